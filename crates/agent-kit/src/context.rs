@@ -1,0 +1,217 @@
+//! What an agent knows: its thread, its role, what was said before, and the prompt made of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use json_cas::{Hash, Schema};
+use uwf_core::node::{ReactSession, StepNode};
+use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, build};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::Role;
+use uwf_engine::attempts::{self, Attempt};
+use uwf_engine::environment::{Redactor, read_env_file};
+use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::home::Home;
+use uwf_engine::load::{self, Thread};
+
+/// Bytes of a prompt that headings and the description of the answer's form take at most, by a generous estimate.
+const FRAME_BYTES: usize = 8 << 10;
+
+/// An agent's view of the step it is to do.
+pub struct Context<'h> {
+    thread: Thread<'h>,
+    workflow_name: String,
+    role_name: String,
+    role: Role,
+    schema: Arc<Schema>,
+    attempt: Option<Attempt>,
+}
+
+impl<'h> Context<'h> {
+    /// Loads the context of a role in a thread. Within an attempt (`UWF_ATTEMPT` is set and is this thread's newest)
+    /// it is that attempt's; otherwise that of the thread as it stands.
+    ///
+    /// # Errors
+    /// `NotFound` when the thread is not active, `Usage` when its workflow has no such role, those of its nodes.
+    pub fn load(home: &'h Home, thread: &ThreadId, role: &str) -> Result<Context<'h>> {
+        let running = std::env::var("UWF_ATTEMPT").ok();
+        let attempt = attempts::read(home, thread)?
+            .filter(|attempt| Some(&attempt.opened.attempt) == running.as_ref() && attempt.opened.role == role);
+        let thread = match &attempt {
+            Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
+            None => Thread::active(home, thread)?.0,
+        };
+        Context::of(thread, role, attempt)
+    }
+
+    /// The context of a role in a thread that is already loaded.
+    ///
+    /// # Errors
+    /// `Usage` when its workflow has no such role, those of its nodes.
+    pub fn of(thread: Thread<'h>, role_name: &str, attempt: Option<Attempt>) -> Result<Context<'h>> {
+        let workflow = thread.workflow()?;
+        let Some(role) = workflow.roles.get(role_name).cloned() else {
+            let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
+            return Err(Error::new(Kind::Usage, format!("workflow `{}` has no role `{role_name}`", workflow.name))
+                .hint(format!("its roles: {}", known.join(", "))));
+        };
+        let schema = thread.home().store().schema(role.meta)?;
+        Ok(Context { thread, workflow_name: workflow.name, role_name: role_name.to_owned(), role, schema, attempt })
+    }
+
+    /// The thread.
+    pub fn thread(&self) -> &Thread<'h> {
+        &self.thread
+    }
+
+    /// Name of the role to play.
+    pub fn role_name(&self) -> &str {
+        &self.role_name
+    }
+
+    /// The role to play.
+    pub fn role(&self) -> &Role {
+        &self.role
+    }
+
+    /// Schema of the role's output.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// What the thread was started with.
+    pub fn task(&self) -> &str {
+        &self.thread.start.prompt
+    }
+
+    /// Directory to work in.
+    pub fn workspace(&self) -> Option<PathBuf> {
+        self.attempt.as_ref().map(|attempt| attempt.opened.workspace.clone())
+    }
+
+    /// The attempt this is part of.
+    pub fn attempt(&self) -> Option<&Attempt> {
+        self.attempt.as_ref()
+    }
+
+    /// Prompt of this step, its previous steps within `budget` bytes: all of them at the role's first visit, those
+    /// since its last one at a return.
+    ///
+    /// # Errors
+    /// Those of the nodes it reads; no more are read than fit.
+    pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
+        let chain = self.thread.chain()?;
+        let span = chain.span_of(&self.role_name);
+        let first_new = span.map_or(0, |(_, last)| last + 1);
+        let schema = self.schema.value();
+        let texts = [&self.role.goal, &self.role.procedure, &self.role.output, &self.thread.start.prompt];
+        let frame: usize = texts.iter().map(|text| text.len()).sum::<usize>() + schema.to_string().len() + FRAME_BYTES;
+        let budget = budget.saturating_sub(frame);
+        let (steps, over_budget) = self.newest_within(first_new, budget)?;
+        let read_hint = format!("uwf thread read {}", self.thread.id);
+        Ok(build(&PromptInput {
+            workflow: &self.workflow_name,
+            role_name: &self.role_name,
+            role: &self.role,
+            schema,
+            task: self.task(),
+            steps: &steps,
+            omitted: Omitted { over_budget, told_before: first_new },
+            visit: if span.is_some() { Visit::Return } else { Visit::First },
+            budget,
+            read_hint: Some(&read_hint),
+            output: form,
+        }))
+    }
+
+    /// Steps from `first` on, oldest first, the newest that fit; and how many did not.
+    fn newest_within(&self, first: usize, bytes: usize) -> Result<(Vec<PriorStep>, usize)> {
+        let mut budget = Budget::new(bytes);
+        let mut steps = Vec::new();
+        let mut index = self.thread.chain()?.len();
+        while index > first && !budget.is_spent() {
+            let step = self.prior_step(index - 1)?;
+            if budget.admit(&step).is_none() {
+                break;
+            }
+            steps.push(step);
+            index -= 1;
+        }
+        steps.reverse();
+        Ok((steps, index - first))
+    }
+
+    fn prior_step(&self, index: usize) -> Result<PriorStep> {
+        let step = self.thread.step(index)?;
+        let text = spoken(self.thread.home(), step.detail)?;
+        Ok(PriorStep { index: index + 1, role: step.role, output: step.output, text })
+    }
+
+    /// What keeps configured secrets out of everything this agent stores.
+    ///
+    /// # Errors
+    /// `Config` when `.env` is not readable.
+    pub fn redactor(&self) -> Result<Redactor> {
+        let home = self.thread.home();
+        let env_file = read_env_file(&home.env_file())?;
+        let names = match &self.attempt {
+            Some(attempt) => attempt.opened.secrets.clone(),
+            None => home.config()?.secret_names().into_iter().collect(),
+        };
+        Ok(Redactor::new(names, &env_file))
+    }
+
+    /// The StepNode that links an output to this position of the thread.
+    pub fn step_node(&self, output: Hash, detail: Hash, agent: &str) -> StepNode {
+        StepNode {
+            start: self.thread.start_hash,
+            prev: self.thread.last.is_some().then_some(self.thread.head),
+            role: self.role_name.clone(),
+            output,
+            detail,
+            agent: agent.to_owned(),
+        }
+    }
+}
+
+/// What an agent wrote beside its structured output, when its text was more than that.
+fn spoken(home: &Home, detail: Hash) -> Result<Option<String>> {
+    let store = home.store();
+    let node = store.get(detail)?;
+    let by_text = match node.payload.get("extractedBy").and_then(serde_json::Value::as_str) {
+        Some("submit") => false,
+        Some(_) => load::payload::<ReactSession>(detail, &node).is_ok(),
+        None => true,
+    };
+    if !by_text {
+        return Ok(None);
+    }
+    Ok(load::raw_text(store, detail)?.map(|raw| after_header(&raw).to_owned()).filter(|text| !text.trim().is_empty()))
+}
+
+/// A text without the frontmatter it begins with.
+fn after_header(raw: &str) -> &str {
+    let text = raw.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
+    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else { return raw };
+    let mut offset = 0;
+    for line in rest.split_inclusive('\n') {
+        offset += line.len();
+        if line.trim_end() == "---" {
+            return &rest[offset..];
+        }
+    }
+    raw
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_header;
+
+    #[test]
+    fn the_header_is_left_out() {
+        assert_eq!(after_header("---\na: 1\n---\nbody\n"), "body\n");
+        assert_eq!(after_header("\n---\r\na: 1\r\n---\r\nbody"), "body");
+        assert_eq!(after_header("no header"), "no header");
+        assert_eq!(after_header("---\nunclosed"), "---\nunclosed");
+    }
+}

@@ -1,0 +1,15 @@
+//! What an agent is made of: its context, the prompt, the way from its answer to a stored step.
+//!
+//! It is a crate of its own so that an agent written in Rust needs this and nothing else, and so that the built-in
+//! agents are made of exactly what everybody else's are. The whole of an agent is [`create_agent`]: see its example.
+
+pub mod agent;
+pub mod answer;
+pub mod context;
+pub mod ladder;
+pub mod submit;
+
+pub use agent::create_agent;
+pub use answer::{Answer, Turn};
+pub use context::Context;
+pub use uwf_engine::error::{Error, Kind, Result};

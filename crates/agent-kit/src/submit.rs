@@ -1,0 +1,115 @@
+//! From an answer to a stored step: extraction, then output, detail and StepNode in one durable batch, then the record
+//! that makes it safe from any crash.
+
+use json_cas::{Draft, Hash};
+use uwf_core::node::{self, Content, Payload, ReactSession, ReactToolCall, ReactTurn};
+use uwf_core::prompt::AnswerForm;
+use uwf_engine::attempts;
+use uwf_engine::environment::Redactor;
+use uwf_engine::error::{Error, Kind, Result};
+
+use crate::answer::{Answer, Turn};
+use crate::context::Context;
+use crate::ladder::{self, Extracted, Outcome, Rung};
+
+/// Name of an agent that submits outside any attempt and does not say what it is called.
+pub const UNNAMED_AGENT: &str = "external";
+
+/// Extracts the role's output from an answer and stores the step. Returns the StepNode; the head is not moved.
+///
+/// # Errors
+/// `NotExtractable` with everything that is wrong, those of the store.
+pub fn submit(context: &Context<'_>, answer: &Answer, form: AnswerForm, further: &mut [Box<dyn Rung>]) -> Result<Hash> {
+    let redactor = context.redactor()?;
+    match ladder::extract(&answer.raw, answer.value.as_ref(), form, context.schema(), further) {
+        Outcome::Found(extracted) => store(context, answer, extracted, &redactor),
+        Outcome::Failed { errors, .. } => Err(not_extractable(context, &errors)),
+    }
+}
+
+fn not_extractable(context: &Context<'_>, errors: &[String]) -> Error {
+    let role = context.role_name();
+    Error::new(Kind::NotExtractable, format!("the answer has no valid output for role `{role}`: {}", errors.join("; ")))
+}
+
+fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
+    let spec = context.attempt().map(|attempt| &attempt.opened.agent);
+    let agent = spec.map_or_else(unnamed, |spec| spec.payload());
+    let mut batch = Batch::default();
+    let raw = batch.content(&redactor.text(&answer.raw));
+    let agent_hash = batch.add(agent.draft());
+    let output = batch.add(Draft::new(context.role().meta, redactor.value(&extracted.value)).map_err(|error| {
+        Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}"))
+    })?);
+    let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
+    let session = ReactSession {
+        agent: agent_hash,
+        role: context.role_name().to_owned(),
+        turns,
+        raw,
+        attempts: context.attempt().map(|attempt| attempt.opened.earlier.clone()).unwrap_or_default(),
+        total_tokens: answer.tokens.as_ref().and_then(|tokens| Some(tokens.input? + tokens.output?)),
+        tokens: answer.tokens.clone(),
+        duration_ms: answer.duration_ms,
+        source: answer.source.clone(),
+        extracted_by: extracted.by,
+        session_id: answer.session_id.clone(),
+        extras: (!extracted.extras.is_empty()).then_some(extracted.extras),
+        extraction: extracted.rungs,
+    };
+    let detail = batch.add(session.draft());
+    let step = batch.add(context.step_node(output, detail, &agent.name).draft());
+    context.thread().home().store().put_all(&batch.drafts)?;
+    if let Some(attempt) = context.attempt() {
+        attempts::finished(context.thread().home(), &context.thread().id, &attempt.opened.attempt, step)?;
+    }
+    Ok(step)
+}
+
+fn unnamed() -> node::Agent {
+    node::Agent {
+        name: UNNAMED_AGENT.to_owned(),
+        command: String::new(),
+        args: Vec::new(),
+        config: serde_json::Map::new(),
+        version: None,
+        model: None,
+    }
+}
+
+/// Nodes to be stored together, each once.
+#[derive(Default)]
+struct Batch {
+    drafts: Vec<Draft>,
+}
+
+impl Batch {
+    fn add(&mut self, draft: Draft) -> Hash {
+        let hash = draft.hash();
+        if !self.drafts.iter().any(|known| known.hash() == hash) {
+            self.drafts.push(draft);
+        }
+        hash
+    }
+
+    fn content(&mut self, text: &str) -> Hash {
+        self.add(Content { text: text.to_owned() }.draft())
+    }
+
+    fn turn(&mut self, turn: &Turn, redactor: &Redactor) -> Hash {
+        let input = turn.input.iter().map(|text| self.content(&redactor.text(text))).collect();
+        let output = self.content(&redactor.text(&turn.output));
+        let tool_calls = turn
+            .tool_calls
+            .iter()
+            .map(|call| {
+                let arguments = self.content(&redactor.text(&call.arguments));
+                let result = self.content(&redactor.text(&call.result));
+                let call = ReactToolCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms };
+                self.add(call.draft())
+            })
+            .collect();
+        let turn = ReactTurn { input, output, tool_calls, tokens: turn.tokens.clone(), latency_ms: turn.latency_ms };
+        self.add(turn.draft())
+    }
+}

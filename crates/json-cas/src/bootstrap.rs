@@ -1,0 +1,32 @@
+//! The node everything hangs on: the meta-schema that types every schema node, itself included.
+
+use serde_json::Value;
+
+use crate::hash::Hash;
+use crate::json;
+use crate::node::Draft;
+
+/// The payload, byte for byte part of the format: changing it would change every hash.
+const TEXT: &str = include_str!("../schemas/meta.json");
+
+/// Hash of the meta-schema node, and so the type of every schema node this crate writes. Other
+/// writers of the format have their own; a schema node is one whose type is its own type.
+pub const HASH: Hash = Hash::literal("111ZGV99GA4Z7");
+
+/// The meta-schema node.
+pub fn draft() -> Draft {
+    let payload: Value = json::parse(TEXT).expect("the pinned text is JSON");
+    Draft::self_typed(payload).expect("the pinned text is shallow")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_pinned_and_its_own_type() {
+        let draft = draft();
+        assert_eq!(draft.hash(), HASH);
+        assert_eq!(draft.type_hash(), HASH);
+    }
+}

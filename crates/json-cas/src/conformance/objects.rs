@@ -1,0 +1,140 @@
+//! What every [`Objects`] must do.
+
+use std::thread;
+
+use crate::hash::Hash;
+use crate::objects::{Objects, Put};
+use crate::store::StoreError;
+
+/// Threads that put at the same time.
+const THREADS: u64 = 8;
+
+/// Objects each of them puts, half of them the same as the others'.
+const EACH: u64 = 20;
+
+/// Runs every case against backends made by `make`.
+///
+/// # Panics
+/// When the backend does not do what [`Objects`] says.
+pub fn objects_suite(make: &dyn Fn() -> Box<dyn Objects>) {
+    empty(&*make());
+    puts_and_gets(&*make());
+    never_replaces(&*make());
+    replaces_when_told(&*make());
+    lists_sorted_and_by_prefix(&*make());
+    keeps_any_bytes(&*make());
+    takes_puts_at_once(&*make());
+}
+
+fn hash(value: u64) -> Hash {
+    Hash::from_u64(value)
+}
+
+fn empty(objects: &dyn Objects) {
+    assert_eq!(objects.get(hash(1)).expect("get"), None, "get of nothing");
+    assert!(!objects.contains(hash(1)).expect("contains"), "contains nothing");
+    assert_eq!(objects.list(None).expect("list"), [], "list of nothing");
+    assert_eq!(objects.strays().expect("strays"), [], "strays of nothing");
+    assert_eq!(objects.put_all(&[]).expect("put_all"), [], "put of nothing");
+    objects.sync(&[]).expect("sync of nothing");
+    assert!(
+        matches!(objects.sync(&[hash(1)]), Err(StoreError::NotFound { hash: missing }) if missing == hash(1)),
+        "sync of what is missing names it"
+    );
+}
+
+fn puts_and_gets(objects: &dyn Objects) {
+    let batch = [(hash(2), b"two".to_vec()), (hash(1), b"one".to_vec())];
+    assert_eq!(
+        objects.put_all(&batch).expect("put_all"),
+        [Put::Published, Put::Published],
+        "a new batch"
+    );
+    assert_eq!(objects.get(hash(1)).expect("get"), Some(b"one".to_vec()));
+    assert_eq!(objects.get(hash(2)).expect("get"), Some(b"two".to_vec()));
+    assert!(objects.contains(hash(1)).expect("contains"));
+    objects.sync(&[hash(1), hash(2)]).expect("sync");
+    let batch = [
+        (hash(3), b"three".to_vec()),
+        (hash(1), b"one".to_vec()),
+        (hash(3), b"three".to_vec()),
+    ];
+    assert_eq!(
+        objects.put_all(&batch).expect("put_all"),
+        [Put::Published, Put::Present, Put::Present],
+        "a batch of new, old and repeated objects, answered in order"
+    );
+}
+
+fn never_replaces(objects: &dyn Objects) {
+    objects.put_all(&[(hash(1), b"first".to_vec())]).expect("put_all");
+    let answer = objects.put_all(&[(hash(1), b"second".to_vec())]).expect("put_all");
+    assert_eq!(answer, [Put::Present], "a put on something else");
+    assert_eq!(objects.get(hash(1)).expect("get"), Some(b"first".to_vec()));
+}
+
+fn replaces_when_told(objects: &dyn Objects) {
+    objects.put_all(&[(hash(1), b"bad".to_vec())]).expect("put_all");
+    objects.replace(hash(1), b"good").expect("replace");
+    assert_eq!(objects.get(hash(1)).expect("get"), Some(b"good".to_vec()));
+    objects.replace(hash(2), b"new").expect("replace of what is not there");
+    assert_eq!(objects.get(hash(2)).expect("get"), Some(b"new".to_vec()));
+}
+
+fn lists_sorted_and_by_prefix(objects: &dyn Objects) {
+    let names = ["F000000000000", "0ZK4000000000", "0ZK5000000000", "0ZK4ZZZZZZZZZ"];
+    let batch: Vec<(Hash, Vec<u8>)> = names
+        .iter()
+        .map(|name| (name.parse().expect("a hash"), name.as_bytes().to_vec()))
+        .collect();
+    objects.put_all(&batch).expect("put_all");
+    let mut all: Vec<Hash> = batch.iter().map(|(hash, _)| *hash).collect();
+    all.sort_unstable();
+    assert_eq!(objects.list(None).expect("list"), all, "all, sorted");
+    let prefix = "0zk4".parse().expect("a prefix");
+    assert_eq!(
+        objects.list(Some(&prefix)).expect("list"),
+        [Hash::literal("0ZK4000000000"), Hash::literal("0ZK4ZZZZZZZZZ")],
+        "those with a prefix, sorted"
+    );
+    let prefix = "1111".parse().expect("a prefix");
+    assert_eq!(objects.list(Some(&prefix)).expect("list"), [], "none");
+}
+
+fn keeps_any_bytes(objects: &dyn Objects) {
+    let large: Vec<u8> = (0..1 << 20).map(|index: u32| index.wrapping_mul(31) as u8).collect();
+    let batch = [(hash(1), Vec::new()), (hash(u64::MAX), large.clone())];
+    objects.put_all(&batch).expect("put_all");
+    assert_eq!(objects.get(hash(1)).expect("get"), Some(Vec::new()), "no bytes");
+    assert!(objects.get(hash(u64::MAX)).expect("get") == Some(large), "a megabyte");
+}
+
+fn takes_puts_at_once(objects: &dyn Objects) {
+    let published: u64 = thread::scope(|scope| {
+        let putters: Vec<_> = (0..THREADS)
+            .map(|thread| scope.spawn(move || put_each(objects, thread)))
+            .collect();
+        putters
+            .into_iter()
+            .map(|putter| putter.join().expect("a putting thread panicked"))
+            .sum()
+    });
+    let distinct = EACH / 2 + THREADS * EACH / 2;
+    assert_eq!(published, distinct, "each object is published by exactly one");
+    assert_eq!(objects.list(None).expect("list").len() as u64, distinct);
+}
+
+fn put_each(objects: &dyn Objects, thread: u64) -> u64 {
+    let mut published = 0;
+    for number in 0..EACH {
+        let name = match number % 2 {
+            0 => hash(number),
+            _ => hash((thread + 1) * 1000 + number),
+        };
+        let bytes = name.to_string().into_bytes();
+        let puts = objects.put_all(&[(name, bytes.clone())]).expect("put_all");
+        assert_eq!(objects.get(name).expect("get"), Some(bytes), "whole once put");
+        published += puts.iter().filter(|put| **put == Put::Published).count() as u64;
+    }
+    published
+}

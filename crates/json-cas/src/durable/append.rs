@@ -1,0 +1,57 @@
+//! Appending to a file of lines.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::{FileError, create_dir, dir_of, sync_dir};
+
+/// Appends one line, durably; `line` has no line break at its end. A last line that a crash left
+/// without one is ended first, so that it spoils nothing but itself. The file and its directory
+/// are made if need be.
+///
+/// Callers that may append at the same time hold a lock.
+///
+/// # Errors
+/// [`FileError`]; part of the line may then be in the file.
+pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
+    let open = |create_new: bool| {
+        OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create_new(create_new)
+            .open(path)
+    };
+    let (mut file, created) = match open(false) {
+        Ok(file) => (file, false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_dir(dir_of(path))?;
+            (open(true).map_err(FileError::at("create", path))?, true)
+        }
+        Err(error) => return Err(FileError::at("open", path)(error)),
+    };
+    let mut bytes = Vec::with_capacity(line.len() + 2);
+    if !created && is_torn(&mut file).map_err(FileError::at("read", path))? {
+        bytes.push(b'\n');
+    }
+    bytes.extend_from_slice(line.as_bytes());
+    bytes.push(b'\n');
+    file.write_all(&bytes)
+        .map_err(FileError::at("append to", path))?;
+    file.sync_all().map_err(FileError::at("sync", path))?;
+    if created {
+        sync_dir(dir_of(path))?;
+    }
+    Ok(())
+}
+
+/// Whether the file has a last line without a line break.
+fn is_torn(file: &mut (impl Read + Seek)) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last[0] != b'\n')
+}

@@ -1,0 +1,156 @@
+//! A lock between processes.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{FileError, create_dir, dir_of};
+
+/// Time between two tries. In a tight loop the tries themselves make others see a held lock.
+const PROBE: Duration = Duration::from_micros(500);
+
+/// Longest owner line read back, in bytes.
+const MAX_OWNER: u64 = 4096;
+
+/// An exclusive lock on a file, held until dropped or until the process ends. Children do not
+/// inherit it. The file is never unlinked: a lock on an unlinked file excludes nobody.
+#[derive(Debug)]
+pub struct FileLock {
+    file: File,
+    path: PathBuf,
+}
+
+impl FileLock {
+    /// Takes the lock, trying for `wait`; `None` when somebody else kept it. The file and its
+    /// directory are made if need be.
+    ///
+    /// # Errors
+    /// [`FileError`] when the file cannot be made or locked at all.
+    pub fn acquire(path: &Path, wait: Duration) -> Result<Option<FileLock>, FileError> {
+        let start = Instant::now();
+        loop {
+            if let Some(lock) = FileLock::attempt(path)? {
+                return Ok(Some(lock));
+            }
+            if start.elapsed() >= wait {
+                return Ok(None);
+            }
+            thread::sleep(PROBE);
+        }
+    }
+
+    fn attempt(path: &Path) -> Result<Option<FileLock>, FileError> {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(FileError::at("lock", path)(error)),
+        }
+        // Somebody may have removed or replaced the file between opening and locking it.
+        if is_at(&file, path).map_err(FileError::at("look at", path))? {
+            Ok(Some(FileLock {
+                file,
+                path: path.to_owned(),
+            }))
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Notes one line in the lock file for whoever finds it locked. Not durable.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn write_owner(&self, owner: &str) -> Result<(), FileError> {
+        let line = format!("{}\n", owner.replace('\n', " "));
+        self.file
+            .set_len(0)
+            .and_then(|()| self.file.write_all_at(line.as_bytes(), 0))
+            .and_then(|()| (&self.file).flush())
+            .map_err(FileError::at("write", &self.path))
+    }
+
+    /// The line last noted in a lock file, by whoever holds it or held it last; `None` when there
+    /// is none.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn owner(path: &Path) -> Result<Option<String>, FileError> {
+        let Some(file) = super::open_if_there(path)? else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_OWNER)
+            .read_to_end(&mut bytes)
+            .map_err(FileError::at("read", path))?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text
+            .lines()
+            .next()
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned))
+    }
+
+    /// Whether somebody holds the lock now. Makes no file.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn is_held(path: &Path) -> Result<bool, FileError> {
+        let Some(file) = super::open_if_there(path)? else {
+            return Ok(false);
+        };
+        // A shared lock, so that two probes do not see each other.
+        match file.try_lock_shared() {
+            Ok(()) => {
+                file.unlock().map_err(FileError::at("unlock", path))?;
+                Ok(false)
+            }
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(FileError::at("lock", path)(error)),
+        }
+    }
+
+    /// The lock file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Explicit, because a descriptor that leaked into a child would keep the lock. Nothing
+        // can be done about an error, and closing the file follows anyway.
+        let _ = self.file.unlock();
+    }
+}
+
+fn open(path: &Path) -> Result<File, FileError> {
+    let open = || {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+    };
+    match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_dir(dir_of(path))?;
+            open().map_err(FileError::at("create", path))
+        }
+        other => other.map_err(FileError::at("open", path)),
+    }
+}
+
+/// Whether `path` still leads to `file`.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let held = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((held.dev(), held.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,10 @@
+//! Both doors on local files.
+
+mod heads;
+mod index;
+mod journal;
+mod objects;
+mod yaml;
+
+pub use heads::FsHeads;
+pub use objects::FsObjects;

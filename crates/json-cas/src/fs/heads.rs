@@ -1,0 +1,218 @@
+//! Heads in an index file and a journal.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::index::{self, Index};
+use super::journal;
+use crate::durable::{self, FileError, FileLock};
+use crate::hash::Hash;
+use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name, check_record};
+
+/// How long a change waits for others. One change takes about a millisecond, so this is reached
+/// only when a process holding the lock is stopped.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// Names in an index file, records of ended names in a journal, both changed only under one lock.
+///
+/// Reading takes no lock. A name that is in both files has ended: the process that ended it died
+/// between the two, and the next change completes what it began.
+#[derive(Debug, Clone)]
+pub struct FsHeads {
+    index: PathBuf,
+    journal: PathBuf,
+    lock: PathBuf,
+    lock_wait: Duration,
+}
+
+impl From<FileError> for HeadsError {
+    fn from(error: FileError) -> HeadsError {
+        HeadsError::Io {
+            action: error.action,
+            path: error.path,
+            source: error.source,
+        }
+    }
+}
+
+impl FsHeads {
+    /// Names in `index` (sorted lines `NAME: "HASH"`), records in `journal` (JSON lines), both
+    /// guarded by `lock`. Costs nothing; files are made when first needed.
+    pub fn new(
+        index: impl Into<PathBuf>,
+        journal: impl Into<PathBuf>,
+        lock: impl Into<PathBuf>,
+    ) -> FsHeads {
+        FsHeads {
+            index: index.into(),
+            journal: journal.into(),
+            lock: lock.into(),
+            lock_wait: LOCK_WAIT,
+        }
+    }
+
+    /// The same with another limit on waiting for the lock (default 10 s).
+    #[must_use]
+    pub fn with_lock_wait(self, lock_wait: Duration) -> FsHeads {
+        FsHeads { lock_wait, ..self }
+    }
+
+    /// The index file.
+    pub fn index_path(&self) -> &Path {
+        &self.index
+    }
+
+    /// The journal file.
+    pub fn journal_path(&self) -> &Path {
+        &self.journal
+    }
+
+    /// The bytes of the index; `None` when there is no index yet.
+    fn index_bytes(&self) -> Result<Option<Vec<u8>>, HeadsError> {
+        match std::fs::read(&self.index) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::at("read", &self.index)(error).into()),
+        }
+    }
+
+    fn load(&self) -> Result<Index, HeadsError> {
+        match self.index_bytes()? {
+            Some(bytes) => Index::parse(&self.index, bytes),
+            None => Ok(Index::empty()),
+        }
+    }
+
+    fn save(&self, index: &Index) -> Result<(), HeadsError> {
+        Ok(durable::replace(&self.index, index.bytes())?)
+    }
+
+    fn locked(&self) -> Result<FileLock, HeadsError> {
+        FileLock::acquire(&self.lock, self.lock_wait)?.ok_or_else(|| HeadsError::Busy {
+            path: self.lock.clone(),
+            waited_ms: u64::try_from(self.lock_wait.as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The index under the lock, with half-done drops completed. The write of a completion is left
+    /// to the caller, who often has another one to make; told is whether there is one.
+    fn load_completed(&self) -> Result<(Index, bool), HeadsError> {
+        let mut index = self.load()?;
+        let mut completed = false;
+        for name in journal::names_ended_lately(&self.journal)? {
+            completed |= index.remove(&name);
+        }
+        Ok((index, completed))
+    }
+
+    /// Ends a call that changed nothing itself.
+    fn give_up(&self, index: &Index, completed: bool, name: &str) -> Result<Swap, HeadsError> {
+        if completed {
+            self.save(index)?;
+        }
+        Ok(Swap::Moved(index.get(name).map(head)))
+    }
+}
+
+/// The state of a name is identified by its hash: chains only grow, so a head that is back where
+/// it was means the same thing it meant.
+fn head(hash: Hash) -> Head {
+    Head {
+        hash,
+        version: Version::new(hash.to_string()),
+    }
+}
+
+fn is_at(current: Option<Hash>, expected: Option<&Version>) -> bool {
+    current.map(|hash| head(hash).version).as_ref() == expected
+}
+
+impl Heads for FsHeads {
+    fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
+        check_name(name)?;
+        let Some(bytes) = self.index_bytes()? else {
+            return Ok(None);
+        };
+        let hash = match index::lookup(&bytes, name) {
+            Some(hash) => Some(hash),
+            None => Index::parse(&self.index, bytes)?.get(name),
+        };
+        match hash {
+            Some(hash) if !journal::ended_lately(&self.journal, name)? => Ok(Some(head(hash))),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+        let index = self.load()?;
+        let ended = journal::names_ended_lately(&self.journal)?;
+        Ok(index
+            .entries()
+            .filter(|(name, _)| !ended.iter().any(|ended| ended == name))
+            .map(|(name, hash)| (name.to_owned(), hash))
+            .collect())
+    }
+
+    fn swap(
+        &self,
+        name: &str,
+        expected: Option<&Version>,
+        new: Hash,
+    ) -> Result<Swap, HeadsError> {
+        check_name(name)?;
+        let _lock = self.locked()?;
+        let (mut index, completed) = self.load_completed()?;
+        if !is_at(index.get(name), expected) {
+            return self.give_up(&index, completed, name);
+        }
+        if expected.is_none() && journal::newest_of(&self.journal, name)?.is_some() {
+            return Err(HeadsError::Finished {
+                name: name.to_owned(),
+            });
+        }
+        index.set(name, new);
+        self.save(&index)?;
+        Ok(Swap::Done)
+    }
+
+    fn retire(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+        check_name(name)?;
+        check_record(name, record)?;
+        let _lock = self.locked()?;
+        let (mut index, completed) = self.load_completed()?;
+        if !is_at(index.get(name), Some(expected)) {
+            return self.give_up(&index, completed, name);
+        }
+        // First the record, then the drop: a crash between the two loses nothing.
+        durable::append(&self.journal, &record.to_string())?;
+        index.remove(name);
+        self.save(&index)?;
+        Ok(Swap::Done)
+    }
+
+    fn forget(&self, name: &str) -> Result<bool, HeadsError> {
+        check_name(name)?;
+        let _lock = self.locked()?;
+        // A half-done drop of this name must not bring it back to life.
+        let (index, completed) = self.load_completed()?;
+        if completed {
+            self.save(&index)?;
+        }
+        Ok(journal::forget(&self.journal, name)?)
+    }
+
+    fn journal(&self) -> Result<Vec<Value>, HeadsError> {
+        Ok(journal::all(&self.journal)?.0)
+    }
+
+    fn retired(&self, name: &str) -> Result<Option<Value>, HeadsError> {
+        check_name(name)?;
+        Ok(journal::newest_of(&self.journal, name)?)
+    }
+
+    fn journal_problems(&self) -> Result<Vec<String>, HeadsError> {
+        Ok(journal::all(&self.journal)?.1)
+    }
+}

@@ -1,0 +1,134 @@
+//! The journal: one line of JSON per ended name, only ever appended to.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use memchr::{memchr, memmem, memrchr};
+use serde_json::Value;
+
+use crate::durable::{self, FileError};
+use crate::heads::record_name;
+
+/// How much of the end is read to find the newest records, in bytes; more only when one line is
+/// longer.
+const TAIL_BYTES: u64 = 4096;
+
+/// How many of the newest records are looked at. Only the newest can be one whose name is still
+/// in the index, as every holder of the lock first completes what the last one began.
+const TAIL_RECORDS: usize = 16;
+
+/// All records, oldest first, and what could not be read.
+pub(super) fn all(path: &Path) -> Result<(Vec<Value>, Vec<String>), FileError> {
+    let bytes = read(path)?;
+    let mut records = Vec::new();
+    let mut problems = Vec::new();
+    let ends_whole = bytes.last().is_none_or(|last| *last == b'\n');
+    let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        // A last line without its end is what a crash leaves of an append: not a problem.
+        let torn = lines.peek().is_none() && !ends_whole;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match record(line) {
+            Ok(record) => records.push(record),
+            Err(_) if torn => {}
+            Err(reason) => problems.push(format!("line {}: {reason}", number + 1)),
+        }
+    }
+    Ok((records, problems))
+}
+
+/// The newest record of `name`. Only lines that mention the name are parsed.
+pub(super) fn newest_of(path: &Path, name: &str) -> Result<Option<Value>, FileError> {
+    Ok(newest_in(&read(path)?, name))
+}
+
+/// Whether `name` is the subject of one of the newest records.
+pub(super) fn ended_lately(path: &Path, name: &str) -> Result<bool, FileError> {
+    Ok(newest_in(&tail(path)?, name).is_some())
+}
+
+/// The names of the newest records.
+pub(super) fn names_ended_lately(path: &Path) -> Result<Vec<String>, FileError> {
+    let tail = tail(path)?;
+    Ok(tail
+        .rsplit(|byte| *byte == b'\n')
+        .filter_map(|line| record(line).ok())
+        .take(TAIL_RECORDS)
+        .filter_map(|record| record_name(&record).map(str::to_owned))
+        .collect())
+}
+
+/// Takes out the records of `name`, leaving every other byte as it is; whether there were any.
+pub(super) fn forget(path: &Path, name: &str) -> Result<bool, FileError> {
+    let bytes = read(path)?;
+    let is_of_name = |line: &[u8]| record(line).is_ok_and(|record| record_name(&record) == Some(name));
+    let kept: Vec<u8> =
+        bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_of_name(line)).flatten().copied().collect();
+    if kept.len() == bytes.len() {
+        return Ok(false);
+    }
+    durable::replace(path, &kept)?;
+    Ok(true)
+}
+
+fn newest_in(bytes: &[u8], name: &str) -> Option<Value> {
+    let quoted = format!("\"{name}\"");
+    memmem::rfind_iter(bytes, &quoted).find_map(|at| {
+        let start = memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
+        let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
+        record(&bytes[start..end])
+            .ok()
+            .filter(|record| record_name(record) == Some(name))
+    })
+}
+
+/// One line as a record. A last line that is whole but for its line break counts: the next append
+/// will end it, and what it says must not depend on that.
+fn record(line: &[u8]) -> Result<Value, String> {
+    let record: Value =
+        serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))?;
+    match record_name(&record) {
+        Some(_) => Ok(record),
+        None => Err("not an object with a `thread`".to_owned()),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    if let Some(mut file) = durable::open_if_there(path)? {
+        file.read_to_end(&mut bytes)
+            .map_err(FileError::at("read", path))?;
+    }
+    Ok(bytes)
+}
+
+/// The last whole lines, and at least one if there is one.
+fn tail(path: &Path) -> Result<Vec<u8>, FileError> {
+    let Some(mut file) = durable::open_if_there(path)? else {
+        return Ok(Vec::new());
+    };
+    read_tail(&mut file).map_err(FileError::at("read", path))
+}
+
+fn read_tail(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let len = file.seek(SeekFrom::End(0))?;
+    let mut wanted = TAIL_BYTES;
+    loop {
+        let start = len.saturating_sub(wanted);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(len - start).read_to_end(&mut bytes)?;
+        if start == 0 {
+            return Ok(bytes);
+        }
+        // What stands before the first line break is the end of some line.
+        let body = memchr(b'\n', &bytes).map_or(bytes.len(), |newline| newline + 1);
+        if body < bytes.len() {
+            return Ok(bytes.split_off(body));
+        }
+        wanted = wanted.saturating_mul(8);
+    }
+}

@@ -1,0 +1,150 @@
+//! One file per object in one flat directory.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::durable::{self, FileError, TEMP_PREFIX};
+use crate::hash::{Hash, HashPrefix};
+use crate::objects::{Objects, Put, Stray};
+use crate::store::StoreError;
+
+/// Ending of an object's file name after the hash.
+const EXTENSION: &str = ".bin";
+
+/// Objects as files `<hash>.bin` in one directory.
+#[derive(Debug, Clone)]
+pub struct FsObjects {
+    dir: PathBuf,
+}
+
+impl FsObjects {
+    /// The objects in `dir`. Costs nothing; the directory is made by the first put.
+    pub fn new(dir: impl Into<PathBuf>) -> FsObjects {
+        FsObjects { dir: dir.into() }
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The file an object is in, or would be.
+    pub fn path(&self, hash: Hash) -> PathBuf {
+        self.dir.join(file_name(hash))
+    }
+
+    /// Names in the directory, without temporary files.
+    fn names(&self) -> Result<Vec<String>, FileError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(FileError::at("list", &self.dir)(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(FileError::at("list", &self.dir))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !name.starts_with(TEMP_PREFIX) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+}
+
+impl Objects for FsObjects {
+    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(hash);
+        let Some(mut file) = durable::open_if_there(&path)? else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)
+            .map_err(FileError::at("read", &path))?;
+        Ok(Some(bytes))
+    }
+
+    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        Ok(fs::exists(&path).map_err(FileError::at("look at", &path))?)
+    }
+
+    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+        // A name twice in one batch would make the second temporary file for nothing.
+        let mut first_at = HashMap::with_capacity(objects.len());
+        let mut files = Vec::with_capacity(objects.len());
+        for (hash, bytes) in objects {
+            first_at.entry(*hash).or_insert_with(|| {
+                files.push((PathBuf::from(file_name(*hash)), bytes.as_slice()));
+                files.len() - 1
+            });
+        }
+        let published = durable::publish_all(&self.dir, &files)?;
+        Ok(objects
+            .iter()
+            .map(|(hash, _)| match first_at.remove(hash) {
+                Some(file) if published[file] => Put::Published,
+                Some(_) | None => Put::Present,
+            })
+            .collect())
+    }
+
+    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(durable::replace(&self.path(hash), bytes)?)
+    }
+
+    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+        for hash in hashes {
+            match durable::sync_file(&self.path(*hash)) {
+                Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
+                    return Err(StoreError::NotFound { hash: *hash });
+                }
+                other => other?,
+            }
+        }
+        match durable::sync_dir(&self.dir) {
+            Err(error) if hashes.is_empty() && error.source.kind() == io::ErrorKind::NotFound => {
+                Ok(())
+            }
+            other => Ok(other?),
+        }
+    }
+
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+        let mut hashes: Vec<Hash> = self
+            .names()?
+            .iter()
+            .filter_map(|name| hash_of(name))
+            .filter(|hash| prefix.is_none_or(|prefix| prefix.matches(*hash)))
+            .collect();
+        hashes.sort_unstable();
+        Ok(hashes)
+    }
+
+    fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+        let mut names = self.names()?;
+        names.retain(|name| hash_of(name).is_none());
+        names.sort_unstable();
+        Ok(names
+            .into_iter()
+            .map(|name| Stray {
+                name,
+                reason: format!("not named <hash>{EXTENSION}"),
+            })
+            .collect())
+    }
+}
+
+fn file_name(hash: Hash) -> String {
+    format!("{hash}{EXTENSION}")
+}
+
+/// The hash a file name stands for; only the exact spelling counts, as the file of a hash is
+/// looked for under no other.
+fn hash_of(name: &str) -> Option<Hash> {
+    let text = name.strip_suffix(EXTENSION)?;
+    let hash: Hash = text.parse().ok()?;
+    (hash.to_ascii() == text.as_bytes()).then_some(hash)
+}

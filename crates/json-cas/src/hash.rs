@@ -1,0 +1,280 @@
+//! Names of nodes: XXH64 written as 13 symbols of Crockford Base32.
+
+use std::fmt;
+use std::hash::Hasher as _;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use twox_hash::XxHash64;
+
+/// Crockford's Base32 symbols in order of value: no I, L, O, U.
+const SYMBOLS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// Bits in one symbol.
+const SYMBOL_BITS: u32 = 5;
+
+/// Seed of the hash function, part of the format.
+const SEED: u64 = 0;
+
+/// The name of a node: 64 bits, shown as 13 upper-case symbols (the first is `0`–`F`).
+///
+/// Ordered by value, which is also the order of the texts. Parsing accepts either case and
+/// nothing else: Crockford's look-alikes (`O` for `0`) are refused, so that one node has one name.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash)]
+pub struct Hash(u64);
+
+/// A text that is not a hash.
+#[derive(Debug, Clone, Eq, PartialEq, thiserror::Error)]
+#[error("`{text}` is not a hash: {reason}")]
+pub struct HashError {
+    /// What was given, cut after 40 characters.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl HashError {
+    fn new(text: &str, reason: &'static str) -> Self {
+        HashError {
+            text: text.chars().take(40).collect(),
+            reason,
+        }
+    }
+}
+
+impl Hash {
+    /// Symbols in the text form.
+    pub const LEN: usize = 13;
+
+    /// The hash with this value.
+    pub const fn from_u64(value: u64) -> Hash {
+        Hash(value)
+    }
+
+    /// The 64 bits of the hash.
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// Whether `text` parses as a hash.
+    pub fn is_hash(text: &str) -> bool {
+        Hash::parse(text.as_bytes()).is_ok()
+    }
+
+    /// A hash pinned in source code; a bad literal in a `const` fails the build.
+    ///
+    /// # Panics
+    /// When `text` is not a hash, so use it in `const` items only.
+    pub const fn literal(text: &str) -> Hash {
+        match Hash::parse(text.as_bytes()) {
+            Ok(hash) => hash,
+            Err(_) => panic!("not a hash literal"),
+        }
+    }
+
+    /// The 13 symbols as ASCII bytes, which is what goes into the hash of a typed node.
+    pub fn to_ascii(self) -> [u8; Hash::LEN] {
+        let mut text = [0; Hash::LEN];
+        for (position, symbol) in text.iter_mut().enumerate() {
+            let shift = SYMBOL_BITS * (Hash::LEN - 1 - position) as u32;
+            *symbol = SYMBOLS[(self.0 >> shift) as usize & 31];
+        }
+        text
+    }
+
+    const fn parse(text: &[u8]) -> Result<Hash, &'static str> {
+        if text.len() != Hash::LEN {
+            return Err("a hash has 13 symbols");
+        }
+        let mut value: u64 = 0;
+        let mut position = 0;
+        while position < Hash::LEN {
+            let Some(symbol) = symbol_value(text[position]) else {
+                return Err("a hash has only the symbols 0-9 A-Z without I, L, O, U");
+            };
+            if position == 0 && symbol > 15 {
+                return Err("the first symbol of a hash is 0-9 or A-F");
+            }
+            value = (value << SYMBOL_BITS) | symbol;
+            position += 1;
+        }
+        Ok(Hash(value))
+    }
+}
+
+/// The value of one symbol in either case.
+const fn symbol_value(byte: u8) -> Option<u64> {
+    let upper = byte.to_ascii_uppercase();
+    let mut value = 0;
+    while value < SYMBOLS.len() {
+        if SYMBOLS[value] == upper {
+            return Some(value as u64);
+        }
+        value += 1;
+    }
+    None
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ascii = self.to_ascii();
+        f.pad(std::str::from_utf8(&ascii).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Hash {
+    type Err = HashError;
+
+    fn from_str(text: &str) -> Result<Hash, HashError> {
+        Hash::parse(text.as_bytes()).map_err(|reason| HashError::new(text, reason))
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Hash;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a hash of 13 symbols")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Hash, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// The hash of a payload under a type: XXH64 over `type_bytes ++ cbor`.
+///
+/// This is the raw function of the format's test vectors, where a type may be any bytes; in a
+/// store it is always [`Hash::to_ascii`] of the type's hash.
+pub fn hash_bytes(type_bytes: &[u8], cbor: &[u8]) -> Hash {
+    let mut hasher = XxHash64::with_seed(SEED);
+    hasher.write(type_bytes);
+    hasher.write(cbor);
+    Hash(hasher.finish())
+}
+
+/// XXH64 of `bytes` alone: the hash of a self-typed node's payload.
+pub fn xxh64(bytes: &[u8]) -> Hash {
+    Hash(XxHash64::oneshot(SEED, bytes))
+}
+
+/// The beginning of a hash, as people type it.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct HashPrefix {
+    low: u64,
+    high: u64,
+}
+
+impl HashPrefix {
+    /// Fewest symbols accepted: fewer match by accident in every store.
+    pub const MIN_LEN: usize = 4;
+
+    /// Whether `hash` begins with this prefix.
+    pub fn matches(&self, hash: Hash) -> bool {
+        (self.low..=self.high).contains(&hash.0)
+    }
+
+    /// All hashes that begin with this prefix.
+    pub fn range(&self) -> RangeInclusive<Hash> {
+        Hash(self.low)..=Hash(self.high)
+    }
+}
+
+impl FromStr for HashPrefix {
+    type Err = HashError;
+
+    fn from_str(text: &str) -> Result<HashPrefix, HashError> {
+        if text.len() < HashPrefix::MIN_LEN {
+            return Err(HashError::new(text, "give at least 4 symbols"));
+        }
+        if text.len() > Hash::LEN {
+            return Err(HashError::new(text, "a hash has 13 symbols"));
+        }
+        let padded = |fill: u8| {
+            let mut symbols = [fill; Hash::LEN];
+            symbols[..text.len()].copy_from_slice(text.as_bytes());
+            Hash::parse(&symbols).map_err(|reason| HashError::new(text, reason))
+        };
+        Ok(HashPrefix {
+            low: padded(b'0')?.0,
+            high: padded(b'Z')?.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips_at_both_ends() {
+        assert_eq!(Hash::from_u64(0).to_string(), "0000000000000");
+        assert_eq!(Hash::from_u64(u64::MAX).to_string(), "FZZZZZZZZZZZZ");
+        assert_eq!(
+            "fzzzzzzzzzzzz".parse::<Hash>().unwrap(),
+            Hash::from_u64(u64::MAX)
+        );
+        const PINNED: Hash = Hash::literal("0000000000010");
+        assert_eq!(PINNED.as_u64(), 32);
+        assert_eq!(format!("{PINNED:?}|{PINNED:>15}"), "0000000000010|  0000000000010");
+    }
+
+    #[test]
+    fn empty_input_has_the_published_hash() {
+        assert_eq!(xxh64(b"").as_u64(), 0xEF46_DB37_51D8_E999);
+        assert_eq!(hash_bytes(b"ab", b"c"), xxh64(b"abc"));
+    }
+
+    #[test]
+    fn bad_texts_say_why() {
+        let message = |text: &str| text.parse::<Hash>().unwrap_err().to_string();
+        assert_eq!(message("ABC"), "`ABC` is not a hash: a hash has 13 symbols");
+        assert_eq!(
+            message("0000000000O00"),
+            "`0000000000O00` is not a hash: a hash has only the symbols 0-9 A-Z without I, L, O, U"
+        );
+        assert_eq!(
+            message("G000000000000"),
+            "`G000000000000` is not a hash: the first symbol of a hash is 0-9 or A-F"
+        );
+        assert!(!Hash::is_hash("é00000000000"));
+    }
+
+    #[test]
+    fn prefixes_cover_their_range() {
+        let prefix: HashPrefix = "0zk4".parse().unwrap();
+        assert!(prefix.matches(Hash::literal("0ZK4000000000")));
+        assert!(prefix.matches(Hash::literal("0ZK4ZZZZZZZZZ")));
+        assert!(!prefix.matches(Hash::literal("0ZK5000000000")));
+        assert_eq!(
+            "0ZK".parse::<HashPrefix>().unwrap_err().to_string(),
+            "`0ZK` is not a hash: give at least 4 symbols"
+        );
+        assert!("0ZKé".parse::<HashPrefix>().is_err());
+    }
+
+    #[test]
+    fn serde_uses_the_text() {
+        let hash = Hash::literal("0ZK4000000000");
+        let text = serde_json::to_string(&hash).unwrap();
+        assert_eq!(text, "\"0ZK4000000000\"");
+        assert_eq!(serde_json::from_str::<Hash>(&text).unwrap(), hash);
+    }
+}

@@ -1,0 +1,184 @@
+//! Nodes: what is stored, and drafts of nodes before they are.
+
+use serde_json::Value;
+
+use crate::cbor::{self, CborError};
+use crate::hash::{Hash, hash_bytes, xxh64};
+
+/// A stored node. Its hash covers type and payload, not the time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Hash of the JSON Schema node that describes the payload; a node's kind is decided by this.
+    pub type_hash: Hash,
+    /// The content.
+    pub payload: Value,
+    /// When the node was first put, in Unix milliseconds.
+    pub timestamp: u64,
+}
+
+impl Node {
+    /// The bytes kept for a node: the CBOR map `{type, payload, timestamp}`, keys in
+    /// deterministic order.
+    pub(crate) fn encode(type_hash: Hash, payload_cbor: &[u8], timestamp: u64) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(payload_cbor.len() + 48);
+        bytes.push(0xa3);
+        cbor::write_text(&mut bytes, "type");
+        bytes.push(0x60 | Hash::LEN as u8);
+        bytes.extend_from_slice(&type_hash.to_ascii());
+        cbor::write_text(&mut bytes, "payload");
+        bytes.extend_from_slice(payload_cbor);
+        cbor::write_text(&mut bytes, "timestamp");
+        cbor::write_head(&mut bytes, 0, timestamp);
+        bytes
+    }
+
+    /// Reads a node's bytes and checks that they are those of `hash`; the error says why not.
+    /// Also gives the payload's canonical CBOR.
+    pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {
+        let node = Node::read(bytes).map_err(Unfit::Unreadable)?;
+        let payload_cbor =
+            cbor::encode(&node.payload).map_err(|error| Unfit::Unreadable(error.to_string()))?;
+        let actual = Node::hash_of(node.type_hash, &payload_cbor);
+        if actual == hash {
+            Ok((node, payload_cbor))
+        } else {
+            Err(Unfit::OtherHash(actual))
+        }
+    }
+
+    /// The hash of a node: a node that names as its type the hash of its own payload is
+    /// self-typed, for every other one the type goes first.
+    fn hash_of(type_hash: Hash, payload_cbor: &[u8]) -> Hash {
+        let alone = xxh64(payload_cbor);
+        if alone == type_hash {
+            alone
+        } else {
+            hash_bytes(&type_hash.to_ascii(), payload_cbor)
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<Node, String> {
+        if bytes.is_empty() {
+            return Err("the file is empty".to_owned());
+        }
+        let value = cbor::decode(bytes).map_err(|error| error.to_string())?;
+        let Value::Object(mut map) = value else {
+            return Err("not a map of type, payload and timestamp".to_owned());
+        };
+        let mut field = |name: &str| map.remove(name).ok_or_else(|| format!("no `{name}`"));
+        let type_text = field("type")?;
+        let payload = field("payload")?;
+        let timestamp = field("timestamp")?;
+        if let Some(key) = map.keys().next() {
+            return Err(format!("an unknown field `{key}`"));
+        }
+        let type_hash = type_text
+            .as_str()
+            .ok_or_else(|| "the type is not text".to_owned())?
+            .parse()
+            .map_err(|error| format!("bad type: {error}"))?;
+        let timestamp = timestamp
+            .as_u64()
+            .ok_or_else(|| "the timestamp is not a whole number of milliseconds".to_owned())?;
+        Ok(Node {
+            type_hash,
+            payload,
+            timestamp,
+        })
+    }
+}
+
+/// Why bytes are not the node they should be.
+#[derive(Debug)]
+pub(crate) enum Unfit {
+    /// They are no node at all.
+    Unreadable(String),
+    /// They are a node with this hash.
+    OtherHash(Hash),
+}
+
+impl std::fmt::Display for Unfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unfit::Unreadable(reason) => f.write_str(reason),
+            Unfit::OtherHash(actual) => write!(f, "the content has hash {actual}"),
+        }
+    }
+}
+
+/// A node ready to be put: payload, its canonical CBOR and its hash.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    hash: Hash,
+    type_hash: Hash,
+    payload: Value,
+    cbor: Vec<u8>,
+    trusted: bool,
+}
+
+impl Draft {
+    /// A node of the given type.
+    ///
+    /// # Errors
+    /// [`CborError`] when the payload is nested too deeply.
+    pub fn new(type_hash: Hash, payload: Value) -> Result<Draft, CborError> {
+        let cbor = cbor::encode(&payload)?;
+        Ok(Draft {
+            hash: hash_bytes(&type_hash.to_ascii(), &cbor),
+            type_hash,
+            payload,
+            cbor,
+            trusted: false,
+        })
+    }
+
+    /// A node that is its own type, as a meta-schema is: its hash covers the payload alone.
+    ///
+    /// # Errors
+    /// [`CborError`] when the payload is nested too deeply.
+    pub fn self_typed(payload: Value) -> Result<Draft, CborError> {
+        let cbor = cbor::encode(&payload)?;
+        let hash = xxh64(&cbor);
+        Ok(Draft {
+            hash,
+            type_hash: hash,
+            payload,
+            cbor,
+            trusted: false,
+        })
+    }
+
+    /// The hash the node will have.
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    /// Hash of the node's type.
+    pub fn type_hash(&self) -> Hash {
+        self.type_hash
+    }
+
+    /// The content.
+    pub fn payload(&self) -> &Value {
+        &self.payload
+    }
+
+    /// The payload as deterministic CBOR.
+    pub fn cbor(&self) -> &[u8] {
+        &self.cbor
+    }
+
+    /// Marks the payload as valid by construction, being serialized from a Rust type that mirrors
+    /// the schema: a put then skips the schema. Debug builds still check it.
+    #[must_use]
+    pub fn trusted(self) -> Draft {
+        Draft {
+            trusted: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+}

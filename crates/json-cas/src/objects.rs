@@ -1,0 +1,75 @@
+//! The first of the two doors to storage: immutable bytes by hash.
+
+use crate::hash::{Hash, HashPrefix};
+use crate::store::StoreError;
+
+/// What became of an object in a batch.
+#[derive(Debug, Copy, Clone, Eq, PartialEq)]
+pub enum Put {
+    /// It was not there and is now.
+    Published,
+    /// Something is stored under its hash already and was left alone. Whether that is the same
+    /// is the caller's question.
+    Present,
+}
+
+/// A thing lying among the objects that is none of them.
+#[derive(Debug, Clone, Eq, PartialEq)]
+pub struct Stray {
+    /// Its name or address in the backend.
+    pub name: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Immutable bytes by hash. A backend knows nothing of what the bytes mean; [`crate::Store`] is
+/// the typed door over it, [`crate::conformance`] the test of it.
+pub trait Objects: Send + Sync {
+    /// The bytes of an object, or `None` when there are none.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails; an unreadable object is not an absent one.
+    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Whether bytes are stored under `hash`, whatever they are.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails.
+    fn contains(&self, hash: Hash) -> Result<bool, StoreError>;
+
+    /// Stores a batch durably: when this returns, all of it, the objects found `Present`
+    /// included, can be found again after a power cut. Never replaces; the answers are in the
+    /// order of `objects`, and of two equal hashes in one batch the second is `Present`.
+    /// An empty batch makes only what was published before durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; some of the objects may then be stored, which does no harm.
+    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError>;
+
+    /// Replaces an object that was found corrupt, or stores it if there is none. Durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; the old bytes are then untouched.
+    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Makes objects that somebody else wrote durable.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] for the first one that is missing, [`StoreError::Io`].
+    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError>;
+
+    /// The hashes of all objects, or of those with a prefix, sorted.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails.
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError>;
+
+    /// Things that lie among the objects and are none, for a report; none unless the backend
+    /// is one that other programs can write into.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails.
+    fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,308 @@
+//! Linting a schema before it is stored.
+
+use std::fmt;
+
+use jsonschema::Draft;
+use serde_json::{Map, Value};
+
+use super::document::{Document, Place, has_scheme};
+use super::keywords::{self, Holds, subschemas};
+use super::nearest::nearest;
+use super::refs::pattern_validator;
+use super::words::{brief, kind};
+use super::{expansion, options, violations};
+use crate::pointer;
+
+/// Schemas that may be nested in one another as written. Deeper ones are not written by people,
+/// and every reader of schemas here goes down recursively.
+pub const MAX_SCHEMA_DEPTH: usize = 48;
+
+/// The types that `type` can name.
+const TYPES: [&str; 7] = [
+    "array", "boolean", "integer", "null", "number", "object", "string",
+];
+
+/// Something about a schema that is wrong or looks wrong.
+#[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
+pub struct SchemaProblem {
+    /// JSON pointer into the schema; empty for the root.
+    pub path: String,
+    /// What it is, in words.
+    pub message: String,
+    /// Whether the schema can be used.
+    pub severity: Severity,
+}
+
+/// How bad a [`SchemaProblem`] is.
+#[derive(Debug, Copy, Clone, Eq, PartialEq, Ord, PartialOrd, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The schema cannot be used.
+    Error,
+    /// The schema can be used but may not mean what its author thinks.
+    Warning,
+}
+
+impl fmt::Display for SchemaProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+impl SchemaProblem {
+    pub(super) fn error(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
+        SchemaProblem {
+            path: path.into(),
+            message: message.into(),
+            severity: Severity::Error,
+        }
+    }
+
+    fn warning(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
+        SchemaProblem {
+            severity: Severity::Warning,
+            ..SchemaProblem::error(path, message)
+        }
+    }
+}
+
+/// All problems of a schema at once.
+///
+/// Errors: keywords with values they cannot have, references to anything outside the schema or to
+/// nothing, patterns the linear-time engine does not know, more than
+/// [`MAX_EXPANDED_REFS`](super::MAX_EXPANDED_REFS) references when written out, more than
+/// [`MAX_SCHEMA_DEPTH`] levels. Warnings: words that are no keyword, formats that nobody checks.
+pub fn check(schema: &Value) -> Vec<SchemaProblem> {
+    if !schema.is_object() && !schema.is_boolean() {
+        let message = format!("a schema is an object, true or false, not {}", kind(schema));
+        return vec![SchemaProblem::error("", message)];
+    }
+    if let Some(path) = too_deep(schema, String::new(), 0) {
+        let message = format!("schemas are nested deeper than {MAX_SCHEMA_DEPTH} levels");
+        return vec![SchemaProblem::error(path, message)];
+    }
+    let document = Document::new(schema);
+    let mut lint = Lint {
+        document: &document,
+        problems: Vec::new(),
+    };
+    lint.schema(document.root(), "");
+    let mut problems = lint.problems;
+    against_meta_schema(schema, &mut problems);
+    if !has_errors(&problems) {
+        problems.extend(expansion::problem(&document));
+    }
+    if !has_errors(&problems)
+        && let Err(error) = options().build(schema)
+    {
+        problems.push(SchemaProblem::error("", error.to_string()));
+    }
+    problems
+}
+
+fn has_errors(problems: &[SchemaProblem]) -> bool {
+    problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error)
+}
+
+/// Whether a `$ref` points outside the schema it is in, as far as its text tells: it is neither a
+/// fragment nor relative to the schema's own `$id`.
+pub fn is_remote_ref(reference: &str) -> bool {
+    has_scheme(reference) || reference.starts_with("//")
+}
+
+/// Where the nesting limit is passed. Counts every value, as a reference can lead anywhere.
+fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
+    // A schema takes two levels: its own and that of the keyword that holds several.
+    if depth > 2 * MAX_SCHEMA_DEPTH {
+        return Some(path);
+    }
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| too_deep(item, format!("{path}/{index}"), depth + 1)),
+        Value::Object(map) => map
+            .iter()
+            .find_map(|(key, item)| too_deep(item, pointer::join(&path, key), depth + 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// What the meta-schema finds, less what is told better by the lint at the same place.
+fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
+    let meta = match jsonschema::meta::validator_for(schema) {
+        Ok(meta) => meta,
+        Err(_) => {
+            let message = "an unknown dialect; leave `$schema` out or name draft 2020-12";
+            problems.push(SchemaProblem::error("/$schema", message));
+            return;
+        }
+    };
+    for violation in violations::of_meta_schema(&meta, schema) {
+        let told = |problem: &SchemaProblem| {
+            problem.severity == Severity::Error
+                && (violation.path == problem.path
+                    || violation.path.starts_with(&format!("{}/", problem.path)))
+        };
+        if !problems.iter().any(told) {
+            problems.push(SchemaProblem::error(violation.path, violation.message));
+        }
+    }
+}
+
+struct Lint<'d, 's> {
+    document: &'d Document<'s>,
+    problems: Vec<SchemaProblem>,
+}
+
+impl<'s> Lint<'_, 's> {
+    fn schema(&mut self, place: Place<'s>, path: &str) {
+        let Some(map) = place.schema.as_object() else {
+            return;
+        };
+        for (keyword, value) in map {
+            let below = pointer::join(path, keyword);
+            match keyword.as_str() {
+                "type" => self.types(value, &below),
+                "$ref" | "$dynamicRef" | "$recursiveRef" => self.reference(place, value, &below),
+                "pattern" => self.pattern(value.as_str(), &below),
+                "patternProperties" => self.patterns(value, &below),
+                "format" => self.format(value, &below),
+                _ => {}
+            }
+            self.keyword(keyword, value, &below);
+            for (path, schema) in subschemas(keyword, value, &below) {
+                self.schema(place.enter(schema), &path);
+            }
+        }
+    }
+
+    fn error(&mut self, path: &str, message: String) {
+        self.problems.push(SchemaProblem::error(path, message));
+    }
+
+    /// Words that are no keyword, and keywords that hold no schema where they should.
+    fn keyword(&mut self, keyword: &str, value: &Value, path: &str) {
+        let Some(holds) = keywords::holds(keyword) else {
+            // The usual way to say that a word is one's own.
+            if !keyword.starts_with("x-") {
+                let hint = nearest(keyword, keywords::names())
+                    .map(|name| format!("; did you mean `{name}`?"))
+                    .unwrap_or_default();
+                let message = format!("`{keyword}` is no keyword and has no effect{hint}");
+                self.problems.push(SchemaProblem::warning(path, message));
+            }
+            return;
+        };
+        let wanted = match (holds, value) {
+            (Holds::Schema, Value::Object(_) | Value::Bool(_))
+            | (Holds::Named | Holds::Dependencies, Value::Object(_))
+            | (Holds::Schemas, Value::Array(_))
+            | (Holds::SchemaOrSchemas, Value::Object(_) | Value::Bool(_))
+            | (Holds::Data, _) => return,
+            (Holds::SchemaOrSchemas, Value::Array(_)) => {
+                let message = "`items` holds one schema for all items; use `prefixItems` for a list";
+                return self.error(path, message.to_owned());
+            }
+            (Holds::Schema | Holds::SchemaOrSchemas, _) => "a schema (an object, true or false)",
+            (Holds::Schemas, _) => "a list of schemas",
+            (Holds::Named | Holds::Dependencies, _) => "an object of schemas",
+        };
+        self.error(path, format!("expected {wanted}, found {}", kind(value)));
+    }
+
+    fn types(&mut self, value: &Value, path: &str) {
+        let names = match value {
+            Value::Array(names) => names.iter().collect(),
+            Value::String(_) => vec![value],
+            _ => return,
+        };
+        for name in names.into_iter().filter_map(Value::as_str) {
+            if TYPES.contains(&name) {
+                continue;
+            }
+            let hint = match nearest(name, TYPES) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("use one of {}", TYPES.join(", ")),
+            };
+            self.error(path, format!("`{name}` is no type; {hint}"));
+        }
+    }
+
+    fn reference(&mut self, place: Place<'s>, value: &Value, path: &str) {
+        let Some(text) = value.as_str() else {
+            return;
+        };
+        if self.document.resolve(place, text).is_some() {
+            return;
+        }
+        let message = if is_remote_ref(text) {
+            format!("`{text}` is outside this schema; copy what it names into `$defs`")
+        } else {
+            format!("`{text}` names nothing in this schema")
+        };
+        self.error(path, message);
+    }
+
+    fn pattern(&mut self, pattern: Option<&str>, path: &str) {
+        if let Some(pattern) = pattern
+            && pattern_validator(pattern).is_none()
+        {
+            let message = format!(
+                "`{}` is no regular expression of the linear-time kind (no look-around, no \
+                 back-references)",
+                brief(pattern)
+            );
+            self.error(path, message);
+        }
+    }
+
+    fn patterns(&mut self, value: &Value, path: &str) {
+        for pattern in value.as_object().into_iter().flat_map(Map::keys) {
+            self.pattern(Some(pattern), &pointer::join(path, pattern));
+        }
+    }
+
+    fn format(&mut self, value: &Value, path: &str) {
+        let Some(name) = value.as_str() else {
+            return;
+        };
+        let draft = Draft::Draft202012;
+        if options().is_known_format(draft, name) {
+            return;
+        }
+        let hint = nearest(name, FORMATS)
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        let message = format!("nobody checks the format `{name}`{hint}");
+        self.problems.push(SchemaProblem::warning(path, message));
+    }
+}
+
+/// Formats to suggest.
+const FORMATS: [&str; 18] = [
+    super::CAS_REF,
+    "date",
+    "date-time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "iri",
+    "iri-reference",
+    "json-pointer",
+    "regex",
+    "relative-json-pointer",
+    "time",
+    "uri",
+    "uri-reference",
+    "uri-template",
+    "uuid",
+];

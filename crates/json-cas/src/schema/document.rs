@@ -1,0 +1,252 @@
+//! A schema as a document: which subschema a `$ref` means.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::keywords::subschemas;
+use crate::pointer;
+
+/// A subschema together with the resource it belongs to, against which its references are
+/// resolved.
+#[derive(Debug, Copy, Clone)]
+pub(super) struct Place<'s> {
+    pub(super) schema: &'s Value,
+    resource: &'s Value,
+}
+
+impl<'s> Place<'s> {
+    /// Something to recognise the subschema by while the document is borrowed.
+    pub(super) fn id(self) -> usize {
+        std::ptr::from_ref(self.schema) as usize
+    }
+
+    /// A subschema of this one. An `$id` begins a resource of its own.
+    pub(super) fn enter(self, schema: &'s Value) -> Place<'s> {
+        let resource = match own_id(schema) {
+            Some(_) => schema,
+            None => self.resource,
+        };
+        Place { schema, resource }
+    }
+
+    /// The value of a keyword.
+    pub(super) fn keyword(self, name: &str) -> Option<&'s Value> {
+        self.schema.as_object()?.get(name)
+    }
+}
+
+/// A whole schema with what its references can name.
+pub(super) struct Document<'s> {
+    root: &'s Value,
+    /// Absolute `$id` → resource.
+    resources: HashMap<String, &'s Value>,
+    /// Resource → its absolute `$id`.
+    ids: HashMap<usize, String>,
+    /// Anchor → every subschema that has it, with its resource.
+    anchors: HashMap<&'s str, Vec<Place<'s>>>,
+}
+
+impl<'s> Document<'s> {
+    pub(super) fn new(root: &'s Value) -> Document<'s> {
+        let mut document = Document {
+            root,
+            resources: HashMap::new(),
+            ids: HashMap::new(),
+            anchors: HashMap::new(),
+        };
+        let base = own_id(root).unwrap_or_default().to_owned();
+        document.collect(document.root(), &base);
+        document
+    }
+
+    /// The document itself.
+    pub(super) fn root(&self) -> Place<'s> {
+        Place {
+            schema: self.root,
+            resource: self.root,
+        }
+    }
+
+    fn collect(&mut self, place: Place<'s>, base: &str) {
+        let Some(map) = place.schema.as_object() else {
+            return;
+        };
+        let base = match own_id(place.schema) {
+            Some(id) => {
+                let id = resolve_uri(base, id);
+                self.resources.insert(id.clone(), place.schema);
+                self.ids.insert(place.id(), id.clone());
+                id
+            }
+            None => base.to_owned(),
+        };
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(Value::String(name)) = map.get(keyword) {
+                self.anchors.entry(name).or_default().push(place);
+            }
+        }
+        for (keyword, value) in map {
+            for (_, schema) in subschemas(keyword, value, "") {
+                self.collect(place.enter(schema), &base);
+            }
+        }
+    }
+
+    /// The subschemas that the references of `place` lead to: one per `$ref`, and for a
+    /// `$dynamicRef`, which depends on the way taken, every one it could be.
+    pub(super) fn targets(&self, place: Place<'s>) -> Vec<Place<'s>> {
+        let text = |keyword: &str| place.keyword(keyword).and_then(Value::as_str);
+        let mut targets = Vec::new();
+        targets.extend(text("$ref").and_then(|text| self.resolve(place, text)));
+        targets.extend(text("$recursiveRef").and_then(|text| self.resolve(place, text)));
+        if let Some(text) = text("$dynamicRef") {
+            let name = text.split_once('#').map_or("", |(_, fragment)| fragment);
+            match self.anchors.get(name) {
+                Some(places) => targets.extend(places),
+                None => targets.extend(self.resolve(place, text)),
+            }
+        }
+        targets
+    }
+
+    /// The subschema that a reference in `place` names; `None` when it is not in the document.
+    pub(super) fn resolve(&self, place: Place<'s>, reference: &str) -> Option<Place<'s>> {
+        let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let resource = if uri.is_empty() {
+            place.resource
+        } else {
+            let base = self
+                .ids
+                .get(&(std::ptr::from_ref(place.resource) as usize))
+                .map_or("", String::as_str);
+            self.resources.get(&resolve_uri(base, uri)).copied()?
+        };
+        let found = Place {
+            schema: resource,
+            resource,
+        };
+        if fragment.is_empty() {
+            return Some(found);
+        }
+        if fragment.starts_with('/') {
+            return descend(found, &percent_decoded(fragment)?);
+        }
+        let id = found.id();
+        self.anchors
+            .get(fragment)?
+            .iter()
+            .copied()
+            .find(|place| std::ptr::from_ref(place.resource) as usize == id)
+    }
+}
+
+/// Follows a JSON pointer from a resource.
+fn descend<'s>(from: Place<'s>, pointer: &str) -> Option<Place<'s>> {
+    pointer
+        .split('/')
+        .skip(1)
+        .try_fold(from, |place, segment| {
+            let segment = pointer::unescape(segment);
+            let next = match place.schema {
+                Value::Object(map) => map.get(&segment)?,
+                Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+            Some(place.enter(next))
+        })
+}
+
+/// The `$id` (`id` in draft 4) by which a schema is a resource of its own; one that is only a
+/// fragment is an anchor of an older draft.
+fn own_id(schema: &Value) -> Option<&str> {
+    let id = schema.as_object()?.get("$id")?.as_str()?;
+    let id = id.strip_suffix('#').unwrap_or(id);
+    (!id.is_empty() && !id.starts_with('#')).then_some(id)
+}
+
+/// A reference against a base: absolute, from the root of its host, or beside it.
+fn resolve_uri(base: &str, reference: &str) -> String {
+    if has_scheme(reference) {
+        return reference.to_owned();
+    }
+    let after_scheme = base.find("://").map_or(0, |at| at + 3);
+    let kept = if reference.starts_with('/') {
+        base[after_scheme..]
+            .find('/')
+            .map_or(base.len(), |at| after_scheme + at)
+    } else {
+        base[after_scheme..]
+            .rfind('/')
+            .map_or(0, |at| after_scheme + at + 1)
+    };
+    format!("{}{reference}", &base[..kept])
+}
+
+/// Whether a URI reference begins with a scheme (RFC 3986 §3.1).
+pub(super) fn has_scheme(reference: &str) -> bool {
+    reference.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    })
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first == b'%' {
+            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn resolves_pointers_anchors_and_ids() {
+        let schema = json!({
+            "$id": "https://example.org/a/root",
+            "$defs": {
+                "a b/c": {"title": "pointer"},
+                "anchored": {"$anchor": "here", "title": "anchor"},
+                "other": {
+                    "$id": "other",
+                    "$defs": {"inner": {"title": "inner"}, "same": {"$anchor": "here", "title": "its"}}
+                }
+            }
+        });
+        let document = Document::new(&schema);
+        let root = document.root();
+        let title = |from: Place<'_>, reference: &str| {
+            let found = document.resolve(from, reference)?;
+            Some(found.schema.get("title")?.as_str()?.to_owned())
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(title(root, "#/$defs/a%20b~1c"), some("pointer"));
+        assert_eq!(title(root, "#here"), some("anchor"));
+        assert_eq!(title(root, "other#/$defs/inner"), some("inner"));
+        assert_eq!(title(root, "https://example.org/a/other#here"), some("its"));
+        assert_eq!(title(root, "/a/other#here"), some("its"));
+        let other = document.resolve(root, "other").unwrap();
+        assert_eq!(title(other, "#here"), some("its"));
+        assert_eq!(title(other, "root#here"), some("anchor"));
+        assert_eq!(title(root, "#/$defs/inner"), None);
+        assert_eq!(title(root, "elsewhere"), None);
+        assert_eq!(title(root, "#/%zz"), None);
+    }
+}

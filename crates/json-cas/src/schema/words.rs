@@ -1,0 +1,154 @@
+//! Schemas and values in a few words.
+
+use serde_json::Value;
+
+use super::CAS_REF;
+use super::document::{Document, Place};
+
+/// Longest excerpt of a text or value in a message, in characters.
+const MAX_EXCERPT: usize = 60;
+
+/// How far a description follows into items, branches and references.
+const MAX_NESTING: usize = 3;
+
+/// Most entries listed in a message.
+const MAX_LISTED: usize = 12;
+
+/// A text cut to a length that a message can have.
+pub(super) fn brief(text: &str) -> String {
+    match text.char_indices().nth(MAX_EXCERPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What kind of value it is.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a number",
+        Value::Number(_) => "an integer",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A value with its kind, short.
+pub(super) fn found(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            format!("{} {}", kind(value), json(value))
+        }
+        Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
+        Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
+        Value::Array(_) | Value::Object(_) => kind(value).to_owned(),
+    }
+}
+
+/// A value as JSON, short.
+pub(super) fn json(value: &Value) -> String {
+    brief(&value.to_string())
+}
+
+/// A type name with its article.
+pub(super) fn a_type(name: &str) -> String {
+    match name {
+        "null" => "null".to_owned(),
+        "array" | "integer" | "object" => format!("an {name}"),
+        _ => format!("a {name}"),
+    }
+}
+
+/// Texts as a list; what is too much is counted.
+pub(super) fn listed(texts: &[String], last: &str) -> String {
+    if texts.len() > MAX_LISTED {
+        let shown = texts[..MAX_LISTED].join(", ");
+        return format!("{shown} or {} others", texts.len() - MAX_LISTED);
+    }
+    match texts {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [init @ .., end] => format!("{} {last} {end}", init.join(", ")),
+    }
+}
+
+/// What a schema asks for: `string`, `array of strings`, `"a" or "b"`, `object with keys x, y`.
+pub(super) fn describe(document: &Document<'_>, place: Place<'_>) -> String {
+    description(document, place, 0)
+}
+
+fn description(document: &Document<'_>, place: Place<'_>, nesting: usize) -> String {
+    let Some(map) = place.schema.as_object() else {
+        let anything = place.schema.as_bool() == Some(true);
+        return if anything { "any value" } else { "nothing" }.to_owned();
+    };
+    if let Some(value) = map.get("const") {
+        return json(value);
+    }
+    if let Some(Value::Array(options)) = map.get("enum") {
+        return listed(&options.iter().map(json).collect::<Vec<_>>(), "or");
+    }
+    if nesting < MAX_NESTING {
+        if let [target, ..] = document.targets(place)[..] {
+            return description(document, target, nesting + 1);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(branches)) = map.get(keyword) {
+                let texts: Vec<String> = branches
+                    .iter()
+                    .map(|branch| description(document, place.enter(branch), nesting + 1))
+                    .collect();
+                return listed(&texts, "or");
+            }
+        }
+    }
+    match map.get("type") {
+        Some(Value::String(name)) => typed(document, place, name, nesting),
+        Some(Value::Array(names)) => {
+            let texts: Vec<String> = names
+                .iter()
+                .filter_map(Value::as_str)
+                .map(|name| typed(document, place, name, nesting))
+                .collect();
+            listed(&texts, "or")
+        }
+        Some(_) | None if map.contains_key("properties") => {
+            typed(document, place, "object", nesting)
+        }
+        Some(_) | None => "any value".to_owned(),
+    }
+}
+
+fn typed(document: &Document<'_>, place: Place<'_>, name: &str, nesting: usize) -> String {
+    match name {
+        "string" => match place.keyword("format").and_then(Value::as_str) {
+            Some(CAS_REF) => "hash of a node".to_owned(),
+            Some(format) => format!("string, {format}"),
+            None => name.to_owned(),
+        },
+        "array" => match place.keyword("items") {
+            Some(items) if nesting < MAX_NESTING => {
+                let items = description(document, place.enter(items), nesting + 1);
+                match items.as_str() {
+                    "string" | "number" | "integer" | "boolean" | "object" => {
+                        format!("array of {items}s")
+                    }
+                    "any value" => name.to_owned(),
+                    _ => format!("array of ({items})"),
+                }
+            }
+            Some(_) | None => name.to_owned(),
+        },
+        "object" => match place.keyword("properties").and_then(Value::as_object) {
+            Some(map) if !map.is_empty() => {
+                let keys: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
+                format!("object with {}", listed(&keys, "and"))
+            }
+            Some(_) | None => name.to_owned(),
+        },
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The typed door to nodes.
+
+mod error;
+mod get;
+mod prefix;
+mod put;
+mod verify;
+mod walk;
+
+pub use error::StoreError;
+pub use verify::{Problem, ProblemKind, VerifyReport};
+pub use walk::{Walk, WalkOptions};
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::fs::FsObjects;
+use crate::hash::Hash;
+use crate::memory::MemoryObjects;
+use crate::objects::Objects;
+use crate::schema::{References, Schema};
+
+/// Nodes over any [`Objects`]. Cloning is cheap and shares objects and compiled schemas.
+#[derive(Clone)]
+pub struct Store {
+    objects: Arc<dyn Objects>,
+    types: Arc<Mutex<HashMap<Hash, Type>>>,
+    clock: fn() -> u64,
+}
+
+/// What is known of a type.
+#[derive(Clone)]
+enum Type {
+    /// Something is stored under its hash.
+    Stored,
+    /// It was read, for references.
+    Read(Arc<References>),
+    /// It was read and compiled.
+    Compiled(Arc<Schema>),
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// The nodes in `objects`. Costs nothing.
+    pub fn new(objects: Arc<dyn Objects>) -> Store {
+        Store {
+            objects,
+            types: Arc::default(),
+            clock: unix_millis,
+        }
+    }
+
+    /// An empty store that lasts as long as the value.
+    pub fn memory() -> Store {
+        Store::new(Arc::new(MemoryObjects::new()))
+    }
+
+    /// The store in the files of a directory, which need not exist yet. Costs nothing.
+    pub fn open_fs(dir: impl Into<PathBuf>) -> Store {
+        Store::new(Arc::new(FsObjects::new(dir)))
+    }
+
+    /// The same store with another clock (Unix milliseconds), for tests.
+    #[must_use]
+    pub fn with_clock(self, clock: fn() -> u64) -> Store {
+        Store { clock, ..self }
+    }
+
+    /// The bytes below.
+    pub fn objects(&self) -> &dyn Objects {
+        &*self.objects
+    }
+
+    fn types(&self) -> MutexGuard<'_, HashMap<Hash, Type>> {
+        // Entries are inserted whole, so a panic elsewhere leaves the cache usable.
+        self.types.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unix_millis() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,132 @@
+//! What can go wrong with nodes.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::cbor::CborError;
+use crate::durable::FileError;
+use crate::hash::{Hash, HashError};
+use crate::schema::{SchemaProblem, Violation};
+
+/// Why a node could not be read, written or found.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no node with this hash.
+    #[error("there is no node {hash}")]
+    NotFound {
+        /// The hash.
+        hash: Hash,
+    },
+    /// A node refers to one that is not there.
+    #[error("node {parent} refers to {hash}, which does not exist")]
+    Dangling {
+        /// The missing node.
+        hash: Hash,
+        /// The node that refers to it.
+        parent: Hash,
+    },
+    /// Something is stored under this hash, but not the node.
+    #[error("node {hash} is corrupt: {reason}")]
+    Corrupt {
+        /// The hash.
+        hash: Hash,
+        /// What is wrong with the bytes.
+        reason: String,
+    },
+    /// Another node with the same hash is stored. Not an accident at any size a store has.
+    #[error("hash collision: another node is already stored as {hash}")]
+    Collision {
+        /// The hash both have.
+        hash: Hash,
+    },
+    /// A payload does not fit its type.
+    #[error("the payload is not a valid {title}: {}", told(violations))]
+    Invalid {
+        /// The type.
+        type_hash: Hash,
+        /// The type's title, or its hash.
+        title: String,
+        /// What does not fit, at least one.
+        violations: Vec<Violation>,
+    },
+    /// The type of a node is not stored.
+    #[error("type {type_hash} is not in the store")]
+    UnknownType {
+        /// The hash of the type.
+        type_hash: Hash,
+    },
+    /// The type of a node is a node, but not a schema.
+    #[error("node {type_hash} is not a schema and cannot be a type")]
+    NotASchema {
+        /// The hash of the type.
+        type_hash: Hash,
+    },
+    /// A schema that cannot be used.
+    #[error("bad schema: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    BadSchema {
+        /// What is wrong, at least one error.
+        problems: Vec<SchemaProblem>,
+    },
+    /// A text that is neither a hash nor the beginning of one.
+    #[error(transparent)]
+    BadHash(#[from] HashError),
+    /// No node's hash begins like this.
+    #[error("no node's hash begins with {prefix}")]
+    NoSuchPrefix {
+        /// What was given, in upper case.
+        prefix: String,
+    },
+    /// Several hashes begin like this.
+    #[error("{prefix} is the beginning of more than one hash: {}{}", list(matches), if *more { ", …" } else { "" })]
+    AmbiguousPrefix {
+        /// What was given, in upper case.
+        prefix: String,
+        /// The first of them, at most five.
+        matches: Vec<Hash>,
+        /// Whether there are still others.
+        more: bool,
+    },
+    /// A payload that cannot be encoded.
+    #[error(transparent)]
+    Cbor(#[from] CborError),
+    /// The backend failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was being done, a verb.
+        action: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    /// Whether the disk or the quota is full.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            StoreError::Io { source, .. } => crate::durable::is_disk_full(source),
+            _ => false,
+        }
+    }
+}
+
+impl From<FileError> for StoreError {
+    fn from(error: FileError) -> StoreError {
+        StoreError::Io {
+            action: error.action,
+            path: error.path,
+            source: error.source,
+        }
+    }
+}
+
+fn told(violations: &[Violation]) -> String {
+    let texts: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
+
+fn list(hashes: &[Hash]) -> String {
+    let texts: Vec<String> = hashes.iter().map(Hash::to_string).collect();
+    texts.join(", ")
+}

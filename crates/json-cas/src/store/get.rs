@@ -1,0 +1,104 @@
+//! Reading nodes and their types.
+
+use std::sync::Arc;
+
+use super::{Store, StoreError, Type};
+use crate::bootstrap;
+use crate::hash::Hash;
+use crate::node::Node;
+use crate::schema::{References, Schema};
+
+impl Store {
+    /// The node `hash`, checked against its hash.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::Corrupt`], [`StoreError::Io`].
+    pub fn get(&self, hash: Hash) -> Result<Node, StoreError> {
+        self.try_get(hash)?.ok_or(StoreError::NotFound { hash })
+    }
+
+    /// The node `hash`, checked against its hash, or `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], [`StoreError::Io`].
+    pub fn try_get(&self, hash: Hash) -> Result<Option<Node>, StoreError> {
+        let Some(bytes) = self.objects.get(hash)? else {
+            return Ok(None);
+        };
+        match Node::decode(hash, &bytes) {
+            Ok((node, _)) => Ok(Some(node)),
+            Err(unfit) => Err(StoreError::Corrupt {
+                hash,
+                reason: unfit.to_string(),
+            }),
+        }
+    }
+
+    /// Whether something is stored as `hash`; it is not read.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn has(&self, hash: Hash) -> Result<bool, StoreError> {
+        self.objects.contains(hash)
+    }
+
+    /// The schema node `type_hash`, compiled. Kept for the life of the store value.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownType`] when there is no such node, [`StoreError::NotASchema`],
+    /// [`StoreError::BadSchema`], and those of [`Store::get`].
+    pub fn schema(&self, type_hash: Hash) -> Result<Arc<Schema>, StoreError> {
+        if let Some(Type::Compiled(schema)) = self.types().get(&type_hash) {
+            return Ok(schema.clone());
+        }
+        let references = self.references(type_hash)?;
+        let schema = Arc::new(Schema::compile_stored(references)?);
+        self.types()
+            .insert(type_hash, Type::Compiled(schema.clone()));
+        Ok(schema)
+    }
+
+    /// The schema node `type_hash`, read but not compiled, which is all that references need.
+    pub(super) fn references(&self, type_hash: Hash) -> Result<Arc<References>, StoreError> {
+        match self.types().get(&type_hash) {
+            Some(Type::Read(references)) => return Ok(references.clone()),
+            Some(Type::Compiled(schema)) => return Ok(schema.references().clone()),
+            Some(Type::Stored) | None => {}
+        }
+        let node = match self.try_get(type_hash)? {
+            Some(node) => node,
+            None if type_hash == bootstrap::HASH => bootstrap_node(),
+            None => return Err(StoreError::UnknownType { type_hash }),
+        };
+        if !self.is_schema(type_hash, &node)? {
+            return Err(StoreError::NotASchema { type_hash });
+        }
+        let references = Arc::new(References::new(Arc::new(node.payload)));
+        self.types()
+            .insert(type_hash, Type::Read(references.clone()));
+        Ok(references)
+    }
+
+    /// Whether a node is a schema: its type is a meta-schema, and a meta-schema is a node that is
+    /// its own type. Other writers of the format have other meta-schemas than ours.
+    ///
+    /// # Errors
+    /// Those of [`Store::get`], but a type that is missing only makes it no schema.
+    pub fn is_schema(&self, hash: Hash, node: &Node) -> Result<bool, StoreError> {
+        if node.type_hash == bootstrap::HASH || node.type_hash == hash {
+            return Ok(true);
+        }
+        Ok(self
+            .try_get(node.type_hash)?
+            .is_some_and(|meta| meta.type_hash == node.type_hash))
+    }
+}
+
+fn bootstrap_node() -> Node {
+    let draft = bootstrap::draft();
+    Node {
+        type_hash: draft.type_hash(),
+        payload: draft.payload().clone(),
+        timestamp: 0,
+    }
+}

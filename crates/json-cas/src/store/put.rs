@@ -1,0 +1,245 @@
+//! Writing nodes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Store, StoreError, Type};
+use crate::bootstrap;
+use crate::hash::Hash;
+use crate::node::{Draft, Node, Unfit};
+use crate::objects::Put;
+use crate::schema::{self, References, Schema, Severity};
+
+/// What is stored under a draft's hash.
+enum Stored {
+    Nothing,
+    Same,
+    Corrupt,
+}
+
+impl Store {
+    /// Stores one node; see [`Store::put_all`].
+    ///
+    /// # Errors
+    /// As [`Store::put_all`].
+    pub fn put(&self, draft: &Draft) -> Result<Hash, StoreError> {
+        self.put_all(std::slice::from_ref(draft))?;
+        Ok(draft.hash())
+    }
+
+    /// Stores nodes durably, as one batch with one directory sync. Types are looked for in the
+    /// batch first, then in the store. Nothing is written unless every payload fits its type.
+    ///
+    /// A node that is already there is left as it is, its first timestamp included; one that is
+    /// there but corrupt is repaired.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`], [`StoreError::BadSchema`], [`StoreError::UnknownType`],
+    /// [`StoreError::NotASchema`], [`StoreError::Collision`], [`StoreError::Io`].
+    pub fn put_all(&self, drafts: &[Draft]) -> Result<Vec<Hash>, StoreError> {
+        let bootstrap = self.bootstrap_for(drafts);
+        let batch = Batch::new(bootstrap.iter().chain(drafts))?;
+        let mut compiled = HashMap::new();
+        for draft in &batch.order {
+            self.check(draft, &batch, &mut compiled)?;
+        }
+        self.write(&batch)?;
+        let mut types = self.types();
+        for (hash, schema) in compiled {
+            types.insert(hash, Type::Compiled(schema));
+        }
+        Ok(drafts.iter().map(Draft::hash).collect())
+    }
+
+    /// Stores a JSON Schema as a node.
+    ///
+    /// # Errors
+    /// As [`Store::schema_draft`] and [`Store::put_all`].
+    pub fn put_schema(&self, schema: Value) -> Result<Hash, StoreError> {
+        self.put(&Store::schema_draft(schema)?)
+    }
+
+    /// The node of a JSON Schema, which is checked: it is one, refers to nothing outside itself
+    /// and stays within the limits of [`schema::check`].
+    ///
+    /// # Errors
+    /// [`StoreError::BadSchema`], [`StoreError::Cbor`].
+    pub fn schema_draft(schema: Value) -> Result<Draft, StoreError> {
+        refuse_bad_schema(&schema)?;
+        Ok(Draft::new(bootstrap::HASH, schema)?.trusted())
+    }
+
+    /// The meta-schema node goes along with the first schema that needs it.
+    fn bootstrap_for(&self, drafts: &[Draft]) -> Option<Draft> {
+        drafts
+            .iter()
+            .any(|draft| draft.type_hash() == bootstrap::HASH)
+            .then(bootstrap::draft)
+    }
+
+    fn check(
+        &self,
+        draft: &Draft,
+        batch: &Batch<'_>,
+        compiled: &mut HashMap<Hash, Arc<Schema>>,
+    ) -> Result<(), StoreError> {
+        let type_hash = draft.type_hash();
+        if draft.is_trusted() && !cfg!(debug_assertions) {
+            return self.require_type(type_hash, batch);
+        }
+        if type_hash == bootstrap::HASH {
+            return match draft.hash() == bootstrap::HASH || draft.is_trusted() {
+                true => Ok(()),
+                false => refuse_bad_schema(draft.payload()),
+            };
+        }
+        if draft.hash() == type_hash {
+            refuse_bad_schema(draft.payload())?;
+        }
+        let schema = match compiled.get(&type_hash) {
+            Some(schema) => schema.clone(),
+            None => {
+                let schema = self.type_of(type_hash, batch)?;
+                compiled.insert(type_hash, schema.clone());
+                schema
+            }
+        };
+        refuse_invalid(type_hash, &schema, draft.payload())?;
+        if self.is_meta_schema(type_hash, batch)? {
+            refuse_bad_schema(draft.payload())?;
+        }
+        Ok(())
+    }
+
+    fn type_of(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<Arc<Schema>, StoreError> {
+        let Some(draft) = batch.get(type_hash) else {
+            return self.schema(type_hash);
+        };
+        if !self.is_meta_schema(draft.type_hash(), batch)? {
+            return Err(StoreError::NotASchema { type_hash });
+        }
+        let references = References::new(Arc::new(draft.payload().clone()));
+        Ok(Arc::new(Schema::compile_stored(Arc::new(references))?))
+    }
+
+    /// Whether nodes of this type are schemas.
+    fn is_meta_schema(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<bool, StoreError> {
+        if type_hash == bootstrap::HASH {
+            return Ok(true);
+        }
+        match batch.get(type_hash) {
+            Some(draft) => Ok(draft.type_hash() == type_hash),
+            None => Ok(self
+                .try_get(type_hash)?
+                .is_some_and(|node| node.type_hash == type_hash)),
+        }
+    }
+
+    fn require_type(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<(), StoreError> {
+        if batch.get(type_hash).is_some() || self.types().contains_key(&type_hash) {
+            return Ok(());
+        }
+        if !self.objects.contains(type_hash)? {
+            return Err(StoreError::UnknownType { type_hash });
+        }
+        self.types().insert(type_hash, Type::Stored);
+        Ok(())
+    }
+
+    fn write(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
+        let now = (self.clock)();
+        let bytes =
+            |draft: &Draft| Node::encode(draft.type_hash(), draft.cbor(), now);
+        let mut fresh = Vec::new();
+        for draft in &batch.order {
+            match self.stored(draft)? {
+                Stored::Same => {}
+                Stored::Nothing => fresh.push((draft.hash(), bytes(draft))),
+                Stored::Corrupt => self.objects.replace(draft.hash(), &bytes(draft))?,
+            }
+        }
+        let puts = self.objects.put_all(&fresh)?;
+        for ((hash, bytes), put) in fresh.iter().zip(puts) {
+            // Somebody else published it meanwhile: what they wrote must be the same.
+            let raced = match put {
+                Put::Published => None,
+                Put::Present => batch.get(*hash),
+            };
+            match raced.map(|draft| self.stored(draft)).transpose()? {
+                None | Some(Stored::Same) => {}
+                Some(Stored::Nothing | Stored::Corrupt) => self.objects.replace(*hash, bytes)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn stored(&self, draft: &Draft) -> Result<Stored, StoreError> {
+        let hash = draft.hash();
+        let Some(bytes) = self.objects.get(hash)? else {
+            return Ok(Stored::Nothing);
+        };
+        match Node::decode(hash, &bytes) {
+            Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => {
+                Ok(Stored::Same)
+            }
+            Ok(_) => Err(StoreError::Collision { hash }),
+            Err(Unfit::Unreadable(_) | Unfit::OtherHash(_)) => Ok(Stored::Corrupt),
+        }
+    }
+}
+
+/// Drafts by hash, each once, in the order given.
+struct Batch<'d> {
+    order: Vec<&'d Draft>,
+    by_hash: HashMap<Hash, &'d Draft>,
+}
+
+impl<'d> Batch<'d> {
+    fn new(drafts: impl Iterator<Item = &'d Draft>) -> Result<Batch<'d>, StoreError> {
+        let mut batch = Batch {
+            order: Vec::new(),
+            by_hash: HashMap::new(),
+        };
+        for draft in drafts {
+            match batch.by_hash.get(&draft.hash()) {
+                None => {
+                    batch.by_hash.insert(draft.hash(), draft);
+                    batch.order.push(draft);
+                }
+                Some(other)
+                    if other.type_hash() == draft.type_hash() && other.cbor() == draft.cbor() => {}
+                Some(_) => return Err(StoreError::Collision { hash: draft.hash() }),
+            }
+        }
+        Ok(batch)
+    }
+
+    fn get(&self, hash: Hash) -> Option<&'d Draft> {
+        self.by_hash.get(&hash).copied()
+    }
+}
+
+fn refuse_bad_schema(schema: &Value) -> Result<(), StoreError> {
+    let mut problems = schema::check(schema);
+    problems.retain(|problem| problem.severity == Severity::Error);
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(StoreError::BadSchema { problems })
+    }
+}
+
+fn refuse_invalid(type_hash: Hash, schema: &Schema, payload: &Value) -> Result<(), StoreError> {
+    if schema.is_valid(payload) {
+        return Ok(());
+    }
+    Err(StoreError::Invalid {
+        type_hash,
+        title: schema
+            .title()
+            .map_or_else(|| type_hash.to_string(), str::to_owned),
+        violations: schema.violations(payload),
+    })
+}

@@ -1,0 +1,169 @@
+//! Checking what is stored.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::{Store, StoreError};
+use crate::hash::Hash;
+use crate::node::Node;
+
+/// What a check found.
+#[derive(Debug, Clone, Eq, PartialEq, Default, serde::Serialize)]
+pub struct VerifyReport {
+    /// Nodes looked at.
+    pub checked: usize,
+    /// Their size in the store, in bytes.
+    pub bytes: u64,
+    /// What is wrong, in the order found.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// The node, unless it is a file that is none.
+    pub hash: Option<Hash>,
+    /// Name of a file that is no node.
+    pub file: Option<String>,
+    /// What kind of wrong it is.
+    pub kind: ProblemKind,
+    /// What exactly, in words.
+    pub reason: String,
+    /// A node that refers to the one that is wrong, when that is how it was found.
+    pub referenced_by: Option<Hash>,
+}
+
+/// What kind of wrong something is.
+#[derive(Debug, Copy, Clone, Eq, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemKind {
+    /// Something is stored under the hash, but not the node.
+    Corrupt,
+    /// A node that is referred to is not there.
+    Missing,
+    /// The payload does not fit its type.
+    Invalid,
+    /// A file among the nodes is none.
+    Misnamed,
+}
+
+impl Store {
+    /// Checks nodes: that the bytes are those of the hash, that the payload fits its type, that
+    /// types and references exist. `None` checks the whole store, else everything reachable from
+    /// the roots, types included.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails; all else is in the report.
+    pub fn verify(&self, roots: Option<&[Hash]>) -> Result<VerifyReport, StoreError> {
+        let mut check = Check {
+            store: self,
+            report: VerifyReport::default(),
+            queue: VecDeque::new(),
+            seen: HashSet::new(),
+        };
+        match roots {
+            Some(roots) => roots.iter().for_each(|root| check.enqueue(*root, None)),
+            None => {
+                let all = self.objects.list(None)?;
+                all.iter().for_each(|hash| check.enqueue(*hash, None));
+            }
+        }
+        while let Some((hash, parent)) = check.queue.pop_front() {
+            check.visit(hash, parent)?;
+        }
+        if roots.is_none() {
+            check.add_strays()?;
+        }
+        Ok(check.report)
+    }
+}
+
+struct Check<'s> {
+    store: &'s Store,
+    report: VerifyReport,
+    queue: VecDeque<(Hash, Option<Hash>)>,
+    seen: HashSet<Hash>,
+}
+
+impl Check<'_> {
+    fn enqueue(&mut self, hash: Hash, parent: Option<Hash>) {
+        if self.seen.insert(hash) {
+            self.queue.push_back((hash, parent));
+        }
+    }
+
+    fn problem(&mut self, hash: Hash, parent: Option<Hash>, kind: ProblemKind, reason: String) {
+        self.report.problems.push(Problem {
+            hash: Some(hash),
+            file: None,
+            kind,
+            reason,
+            referenced_by: parent,
+        });
+    }
+
+    fn visit(&mut self, hash: Hash, parent: Option<Hash>) -> Result<(), StoreError> {
+        let bytes = match self.store.objects.get(hash) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => {
+                let reason = "it does not exist".to_owned();
+                self.problem(hash, parent, ProblemKind::Missing, reason);
+                return Ok(());
+            }
+            // One unreadable file is a finding, not the end of the check.
+            Err(StoreError::Io { source, .. }) => {
+                let reason = format!("cannot read it: {source}");
+                self.problem(hash, parent, ProblemKind::Corrupt, reason);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        self.report.checked += 1;
+        self.report.bytes += bytes.len() as u64;
+        match Node::decode(hash, &bytes) {
+            Ok((node, _)) => {
+                self.enqueue(node.type_hash, Some(hash));
+                self.payload(hash, parent, &node);
+            }
+            Err(unfit) => self.problem(hash, parent, ProblemKind::Corrupt, unfit.to_string()),
+        }
+        Ok(())
+    }
+
+    fn payload(&mut self, hash: Hash, parent: Option<Hash>, node: &Node) {
+        let schema = match self.store.schema(node.type_hash) {
+            Ok(schema) => schema,
+            // Found and told when the type itself is visited.
+            Err(
+                StoreError::UnknownType { .. }
+                | StoreError::Corrupt { .. }
+                | StoreError::Io { .. },
+            ) => return,
+            Err(error) => {
+                self.problem(hash, parent, ProblemKind::Invalid, error.to_string());
+                return;
+            }
+        };
+        if !schema.is_valid(&node.payload) {
+            let violations = schema.violations(&node.payload);
+            let reasons: Vec<String> = violations.iter().map(ToString::to_string).collect();
+            self.problem(hash, parent, ProblemKind::Invalid, reasons.join("; "));
+        }
+        for child in schema.refs(&node.payload) {
+            self.enqueue(child, Some(hash));
+        }
+    }
+
+    fn add_strays(&mut self) -> Result<(), StoreError> {
+        for stray in self.store.objects.strays()? {
+            self.report.problems.push(Problem {
+                hash: None,
+                file: Some(stray.name),
+                kind: ProblemKind::Misnamed,
+                reason: stray.reason,
+                referenced_by: None,
+            });
+        }
+        Ok(())
+    }
+}

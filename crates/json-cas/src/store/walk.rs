@@ -1,0 +1,94 @@
+//! Following references.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::{Store, StoreError};
+use crate::hash::Hash;
+use crate::node::Node;
+
+/// What a walk visits.
+#[derive(Debug, Copy, Clone, Default, Eq, PartialEq)]
+pub struct WalkOptions {
+    /// Visit the types of nodes too, up to the meta-schema.
+    pub types: bool,
+}
+
+impl Store {
+    /// The nodes that a node refers to: every string that some subschema of its type that can
+    /// apply there calls a `cas_ref`, whether or not that branch validated. In order of
+    /// appearance, each once. A schema node refers to nothing.
+    ///
+    /// # Errors
+    /// As [`Store::schema`].
+    pub fn refs(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
+        Ok(self.references(node.type_hash)?.of(&node.payload))
+    }
+
+    /// Everything reachable from `roots`, breadth first, each node once. What is missing or
+    /// corrupt is an error among the items, and the walk goes on.
+    pub fn walk(&self, roots: &[Hash], options: WalkOptions) -> Walk<'_> {
+        let mut walk = Walk {
+            store: self,
+            options,
+            queue: VecDeque::new(),
+            seen: HashSet::new(),
+            failed: None,
+        };
+        for root in roots {
+            walk.enqueue(*root, None);
+        }
+        walk
+    }
+}
+
+/// The iterator of [`Store::walk`].
+#[derive(Debug)]
+pub struct Walk<'s> {
+    store: &'s Store,
+    options: WalkOptions,
+    /// Nodes to visit, each with one that refers to it.
+    queue: VecDeque<(Hash, Option<Hash>)>,
+    seen: HashSet<Hash>,
+    /// Why the references of the last node are not known.
+    failed: Option<StoreError>,
+}
+
+impl Walk<'_> {
+    fn enqueue(&mut self, hash: Hash, parent: Option<Hash>) {
+        if self.seen.insert(hash) {
+            self.queue.push_back((hash, parent));
+        }
+    }
+
+    fn visit(&mut self, hash: Hash, parent: Option<Hash>) -> Result<(Hash, Node), StoreError> {
+        let node = match (self.store.try_get(hash)?, parent) {
+            (Some(node), _) => node,
+            (None, Some(parent)) => return Err(StoreError::Dangling { hash, parent }),
+            (None, None) => return Err(StoreError::NotFound { hash }),
+        };
+        match self.store.refs(&node) {
+            Ok(refs) => {
+                for child in refs {
+                    self.enqueue(child, Some(hash));
+                }
+            }
+            Err(error) => self.failed = Some(error),
+        }
+        if self.options.types {
+            self.enqueue(node.type_hash, Some(hash));
+        }
+        Ok((hash, node))
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<(Hash, Node), StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failed.take() {
+            return Some(Err(error));
+        }
+        let (hash, parent) = self.queue.pop_front()?;
+        Some(self.visit(hash, parent))
+    }
+}

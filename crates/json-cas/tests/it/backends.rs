@@ -1,0 +1,41 @@
+//! Both backends against the suites that every backend must pass.
+
+use json_cas::conformance::{heads_suite, objects_suite};
+use json_cas::{FsHeads, FsObjects, Heads, MemoryHeads, MemoryObjects, Objects};
+use std::cell::Cell;
+use tempfile::TempDir;
+
+#[test]
+fn memory_objects() {
+    objects_suite(&|| Box::new(MemoryObjects::new()) as Box<dyn Objects>);
+}
+
+#[test]
+fn memory_heads() {
+    heads_suite(&|| Box::new(MemoryHeads::new()) as Box<dyn Heads>);
+}
+
+#[test]
+fn file_objects() {
+    let root = TempDir::new().unwrap();
+    let made = Cell::new(0);
+    objects_suite(&|| {
+        made.set(made.get() + 1);
+        // Two levels that do not exist: the first put makes them.
+        Box::new(FsObjects::new(root.path().join(made.get().to_string()).join("cas")))
+            as Box<dyn Objects>
+    });
+}
+
+#[test]
+fn file_heads() {
+    let root = TempDir::new().unwrap();
+    let made = Cell::new(0);
+    heads_suite(&|| {
+        made.set(made.get() + 1);
+        let dir = root.path().join(made.get().to_string());
+        let file = |name: &str| dir.join(name);
+        Box::new(FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("index.lock")))
+            as Box<dyn Heads>
+    });
+}

@@ -1,0 +1,143 @@
+//! The agent behind every `output: text` and `output: json`: runs a command that knows nothing of the store, gives it
+//! the prompt, and does the rest.
+
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Instant, SystemTime};
+
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::{Context, Error, Kind, Result, agent, submit};
+use uwf_core::config::OutputMode;
+use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::thread::ThreadId;
+use uwf_engine::agents::AgentSpec;
+use uwf_engine::attempts::{Opened, OutputFiles};
+use uwf_engine::child;
+use uwf_engine::error::AtPath;
+use uwf_engine::home::Home;
+
+/// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
+pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
+
+/// Runs the command of the current attempt.
+///
+/// # Errors
+/// `Usage` outside an attempt, `AgentFailed` when the command fails, `NotExtractable` when its answer is no use.
+pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
+    let context = Context::load(home, thread, role)?;
+    let Some(attempt) = context.attempt() else {
+        return Err(Error::new(Kind::Usage, "the command agent is run by `uwf thread step`, never by hand")
+            .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
+    };
+    let opened = &attempt.opened;
+    let form = match opened.agent.output_mode() {
+        OutputMode::Json => AnswerForm::Json,
+        OutputMode::Text | OutputMode::Step => AnswerForm::Frontmatter,
+    };
+    let mut exit_code = None;
+    let step = answer(home, &context, opened, form, &mut exit_code)
+        .and_then(|answer| submit::submit(&context, &answer, form, &mut []))
+        .inspect_err(|error| agent::give_up(&context, error, exit_code))?;
+    // The record already has it, whoever still reads.
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), format!("{step}\n").as_bytes());
+    Ok(())
+}
+
+fn answer(home: &Home, context: &Context<'_>, opened: &Opened, form: AnswerForm, exit_code: &mut Option<i32>) -> Result<Answer> {
+    let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+    let prompt = context.prompt(form, opened.prompt_budget)?;
+    let begun = Instant::now();
+    let begun_at = SystemTime::now();
+    let status = execute(opened, &prompt, &files)?;
+    *exit_code = status.code();
+    let spec = &opened.agent;
+    check_status(spec, status, &files, opened.output_cap)?;
+    if let Some(expected) = &spec.expect_file {
+        check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
+    }
+    let raw = child::read_capped(&files.raw, opened.output_cap)?;
+    let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let turn = Turn {
+        input: prompt.parts.into_iter().map(|part| part.text).collect(),
+        output: raw.clone(),
+        tool_calls: Vec::new(),
+        tokens: None,
+        latency_ms: duration_ms,
+    };
+    Ok(Answer { turns: vec![turn], duration_ms, ..Answer::text(raw) })
+}
+
+/// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
+fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<ExitStatus> {
+    let spec = &opened.agent;
+    let by_argument = spec.args.iter().any(|arg| arg.contains("{prompt}"));
+    let text = prompt.text();
+    if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
+        return Err(Error::new(
+            Kind::Config,
+            format!("the prompt has {} bytes, too many for an argument of `{}` (at most {MAX_PROMPT_ARGUMENT})", text.len(), spec.command),
+        )
+        .hint("leave `{prompt}` out of `args`: then the prompt comes on stdin; or lower `promptBudget`"));
+    }
+    let stdin = if by_argument {
+        Stdio::null()
+    } else {
+        std::fs::write(&files.prompt, &text).at("write", &files.prompt)?;
+        Stdio::from(File::open(&files.prompt).at("open", &files.prompt)?)
+    };
+    let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(&text))).collect();
+    Command::new(&spec.command)
+        .args(&args)
+        .stdin(stdin)
+        .stdout(child::create(&files.raw)?)
+        .status()
+        .map_err(|source| child::cannot_start(&spec.command, &args, &source))
+}
+
+/// Fills in the templates of one argument in a single pass, so that a prompt that contains `{role}` stays as it is.
+fn fill(template: &str, opened: &Opened, prompt: Option<&str>) -> String {
+    let mut filled = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        filled.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let known = [("{thread}", Some(opened.thread.as_str())), ("{role}", Some(opened.role.as_str())), ("{prompt}", prompt)];
+        match known.iter().find(|(name, value)| value.is_some() && rest.starts_with(name)) {
+            Some((name, value)) => {
+                filled.push_str(value.unwrap_or_default());
+                rest = &rest[name.len()..];
+            }
+            None => {
+                filled.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+fn check_status(spec: &AgentSpec, status: ExitStatus, files: &OutputFiles, cap: u64) -> Result<()> {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) if spec.succeeded(code) => return Ok(()),
+        (Some(code), _) => format!("exited with {code}"),
+        (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
+    };
+    let said = child::read_capped(&files.err, cap)?;
+    let last = said.trim_end().lines().last().unwrap_or_default().trim();
+    let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
+    Err(Error::new(Kind::AgentFailed, format!("agent `{}` {how}{words}", spec.name)))
+}
+
+fn check_file(path: &Path, begun: SystemTime) -> Result<()> {
+    let modified = path.metadata().and_then(|meta| meta.modified());
+    let problem = match modified {
+        Err(_) => "does not exist",
+        // File systems keep coarser times than the clock.
+        Ok(time) if time + std::time::Duration::from_secs(1) < begun => "is older than the run",
+        Ok(_) => return Ok(()),
+    };
+    Err(Error::new(Kind::AgentFailed, format!("the expected file {} {problem}", path.display())))
+}

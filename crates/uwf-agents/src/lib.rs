@@ -1,0 +1,27 @@
+//! The agents built into uwf, each a process of its own: `uwf agent run NAME THREAD ROLE`.
+//!
+//! It is a crate of its own so that what an agent needs (and later the HTTP client of the model-backed ones) stays out
+//! of the engine: stepper and agent meet only at the process boundary.
+
+pub mod command;
+pub mod mock;
+
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::home::Home;
+
+/// Names of the built-in agents.
+pub const NAMES: [&str; 2] = ["command", "mock"];
+
+/// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
+///
+/// # Errors
+/// `Config` for an unknown name, those of the agent.
+pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
+    match name {
+        "command" => command::run(home, thread, role),
+        "mock" => mock::run(home, thread, role),
+        other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
+            .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
+    }
+}

@@ -1,0 +1,99 @@
+//! How an agent is run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::limits::DEFAULT_IDLE_TIMEOUT;
+
+/// One entry of `agents`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// `command`: the program, found through `PATH`.
+    pub command: String,
+    /// `args`: arguments before what the protocol adds; may hold `{thread}`, `{role}`, `{prompt}`.
+    pub args: Vec<String>,
+    /// `output`: what the program prints.
+    pub output: OutputMode,
+    /// `model`: the model it is to use; an alias of `models` or a name the program itself knows.
+    pub model: Option<String>,
+    /// `env`: names of the secrets it is given.
+    pub env: Vec<String>,
+    /// `timeout`: limit on the whole run; `None` is no limit.
+    pub timeout: Option<Duration>,
+    /// `idleTimeout`: limit on a time without any output; `None` (written `0`) is no limit,
+    /// [`DEFAULT_IDLE_TIMEOUT`] when the key is absent.
+    pub idle_timeout: Option<Duration>,
+    /// `exitCodes`: exit status → what it means, where that differs from 0 = ok, anything else = failed.
+    pub exit_codes: BTreeMap<i32, ExitMeaning>,
+    /// `expectFile`: a path, relative to the workspace, that must exist after the run.
+    pub expect_file: Option<String>,
+    /// `config`: settings the agent itself understands; always an object.
+    pub config: Value,
+}
+
+/// What an agent prints to stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputMode {
+    /// The hash of the StepNode it wrote, as the last line.
+    #[default]
+    Step,
+    /// The structured output as one JSON value.
+    Json,
+    /// Markdown with frontmatter.
+    Text,
+}
+
+/// What an exit status of an agent stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitMeaning {
+    /// The run counts as a success.
+    Ok,
+    /// The run counts as a failure.
+    Fail,
+}
+
+impl Agent {
+    /// An agent that is just a command line, everything else at its default.
+    #[must_use]
+    pub fn from_command(command: impl Into<String>, args: Vec<String>) -> Agent {
+        Agent {
+            command: command.into(),
+            args,
+            output: OutputMode::default(),
+            model: None,
+            env: Vec::new(),
+            timeout: None,
+            idle_timeout: Some(DEFAULT_IDLE_TIMEOUT),
+            exit_codes: BTreeMap::new(),
+            expect_file: None,
+            config: Value::Object(Map::new()),
+        }
+    }
+
+    /// What the exit status `code` means for this agent.
+    #[must_use]
+    pub fn meaning(&self, code: i32) -> ExitMeaning {
+        match self.exit_codes.get(&code) {
+            Some(meaning) => *meaning,
+            None if code == 0 => ExitMeaning::Ok,
+            None => ExitMeaning::Fail,
+        }
+    }
+}
+
+impl OutputMode {
+    /// All modes, in the order of the documentation.
+    pub const ALL: [OutputMode; 3] = [OutputMode::Step, OutputMode::Json, OutputMode::Text];
+
+    /// The word used in `config.yaml`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OutputMode::Step => "step",
+            OutputMode::Json => "json",
+            OutputMode::Text => "text",
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a config refers to must be in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Config;
+use crate::workflow::Problems;
+use crate::workflow::fields::Fields;
+use crate::workflow::nearest::did_you_mean;
+use crate::workflow::tree::{Data, Entry, Node};
+
+/// Agents named but not defined are errors: whoever names one means to use it. Models and providers are
+/// needed only once one is used, so they get a warning.
+pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
+    let mut agent = |entry: &Entry| {
+        if let Some(name) = undefined(&entry.value, &config.agents) {
+            let hint = hint(name, config.agents.keys(), "agents", "{command: …}");
+            problems.error(
+                "unknown-agent",
+                entry.value.at,
+                format!("there is no agent `{name}` in `agents`"),
+                Some(hint),
+            );
+        }
+    };
+    fields.get("defaultAgent").into_iter().for_each(&mut agent);
+    for workflow in children(fields.get("agentOverrides")) {
+        children(Some(workflow)).for_each(&mut agent);
+    }
+    let mut model = |entry: &Entry| {
+        if let Some(name) = undefined(&entry.value, &config.models) {
+            let hint = hint(
+                name,
+                config.models.keys(),
+                "models",
+                "{provider: …, name: …}",
+            );
+            problems.warning(
+                "unknown-model",
+                entry.value.at,
+                format!("there is no model `{name}` in `models`"),
+                Some(hint),
+            );
+        }
+    };
+    fields.get("defaultModel").into_iter().for_each(&mut model);
+    children(fields.get("modelOverrides")).for_each(&mut model);
+    for entry in children(fields.get("models"))
+        .flat_map(|model| children(Some(model)))
+        .filter(|entry| entry.key == "provider")
+    {
+        if let Some(name) = undefined(&entry.value, &config.providers) {
+            let hint = hint(name, config.providers.keys(), "providers", "{baseUrl: …}");
+            let message = format!("there is no provider `{name}` in `providers`");
+            problems.warning("unknown-provider", entry.value.at, message, Some(hint));
+        }
+    }
+}
+
+fn children(entry: Option<&Entry>) -> std::slice::Iter<'_, Entry> {
+    match entry.map(|entry| &entry.value.data) {
+        Some(Data::Mapping(entries)) => entries.iter(),
+        Some(Data::Scalar { .. } | Data::Sequence(_)) | None => [].iter(),
+    }
+}
+
+fn undefined<'n, T>(node: &'n Node, defined: &BTreeMap<String, T>) -> Option<&'n str> {
+    node.as_text().filter(|name| !defined.contains_key(*name))
+}
+
+fn hint<'n>(
+    name: &str,
+    defined: impl Iterator<Item = &'n String>,
+    section: &str,
+    form: &str,
+) -> String {
+    let near = did_you_mean(name, defined.map(String::as_str));
+    near.unwrap_or_else(|| format!("add `{name}: {form}` to `{section}`"))
+}
+
+/// Slips that are no errors by themselves: arguments written into `command`, and a secret given to an agent
+/// that no other part of the config calls a secret.
+pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
+    let secrets = config.secret_names();
+    for agent in children(fields.get("agents")) {
+        for entry in children(Some(agent)) {
+            match (entry.key.as_str(), &entry.value.data) {
+                ("command", Data::Scalar { text, .. }) if is_command_line(text) => {
+                    let message = format!("`{text}` is taken for the name of one program");
+                    let hint = "put arguments into `args`".to_owned();
+                    problems.warning("command-line", entry.value.at, message, Some(hint));
+                }
+                ("env", Data::Sequence(items)) => {
+                    items
+                        .iter()
+                        .for_each(|item| given(item, &secrets, problems));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a command has white space that is not part of a path.
+fn is_command_line(command: &str) -> bool {
+    command
+        .trim()
+        .split_once(char::is_whitespace)
+        .is_some_and(|(program, _)| !program.contains(['/', '\\']))
+}
+
+fn given(item: &Node, secrets: &BTreeSet<String>, problems: &mut Problems) {
+    let Some(name) = item
+        .as_text()
+        .filter(|name| is_variable(name) && !secrets.contains(*name))
+    else {
+        return;
+    };
+    let near = did_you_mean(name, secrets.iter().map(String::as_str));
+    let hint = near.unwrap_or_else(|| {
+        "variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway".to_owned()
+    });
+    problems.warning(
+        "unknown-secret",
+        item.at,
+        format!("`{name}` is not among the secrets of this config"),
+        Some(hint),
+    );
+}
+
+/// Whether a text can be the name of a variable and is not a key itself: long, with small letters and digits.
+fn is_variable(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let has = |what: fn(&u8) -> bool| text.bytes().any(|byte| what(&byte));
+    let is_key = text.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
+    starts
+        && !is_key
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Places that hold the name of an environment variable must not hold its value: a config is shown, copied
+/// and committed. The message does not repeat what stands there.
+pub(super) fn secret_names(fields: Fields<'_>, problems: &mut Problems) {
+    let keys = children(fields.get("providers")).flat_map(|provider| children(Some(provider)));
+    for entry in keys.filter(|entry| entry.key == "apiKeyEnv") {
+        check_name(&entry.value, "apiKeyEnv", problems);
+    }
+    let env = children(fields.get("agents"))
+        .flat_map(|agent| children(Some(agent)))
+        .filter(|entry| entry.key == "env");
+    for entry in env.chain(fields.get("secrets")) {
+        if let Data::Sequence(items) = &entry.value.data {
+            items
+                .iter()
+                .for_each(|item| check_name(item, &entry.key, problems));
+        }
+    }
+}
+
+fn check_name(node: &Node, key: &str, problems: &mut Problems) {
+    if node.as_text().is_some_and(|text| !is_variable(text)) {
+        let message =
+            format!("`{key}` holds something that is not the name of an environment variable");
+        let hint = "put the secret itself into `.env`, and the variable's name here".to_owned();
+        problems.error("not-a-variable", node.at, message, Some(hint));
+    }
+}

@@ -1,0 +1,67 @@
+//! Durations as people write them.
+
+use std::time::Duration;
+
+/// Reads `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, also for what
+/// is negative or does not fit.
+pub(super) fn parse(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let seconds_per_unit = match unit.trim() {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    let number: f64 = number.parse().ok()?;
+    Duration::try_from_secs_f64(number * seconds_per_unit).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit() {
+        for (text, milliseconds) in [
+            ("0", 0),
+            ("90", 90_000),
+            ("0.5", 500),
+            ("250ms", 250),
+            ("90s", 90_000),
+            ("15m", 900_000),
+            ("15 min", 900_000),
+            ("2h", 7_200_000),
+            ("1.5h", 5_400_000),
+            ("1d", 86_400_000),
+        ] {
+            assert_eq!(
+                parse(text),
+                Some(Duration::from_millis(milliseconds)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration() {
+        for text in [
+            "",
+            "s",
+            "-5",
+            "5 years",
+            "1h30m",
+            "1e3",
+            "1.2.3",
+            ".",
+            "999999999999999999999999999h",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Limits and switches, each with its default and the reason for it.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// How long an agent may print nothing. A healthy coding agent can be silent for as long as a test suite
+/// runs; half an hour leaves room for that and still ends a hang. There is no default limit on the whole run,
+/// because a fixed one kills healthy long runs.
+pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// Steps of one thread: far more than a process laid out by a person takes, so that only a loop without an
+/// end is stopped.
+pub const DEFAULT_MAX_STEPS: u64 = 1000;
+
+/// Depth of child threads: room for a workflow that calls a workflow that calls a workflow. Deeper is more
+/// likely a recursion nobody meant, and each level multiplies the cost.
+pub const DEFAULT_MAX_DEPTH: u32 = 3;
+
+/// Bytes of one prompt: some 25,000 tokens at four bytes each, which leaves a model room to work, and below
+/// the 131,072 bytes at which one argument of a process is refused.
+pub const DEFAULT_PROMPT_BUDGET: usize = 100_000;
+
+/// Bytes kept of an agent's stdout, and of its stderr. More than any answer needs, little enough that a
+/// flooding agent cannot fill a disk.
+pub const DEFAULT_OUTPUT_CAP: u64 = 16 * 1024 * 1024;
+
+/// Time between TERM and KILL when an agent is ended: enough to write a session file.
+pub const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// Times an agent's own session is told what is wrong with its answer: once, and once more.
+pub const DEFAULT_FEEDBACK_ROUNDS: u32 = 2;
+
+/// Times a model is asked to extract the output when nothing else could.
+pub const DEFAULT_LLM_ROUNDS: u32 = 2;
+
+/// The limits; in the file each is a top-level key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// `maxSteps`: steps of one thread, [`DEFAULT_MAX_STEPS`].
+    pub max_steps: u64,
+    /// `maxDepth`: depth of child threads, [`DEFAULT_MAX_DEPTH`].
+    pub max_depth: u32,
+    /// `supervisorInterval`: steps between two looks of the supervisor; `None` (absent or 0) is never.
+    pub supervisor_interval: Option<u64>,
+    /// `promptBudget`: bytes of one prompt, [`DEFAULT_PROMPT_BUDGET`].
+    pub prompt_budget: usize,
+    /// `outputCap`: bytes kept of each output stream of an agent, [`DEFAULT_OUTPUT_CAP`].
+    pub output_cap: u64,
+    /// `killGrace`: time between TERM and KILL, [`DEFAULT_KILL_GRACE`].
+    pub kill_grace: Duration,
+    /// `budgets`: kept as written.
+    pub budgets: Map<String, Value>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_steps: DEFAULT_MAX_STEPS,
+            max_depth: DEFAULT_MAX_DEPTH,
+            supervisor_interval: None,
+            prompt_budget: DEFAULT_PROMPT_BUDGET,
+            output_cap: DEFAULT_OUTPUT_CAP,
+            kill_grace: DEFAULT_KILL_GRACE,
+            budgets: Map::new(),
+        }
+    }
+}
+
+/// Which rungs of the extraction ladder are used, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtractRungs {
+    /// `extract.frontmatter`: read the answer's frontmatter; on by default.
+    pub frontmatter: bool,
+    /// `extract.feedback`: rounds of feedback to the same session, [`DEFAULT_FEEDBACK_ROUNDS`]; 0 is off.
+    pub feedback: u32,
+    /// `extract.llm`: calls of the extraction model, [`DEFAULT_LLM_ROUNDS`]; 0 is off.
+    pub llm: u32,
+}
+
+impl Default for ExtractRungs {
+    fn default() -> ExtractRungs {
+        ExtractRungs {
+            frontmatter: true,
+            feedback: DEFAULT_FEEDBACK_ROUNDS,
+            llm: DEFAULT_LLM_ROUNDS,
+        }
+    }
+}

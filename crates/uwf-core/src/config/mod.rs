@@ -1,0 +1,118 @@
+//! The types of `config.yaml`: which agents and models exist and which one does what, read strictly and
+//! with every problem at its line and column.
+
+mod agent;
+mod check;
+mod duration;
+mod limits;
+mod read;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use agent::{Agent, ExitMeaning, OutputMode};
+pub use limits::{
+    DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS,
+    DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs,
+    Limits,
+};
+
+use crate::workflow::Problem;
+
+/// The whole of `config.yaml`. An absent file is [`Config::default`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// `providers`: name → endpoint of a model provider.
+    pub providers: BTreeMap<String, Provider>,
+    /// `models`: alias → model.
+    pub models: BTreeMap<String, Model>,
+    /// `agents`: alias → how to run it.
+    pub agents: BTreeMap<String, Agent>,
+    /// `defaultAgent`: alias of the agent for roles without an override.
+    pub default_agent: Option<String>,
+    /// `agentOverrides`: workflow name → role → alias; a null entry (`None`) means no override.
+    pub agent_overrides: BTreeMap<String, BTreeMap<String, Option<String>>>,
+    /// `defaultModel`: alias of the model for whatever has no override.
+    pub default_model: Option<String>,
+    /// `modelOverrides`: purpose (`extract`, `supervisor`, …) → alias; null means no override.
+    pub model_overrides: BTreeMap<String, Option<String>>,
+    /// `secrets`: further names of environment variables that hold secrets, beside every `apiKeyEnv`.
+    pub secrets: BTreeSet<String>,
+    /// Limits on steps, depth, prompt and output; each is a top-level key.
+    pub limits: Limits,
+    /// `extract`: the switches of the extraction ladder.
+    pub extract: ExtractRungs,
+}
+
+/// Where a model is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// `baseUrl`: root of the HTTP API.
+    pub base_url: String,
+    /// `apiKeyEnv`: name of the environment variable that holds the key; never the key.
+    pub api_key_env: Option<String>,
+    /// `kind`: which API it speaks, when that can't be told from the name.
+    pub kind: Option<String>,
+}
+
+/// One model of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// `provider`: a key of [`Config::providers`].
+    pub provider: String,
+    /// `name`: what the provider calls the model.
+    pub name: String,
+}
+
+impl Config {
+    /// Reads the text of a config file; `origin` is the file's name in messages.
+    ///
+    /// All problems are reported at once, in order of their place. What could not be read has its default in
+    /// the returned config, so a caller that goes on in spite of an error still has something sane.
+    #[must_use]
+    pub fn parse(text: &str, origin: &str) -> (Config, Vec<Problem>) {
+        read::read(text, origin)
+    }
+
+    /// The agent configured under `name`.
+    #[must_use]
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.get(name)
+    }
+
+    /// The alias of the agent that `config.yaml` gives to a role: its override, else the default agent.
+    #[must_use]
+    pub fn agent_for(&self, workflow: &str, role: &str) -> Option<&str> {
+        let override_ = self
+            .agent_overrides
+            .get(workflow)
+            .and_then(|roles| roles.get(role));
+        override_
+            .and_then(Option::as_deref)
+            .or(self.default_agent.as_deref())
+    }
+
+    /// The alias of the model for a purpose (`extract`, `supervisor`, …): `modelOverrides.<purpose>`, else a
+    /// model whose alias is the purpose itself, else `defaultModel`.
+    #[must_use]
+    pub fn model_for(&self, purpose: &str) -> Option<&str> {
+        let override_ = self.model_overrides.get(purpose).and_then(Option::as_deref);
+        override_
+            .or_else(|| {
+                self.models
+                    .get_key_value(purpose)
+                    .map(|(alias, _)| alias.as_str())
+            })
+            .or(self.default_model.as_deref())
+    }
+
+    /// Names of all environment variables that hold secrets: every `apiKeyEnv` and the `secrets` list.
+    #[must_use]
+    pub fn secret_names(&self) -> BTreeSet<String> {
+        let keys = self
+            .providers
+            .values()
+            .filter_map(|provider| provider.api_key_env.clone());
+        keys.chain(self.secrets.iter().cloned()).collect()
+    }
+}

@@ -1,0 +1,239 @@
+//! Reads the text of `config.yaml`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::agent::Agent;
+use super::limits::{ExtractRungs, Limits};
+use super::{Config, Model, Provider, check};
+use crate::workflow::fields::{self, Fields, wrong_type};
+use crate::workflow::tree::{Data, Entry, Node};
+use crate::workflow::{Problem, Problems, source};
+
+const CONFIG_KEYS: [&str; 16] = [
+    "providers",
+    "models",
+    "agents",
+    "defaultAgent",
+    "agentOverrides",
+    "defaultModel",
+    "modelOverrides",
+    "secrets",
+    "maxSteps",
+    "maxDepth",
+    "supervisorInterval",
+    "promptBudget",
+    "outputCap",
+    "killGrace",
+    "budgets",
+    "extract",
+];
+/// Bytes below which a prompt has no room for the format of the answer and the task.
+const MIN_PROMPT_BUDGET: u64 = 1000;
+
+const PROVIDER_KEYS: [&str; 3] = ["baseUrl", "apiKeyEnv", "kind"];
+const MODEL_KEYS: [&str; 2] = ["provider", "name"];
+const AGENT_KEYS: [&str; 10] = [
+    "command",
+    "args",
+    "output",
+    "model",
+    "env",
+    "timeout",
+    "idleTimeout",
+    "exitCodes",
+    "expectFile",
+    "config",
+];
+const EXTRACT_KEYS: [&str; 3] = ["frontmatter", "feedback", "llm"];
+
+pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
+    let mut problems = Problems::new(origin);
+    // A file of comments, or an empty one, sets nothing, which is fine.
+    if has_no_content(text) {
+        return (Config::default(), Vec::new());
+    }
+    let Some(root) = source::parse(text, &mut problems) else {
+        return (Config::default(), problems.finish());
+    };
+    let mut reader = Reader { problems };
+    let config = reader.config(&root);
+    (config, reader.problems.finish())
+}
+
+fn has_no_content(text: &str) -> bool {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
+}
+
+/// What has been found out so far.
+pub(super) struct Reader {
+    pub(super) problems: Problems,
+}
+
+impl Reader {
+    fn config(&mut self, root: &Node) -> Config {
+        let mut config = Config::default();
+        if !matches!(root.data, Data::Mapping(_)) {
+            let message = format!("the file must be a mapping, not {}", root.kind());
+            self.problems.error("wrong-type", root.at, message, None);
+            return config;
+        }
+        let Some(fields) = Fields::of(root, "the file", &mut self.problems) else {
+            return config;
+        };
+        fields.warn_unknown(&CONFIG_KEYS, &mut self.problems);
+        config.providers = self.named(fields, "providers", Reader::provider);
+        config.models = self.named(fields, "models", Reader::model);
+        config.agents = self.named(fields, "agents", Reader::agent);
+        config.default_agent = self.text(fields, "defaultAgent");
+        config.agent_overrides = self.named(fields, "agentOverrides", Reader::overrides);
+        config.default_model = self.text(fields, "defaultModel");
+        config.model_overrides = self.named(fields, "modelOverrides", Reader::alias);
+        config.secrets = self.texts(fields, "secrets").into_iter().collect();
+        config.limits = self.limits(fields);
+        config.extract = self.extract(fields);
+        check::references(&config, fields, &mut self.problems);
+        check::agents(&config, fields, &mut self.problems);
+        check::secret_names(fields, &mut self.problems);
+        config
+    }
+
+    /// A mapping of names; entries that cannot be read are left out.
+    fn named<T>(
+        &mut self,
+        fields: Fields<'_>,
+        key: &str,
+        read: impl Fn(&mut Reader, &Entry) -> Option<T>,
+    ) -> BTreeMap<String, T> {
+        let Some(entry) = fields.get(key) else {
+            return BTreeMap::new();
+        };
+        let Some(named) = Fields::of(&entry.value, key, &mut self.problems) else {
+            return BTreeMap::new();
+        };
+        named
+            .iter()
+            .filter_map(|entry| Some((entry.key.clone(), read(self, entry)?)))
+            .collect()
+    }
+
+    fn provider(&mut self, entry: &Entry) -> Option<Provider> {
+        let fields = self.entry(entry, &PROVIDER_KEYS)?;
+        let base_url = self.required(fields, entry, "baseUrl", "provider")?;
+        Some(Provider {
+            base_url,
+            api_key_env: self.text(fields, "apiKeyEnv"),
+            kind: self.text(fields, "kind"),
+        })
+    }
+
+    fn model(&mut self, entry: &Entry) -> Option<Model> {
+        let fields = self.entry(entry, &MODEL_KEYS)?;
+        let provider = self.required(fields, entry, "provider", "model");
+        let name = self.required(fields, entry, "name", "model");
+        Some(Model {
+            provider: provider?,
+            name: name?,
+        })
+    }
+
+    fn agent(&mut self, entry: &Entry) -> Option<Agent> {
+        let fields = self.entry(entry, &AGENT_KEYS)?;
+        let command = self.required(fields, entry, "command", "agent");
+        let mut agent = Agent::from_command(command.clone().unwrap_or_default(), self.args(fields));
+        agent.output = self.output(fields);
+        agent.model = self.text(fields, "model");
+        agent.env = self.texts(fields, "env");
+        agent.timeout = self
+            .duration(fields, "timeout")
+            .filter(|limit| !limit.is_zero());
+        if let Some(limit) = self.duration(fields, "idleTimeout") {
+            agent.idle_timeout = Some(limit).filter(|limit| !limit.is_zero());
+        }
+        agent.exit_codes = self.exit_codes(fields);
+        agent.expect_file = self.text(fields, "expectFile");
+        agent.config = Value::Object(self.object(fields, "config"));
+        command.map(|_| agent)
+    }
+
+    fn entry<'n>(&mut self, entry: &'n Entry, known: &[&str]) -> Option<Fields<'n>> {
+        let fields = Fields::of(&entry.value, &entry.key, &mut self.problems)?;
+        fields.warn_unknown(known, &mut self.problems);
+        Some(fields)
+    }
+
+    fn overrides(&mut self, entry: &Entry) -> Option<BTreeMap<String, Option<String>>> {
+        let roles = Fields::of(&entry.value, &entry.key, &mut self.problems)?;
+        Some(
+            roles
+                .iter()
+                .filter_map(|entry| Some((entry.key.clone(), self.alias(entry)?)))
+                .collect(),
+        )
+    }
+
+    /// An alias or null, which is a value here. The outer `None` is neither.
+    fn alias(&mut self, entry: &Entry) -> Option<Option<String>> {
+        if entry.value.is_null() {
+            return Some(None);
+        }
+        fields::text(&entry.value, &entry.key, &mut self.problems).map(Some)
+    }
+
+    fn limits(&mut self, fields: Fields<'_>) -> Limits {
+        let defaults = Limits::default();
+        let max_steps = self.number(fields, "maxSteps", 1, u64::MAX);
+        let max_depth = self.number(fields, "maxDepth", 0, u64::from(u32::MAX));
+        let prompt_budget = self.number(
+            fields,
+            "promptBudget",
+            MIN_PROMPT_BUDGET,
+            u64::from(u32::MAX),
+        );
+        Limits {
+            max_steps: max_steps.unwrap_or(defaults.max_steps),
+            max_depth: max_depth
+                .and_then(|n| u32::try_from(n).ok())
+                .unwrap_or(defaults.max_depth),
+            supervisor_interval: self
+                .number(fields, "supervisorInterval", 0, u64::MAX)
+                .filter(|steps| *steps > 0),
+            prompt_budget: prompt_budget
+                .and_then(|n| usize::try_from(n).ok())
+                .unwrap_or(defaults.prompt_budget),
+            output_cap: self
+                .number(fields, "outputCap", 1, u64::MAX)
+                .unwrap_or(defaults.output_cap),
+            kill_grace: self
+                .duration(fields, "killGrace")
+                .unwrap_or(defaults.kill_grace),
+            budgets: self.object(fields, "budgets"),
+        }
+    }
+
+    fn extract(&mut self, fields: Fields<'_>) -> ExtractRungs {
+        let mut rungs = ExtractRungs::default();
+        let Some(entry) = fields.get("extract") else {
+            return rungs;
+        };
+        let Some(fields) = self.entry(entry, &EXTRACT_KEYS) else {
+            return rungs;
+        };
+        if let Some(entry) = fields.get("frontmatter") {
+            match entry.value.as_bool() {
+                Some(on) => rungs.frontmatter = on,
+                None => wrong_type(
+                    &entry.value,
+                    "frontmatter",
+                    "true or false",
+                    &mut self.problems,
+                ),
+            }
+        }
+        rungs.feedback = self.rounds(fields, "feedback", rungs.feedback);
+        rungs.llm = self.rounds(fields, "llm", rungs.llm);
+        rungs
+    }
+}

@@ -1,0 +1,73 @@
+//! What terminals and editors add to a text is taken out before anything is looked for in it.
+
+/// Byte order mark; some editors and shells put one before the first line.
+const BOM: char = '\u{feff}';
+
+/// The text without byte order mark, ANSI sequences and control characters, with `\n` as its only line end.
+/// One pass; what is not valid in YAML at all (NUL and the like) goes too.
+pub(super) fn clean(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut chars = raw.trim_start_matches(BOM).chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\u{1b}' => skip_escape(&mut chars),
+            '\r' => {
+                chars.next_if_eq(&'\n');
+                text.push('\n');
+            }
+            '\n' | '\t' => text.push(char),
+            BOM => {}
+            _ if char.is_control() => {}
+            _ => text.push(char),
+        }
+    }
+    text
+}
+
+type Chars<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+
+/// Skips what follows an escape character: `[…letter` (colours, cursor), `]…BEL` (titles, links), or one character.
+/// A sequence never runs over the end of its line, so a stray escape loses one line at most.
+fn skip_escape(chars: &mut Chars<'_>) {
+    match chars.peek() {
+        Some('[') => {
+            chars.next();
+            while chars.next_if(|&c| ('\u{20}'..='\u{3f}').contains(&c)).is_some() {}
+            chars.next_if(|&c| ('\u{40}'..='\u{7e}').contains(&c));
+        }
+        Some(']') => {
+            while let Some(c) = chars.next_if(|&c| c != '\n') {
+                if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
+                    return;
+                }
+            }
+        }
+        Some('\n') | None => {}
+        Some(_) => {
+            chars.next();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn terminal_dressing_is_removed() {
+        assert_eq!(clean("\u{feff}---\r\na: 1\r\n---\r\n"), "---\na: 1\n---\n");
+        assert_eq!(clean("\u{1b}[1;32mok\u{1b}[0m"), "ok");
+        assert_eq!(clean("\u{1b}]0;title\u{7}x"), "x");
+        assert_eq!(clean("\u{1b}]8;;http://a.invalid\u{1b}\\link"), "link");
+        assert_eq!(clean("a\u{0}b\u{8}c"), "abc");
+        assert_eq!(clean("10%\r20%\rdone"), "10%\n20%\ndone");
+    }
+
+    #[test]
+    fn a_stray_escape_ends_with_its_line() {
+        assert_eq!(clean("\u{1b}]never closed\n---"), "\n---");
+        assert_eq!(clean("\u{1b}"), "");
+        assert_eq!(clean("\u{1b}["), "");
+        assert_eq!(clean("\u{1b}\n---"), "\n---");
+    }
+}

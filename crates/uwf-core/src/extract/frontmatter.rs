@@ -1,0 +1,142 @@
+//! The frontmatter rung: Markdown with a YAML header, as agents really write it.
+
+use json_cas::schema::Schema;
+
+use super::clean::clean;
+use super::lines::Fence;
+use super::locate::{Mark, Marks, Place, at_start, bare, in_braces};
+use super::read::{Reading, Target};
+use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
+
+/// Reads the header of an agent's raw text, every key typed by the schema.
+///
+/// An answer that begins the text is taken if it is valid. Otherwise it is looked for between `---` lines, then in
+/// code blocks, in braces, behind a `---` that nothing closes, and in lines that begin with keys of the schema; among
+/// valid ones of a kind the last counts, since examples are quoted before they are answered. Work is linear in the
+/// text, see [`MAX_ANSWER_BYTES`].
+pub fn frontmatter(raw: &str, schema: &Schema) -> Extraction {
+    if raw.len() > MAX_ANSWER_BYTES {
+        let error = format!("the answer has {} bytes, the limit is {MAX_ANSWER_BYTES}", raw.len());
+        return Extraction::Failed(Failure::of(error));
+    }
+    let text = clean(raw);
+    if text.trim().is_empty() {
+        return Extraction::Failed(Failure::of("the answer is empty"));
+    }
+    Search { text: &text, target: Target::new(schema), nearest: None, candidates: 0 }.run()
+}
+
+struct Search<'t> {
+    text: &'t str,
+    target: Target<'t>,
+    nearest: Option<Reading>,
+    candidates: usize,
+}
+
+impl Search<'_> {
+    fn run(mut self) -> Extraction {
+        match self.find() {
+            Some((place, reading)) => Extraction::Found(Found {
+                value: reading.value,
+                extras: reading.extras,
+                fixes: place_fix(&place).into_iter().map(str::to_owned).chain(reading.fixes).collect(),
+                body: body(self.text, &place),
+            }),
+            None => Extraction::Failed(self.failure()),
+        }
+    }
+
+    fn find(&mut self) -> Option<(Place, Reading)> {
+        if let Some(found) = self.first() {
+            return Some(found);
+        }
+        let marks = Marks::of(self.text);
+        self.best(marks.between_rules(false))
+            .or_else(|| self.best(marks.in_fences(self.text)))
+            .or_else(|| self.best(marks.between_rules(true)))
+            .or_else(|| self.best(in_braces(self.text, false)))
+            .or_else(|| {
+                let places = marks.unclosed(self.text, &self.target.keys);
+                self.best(places)
+            })
+            .or_else(|| {
+                let places = bare(self.text, &self.target.keys);
+                self.best(places)
+            })
+    }
+
+    /// The answer that begins the text: up to the rule that closes it, or where that needs repair, up to where its keys
+    /// seem to end, so that a text below a header nobody closed is not taken for a value.
+    fn first(&mut self) -> Option<(Place, Reading)> {
+        let mut repaired = None;
+        for place in at_start(self.text, &self.target.keys) {
+            match self.read(&place) {
+                Some(reading) if reading.clean => return Some((place, reading)),
+                Some(reading) => repaired = Some((place, reading)),
+                None => {}
+            }
+        }
+        repaired
+    }
+
+    /// The first valid place that needed no repair, else the first valid one.
+    fn best(&mut self, places: Vec<Place>) -> Option<(Place, Reading)> {
+        let mut repaired = None;
+        for place in places {
+            match self.read(&place) {
+                Some(reading) if reading.clean => return Some((place, reading)),
+                Some(reading) => repaired = repaired.or(Some((place, reading))),
+                None => {}
+            }
+        }
+        repaired
+    }
+
+    /// The reading of a place when it is valid; one that is not is remembered if it is the nearest so far.
+    fn read(&mut self, place: &Place) -> Option<Reading> {
+        let block = &self.text[place.block.clone()];
+        if !self.target.is_likely(block) {
+            return None;
+        }
+        self.candidates += 1;
+        let reading = self.target.read_block(block);
+        if reading.errors.is_empty() {
+            return Some(reading);
+        }
+        if self.nearest.as_ref().is_none_or(|nearest| reading.rank() < nearest.rank()) {
+            self.nearest = Some(reading);
+        }
+        None
+    }
+
+    fn failure(self) -> Failure {
+        let missing = || vec!["there is no header: the answer must begin with `---`, the keys, and `---` again".to_owned()];
+        let errors = self.nearest.filter(|nearest| nearest.known > 0 || self.target.keys.is_empty());
+        Failure { errors: errors.map_or_else(missing, |nearest| nearest.errors), candidates: self.candidates }
+    }
+}
+
+/// What was tolerated about where the header stands.
+fn place_fix(place: &Place) -> Option<&'static str> {
+    match place.mark {
+        Mark::Start if place.wrapped => Some("the answer stood in a code block"),
+        Mark::Start => None,
+        Mark::Rules => Some("there was text before the header"),
+        Mark::Fence => Some("the header stood in a code block within the text"),
+        Mark::Braces => Some("the answer was an object in braces within the text"),
+        Mark::Unclosed => Some("the header was not closed"),
+        Mark::Bare => Some("the header had no `---` lines"),
+    }
+}
+
+/// The text behind the header, or the one before it when there is none.
+fn body(text: &str, place: &Place) -> String {
+    let mut after = text[place.whole.end..].trim();
+    if place.wrapped {
+        let last = after.rsplit('\n').next().unwrap_or("");
+        if Fence::of(last).is_some_and(|fence| fence.info.is_empty()) {
+            after = after[..after.len() - last.len()].trim_end();
+        }
+    }
+    if after.is_empty() { text[..place.whole.start].trim() } else { after }.to_owned()
+}

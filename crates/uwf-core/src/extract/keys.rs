@@ -1,0 +1,59 @@
+//! Which words are keys of an answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::scalar::normal;
+use super::shape::Shape;
+
+/// Keys every header may carry: kept for the detail where the schema lacks them, never part of the output.
+pub const ALWAYS_ALLOWED: [&str; 5] = ["status", "next", "confidence", "artifacts", "scope"];
+
+/// The keys of one object, found in any case and with any separators.
+#[derive(Debug, Clone)]
+pub(super) struct Keys<'s> {
+    listed: BTreeMap<String, &'s str>,
+    exact: BTreeSet<&'s str>,
+    extras: bool,
+}
+
+impl<'s> Keys<'s> {
+    /// The keys a place lists in all its alternatives.
+    pub(super) fn of(root: &'s Value, shape: &Shape<'s>) -> Keys<'s> {
+        let keys = shape.keys_of_all(root);
+        let listed = keys.iter().map(|key| (normal(key), *key)).collect();
+        Keys { listed, exact: keys.into_iter().collect(), extras: false }
+    }
+
+    /// The same with the keys every header may carry.
+    pub(super) fn of_header(root: &'s Value, shape: &Shape<'s>) -> Keys<'s> {
+        Keys { extras: true, ..Keys::of(root, shape) }
+    }
+
+    /// Whether the schema lists no key at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.exact.is_empty()
+    }
+
+    /// The listed key a word means.
+    pub(super) fn listed(&self, word: &str) -> Option<&'s str> {
+        self.exact.get(word).or_else(|| self.listed.get(&normal(word))).copied()
+    }
+
+    /// Whether a word is listed exactly so.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.exact.contains(word)
+    }
+
+    /// Whether a word is a key here.
+    pub(super) fn knows(&self, word: &str) -> bool {
+        self.listed(word).is_some() || (self.extras && ALWAYS_ALLOWED.contains(&word))
+    }
+
+    /// The always allowed key a word is, when the schema lists keys but not this one.
+    pub(super) fn extra(&self, word: &str) -> Option<&'static str> {
+        let extra = ALWAYS_ALLOWED.into_iter().find(|extra| word.eq_ignore_ascii_case(extra))?;
+        (!self.is_empty() && self.listed(word).is_none()).then_some(extra)
+    }
+}

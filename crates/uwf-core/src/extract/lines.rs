@@ -1,0 +1,170 @@
+//! Lines of a text: rules, code fences, bullets, keys.
+
+/// A `---` or `...` line at the left edge. An indented one belongs to a text.
+pub(super) fn is_rule(line: &str) -> bool {
+    let line = line.trim_end();
+    line == "..." || opens(line)
+}
+
+/// A `---` line that can open a header.
+pub(super) fn opens(line: &str) -> bool {
+    line.trim_end() == "---"
+}
+
+/// A line that opens or closes a code block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fence<'t> {
+    mark: u8,
+    length: usize,
+    /// What stands behind the marks; empty for a closing one.
+    pub(super) info: &'t str,
+}
+
+impl<'t> Fence<'t> {
+    /// The fence a line is, by CommonMark: three or more backticks or tildes, indented by up to three blanks.
+    pub(super) fn of(line: &'t str) -> Option<Fence<'t>> {
+        let text = line.trim_start_matches(' ');
+        let mark = *text.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
+        let length = text.bytes().take_while(|byte| *byte == mark).count();
+        let info = text[length..].trim();
+        (line.len() - text.len() <= 3 && length >= 3 && !info.contains('`')).then_some(Fence { mark, length, info })
+    }
+
+    /// Whether this line closes a block opened by the other.
+    pub(super) fn closes(&self, open: &Fence<'_>) -> bool {
+        self.mark == open.mark && self.length >= open.length && self.info.is_empty()
+    }
+
+    /// Whether such a block may hold an answer.
+    pub(super) fn may_hold_answer(&self) -> bool {
+        let word = self.info.split([' ', '{', ',']).next().unwrap_or("").to_ascii_lowercase();
+        matches!(word.as_str(), "" | "yaml" | "yml" | "json" | "jsonc" | "json5" | "markdown" | "md" | "frontmatter")
+    }
+}
+
+/// The text behind the bullet or number that starts a line: `- a`, `* a`, `+ a`, `1. a`, `2) a`.
+pub(super) fn bullet(line: &str) -> Option<&str> {
+    let text = line.trim_start();
+    if matches!(text, "-" | "*" | "+") {
+        return Some("");
+    }
+    if let Some(rest) = ["- ", "* ", "+ ", "• "].iter().find_map(|mark| text.strip_prefix(mark)) {
+        return Some(rest.trim_start());
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 || digits > 3 {
+        return None;
+    }
+    let rest = &text[digits..];
+    [". ", ") "].iter().find_map(|mark| rest.strip_prefix(mark)).map(str::trim_start)
+}
+
+/// Members of a text that is a bullet list; lines without a bullet continue the member before.
+pub(super) fn bullets(text: &str) -> Option<Vec<String>> {
+    let mut members: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match (bullet(line), members.last_mut()) {
+            (Some(member), _) => members.push(member.trim_end().to_owned()),
+            (None, Some(last)) => {
+                last.push(' ');
+                last.push_str(line.trim());
+            }
+            (None, None) => return None,
+        }
+    }
+    (!members.is_empty()).then_some(members)
+}
+
+/// Blanks a line starts with.
+pub(super) fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// A text without the indentation its lines share; the first line may have lost its own already.
+pub(super) fn dedent(text: &str) -> String {
+    let shared = text.lines().skip(1).filter(|line| !line.trim().is_empty()).map(indent).min().unwrap_or(0);
+    let lines: Vec<&str> = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| if at == 0 { line.trim_start() } else { line.get(shared..).unwrap_or("") })
+        .collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// A line `key: value` or `key = value`, the key without quotes or emphasis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KeyLine<'t> {
+    pub(super) indent: usize,
+    pub(super) key: &'t str,
+    pub(super) value: &'t str,
+}
+
+/// Bytes of the longest key looked for.
+const MAX_KEY: usize = 128;
+
+impl<'t> KeyLine<'t> {
+    /// Reads a line; whether the key means anything is for the caller to know.
+    pub(super) fn of(line: &'t str) -> Option<KeyLine<'t>> {
+        let at = line.bytes().take(MAX_KEY).position(|byte| matches!(byte, b':' | b'='))?;
+        let (head, rest) = (&line[..at], &line[at + 1..]);
+        // `**key:** value` closes its emphasis behind the colon.
+        let value = rest.strip_prefix("**").unwrap_or(rest).trim();
+        let key = head.trim().trim_matches(['"', '\'', '`', '*']).trim();
+        (!key.is_empty()).then_some(KeyLine { indent: indent(line), key, value })
+    }
+
+    /// Whether the key could be one at all: a word as programmers write it.
+    pub(super) fn is_word(&self) -> bool {
+        self.key.starts_with(|c: char| c.is_ascii_lowercase())
+            && self.key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_stand_at_the_left_edge() {
+        assert!(is_rule("---") && is_rule("---  ") && is_rule("..."));
+        assert!(!is_rule(" ---") && !is_rule("----") && !is_rule("--- a"));
+        assert!(opens("--- ") && !opens("..."));
+    }
+
+    #[test]
+    fn fences_close_with_their_own_mark() {
+        let open = Fence::of("````yaml title=x").unwrap();
+        assert!(open.may_hold_answer());
+        assert!(!Fence::of("```").unwrap().closes(&open) && !Fence::of("~~~~").unwrap().closes(&open));
+        assert!(Fence::of("`````").unwrap().closes(&open));
+        assert!(!Fence::of("```rust").unwrap().may_hold_answer());
+        assert_eq!(Fence::of("    ```"), None);
+        assert_eq!(Fence::of("``` a ` b"), None);
+    }
+
+    #[test]
+    fn bullets_are_members() {
+        let members = bullets("1. one\n   more\n2) two\n\n* three\n- ").unwrap();
+        assert_eq!(members, ["one more", "two", "three", ""]);
+        assert_eq!(bullets("no\n- bullet"), None);
+        assert_eq!(bullets("2026. a year"), None);
+        assert_eq!(bullets(""), None);
+    }
+
+    #[test]
+    fn key_lines_shed_their_dressing() {
+        let line = |text| KeyLine::of(text).map(|line| (line.indent, line.key, line.value));
+        assert_eq!(line("  \"a b\" :  x: y "), Some((2, "a b", "x: y")));
+        assert_eq!(line("**status:** done"), Some((0, "status", "done")));
+        assert_eq!(line("**status**: done"), Some((0, "status", "done")));
+        assert_eq!(line("key = v"), Some((0, "key", "v")));
+        assert_eq!(line("no key"), None);
+        assert_eq!(line(": x"), None);
+    }
+
+    #[test]
+    fn dedent_keeps_inner_indentation() {
+        assert_eq!(dedent("a:\n    b\n      c\n"), "a:\nb\n  c");
+        assert_eq!(dedent("  a"), "a");
+    }
+}

@@ -1,0 +1,67 @@
+//! Phase ③, the pure part: an agent's text becomes a value that is valid under its role's schema, or a failure that
+//! says in words what is wrong.
+//!
+//! The reader is tolerant of how an answer is written and strict about what it says: every tolerance is told in
+//! [`Found::fixes`], nothing is made up, and the schema has the last word.
+
+mod clean;
+mod feedback;
+mod frontmatter;
+mod json;
+mod keys;
+mod lines;
+mod locate;
+pub(crate) mod placeholder;
+mod read;
+mod repair;
+mod scalar;
+pub(crate) mod shape;
+mod tree;
+mod typed;
+mod yaml;
+
+use serde_json::{Map, Value};
+
+pub use frontmatter::frontmatter;
+pub use json::json;
+pub use keys::ALWAYS_ALLOWED;
+
+/// Bytes of the longest answer that is looked at; the engine caps what it keeps of an agent's output no higher.
+pub const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// What came of looking for an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Extraction {
+    /// There is one, and it is valid.
+    Found(Found),
+    /// There is none.
+    Failed(Failure),
+}
+
+/// A valid answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The value, valid under the schema.
+    pub value: Value,
+    /// Keys every header may carry (see [`ALWAYS_ALLOWED`]) that the schema lacks: for the detail, they route nothing.
+    pub extras: Map<String, Value>,
+    /// Every tolerance that was needed, in words; empty when the answer was written as asked for.
+    pub fixes: Vec<String>,
+    /// The text beside the answer.
+    pub body: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What is wrong with the candidate that came nearest, in words a model can act on.
+    pub errors: Vec<String>,
+    /// Places that were looked at.
+    pub candidates: usize,
+}
+
+impl Failure {
+    fn of(error: impl Into<String>) -> Failure {
+        Failure { errors: vec![error.into()], candidates: 0 }
+    }
+}

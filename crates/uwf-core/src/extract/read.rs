@@ -1,0 +1,222 @@
+//! One place of a text read as an answer: parsed, typed, judged.
+
+use json_cas::schema::Schema;
+use serde_json::{Map, Value};
+
+use super::keys::Keys;
+use super::lines::{Fence, KeyLine};
+use super::placeholder::is_placeholder;
+use super::shape::{Shape, shape};
+use super::tree::{Content, Raw};
+use super::typed::{Typing, untyped};
+use super::{repair, yaml};
+
+/// What is being looked for.
+pub(super) struct Target<'s> {
+    pub(super) schema: &'s Schema,
+    pub(super) keys: Keys<'s>,
+    shape: Shape<'s>,
+}
+
+/// What one place says.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub(super) value: Value,
+    pub(super) extras: Map<String, Value>,
+    pub(super) fixes: Vec<String>,
+    /// Why it is no answer; none when it is one.
+    pub(super) errors: Vec<String>,
+    /// Keys of the schema that are written.
+    pub(super) known: usize,
+    /// Read as the YAML or JSON it is, under the names the schema has.
+    pub(super) clean: bool,
+    /// A placeholder of the form stands in it.
+    is_example: bool,
+}
+
+impl<'s> Target<'s> {
+    pub(super) fn new(schema: &'s Schema) -> Target<'s> {
+        let root = schema.value();
+        let shape = shape(root, &[root]);
+        Target { schema, keys: Keys::of_header(root, &shape), shape }
+    }
+
+    /// Whether the answer may be of this type.
+    pub(super) fn may_be(&self, name: &str) -> bool {
+        self.shape.may_be(self.schema.value(), name)
+    }
+
+    /// Whether it is an object with listed keys, so that text without any of them is no answer.
+    fn is_keyed(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Whether reading a block is worth it: one of its lines begins with a key, or it is in braces.
+    pub(super) fn is_likely(&self, block: &str) -> bool {
+        let mut lines = block.lines().filter(|line| !line.trim().is_empty());
+        let Some(first) = lines.next() else { return false };
+        if !self.is_keyed() || first.trim_start().starts_with(['{', '[']) || Fence::of(first).is_some() {
+            return true;
+        }
+        let is_key = |line: &str| KeyLine::of(line).is_some_and(|line| self.keys.listed(line.key).is_some());
+        is_key(first) || lines.any(is_key)
+    }
+
+    /// Reads a block as what it is, then with tabs as blanks, then line by line: the first that is an answer, else the
+    /// one with the fewest errors.
+    pub(super) fn read_block(&self, block: &str) -> Reading {
+        let block = unwrapped(block);
+        let mut best: Option<Reading> = None;
+        let mut why = None;
+        let mut offer = |reading: Reading| -> bool {
+            // Read in another way an example would still be one.
+            let done = reading.errors.is_empty() || reading.is_example;
+            if done || best.as_ref().is_none_or(|best| reading.rank() < best.rank()) {
+                best = Some(reading);
+            }
+            done
+        };
+        match parse(block) {
+            Ok(raw) if offer(self.judge(&raw)) => return best.unwrap_or_default(),
+            Ok(_) => {}
+            Err(error) => why = Some(error),
+        }
+        let blanks = repair::without_tabs(block);
+        if let Some(raw) = blanks.as_ref().and_then(|text| yaml::parse(text).ok()) {
+            let mut reading = self.judge(&raw);
+            reading.fixes.insert(0, "read tabs as blanks".to_owned());
+            if offer(reading) {
+                return best.unwrap_or_default();
+            }
+        }
+        if is_braced(block) && why.is_none() {
+            return best.unwrap_or_default();
+        }
+        if let Some(raw) = repair::read(blanks.as_deref().unwrap_or(block), self.schema.value()) {
+            let mut reading = self.judge(&raw);
+            reading.clean = false;
+            let why = why.as_deref().unwrap_or("its values do not fit");
+            reading.fixes.insert(0, format!("read the header line by line ({why})"));
+            offer(reading);
+        }
+        let error = || vec![why.clone().unwrap_or_else(|| "the header is empty".to_owned())];
+        best.unwrap_or_else(|| Reading { errors: error(), ..Reading::default() })
+    }
+
+    /// Types a tree by the schema and validates it.
+    pub(super) fn judge(&self, raw: &Raw) -> Reading {
+        let (inside, extras, known) = self.split(raw);
+        if self.is_keyed() && known == 0 {
+            let errors = vec!["none of the keys the schema lists is there".to_owned()];
+            return Reading { value: untyped(raw), extras, errors, ..Reading::default() };
+        }
+        if let Some(errors) = placeholders(&inside) {
+            return Reading { value: untyped(raw), extras, errors, known, is_example: true, ..Reading::default() };
+        }
+        if !self.is_keyed() && !self.is_of_its_kind(raw) {
+            let errors = vec!["what is there is not of the kind the schema wants".to_owned()];
+            return Reading { value: untyped(raw), extras, errors, ..Reading::default() };
+        }
+        let root = self.schema.value();
+        let outcome = Typing::new(root).read(&inside, &[root], "");
+        let mut errors = outcome.errors;
+        errors.extend(self.schema.violations(&outcome.value).iter().map(|found| in_words(&found.path, &found.message)));
+        let clean = !outcome.fixes.iter().any(|fix| fix.contains("read the key"));
+        Reading { value: outcome.value, extras, fixes: outcome.fixes, errors, known, clean, ..Reading::default() }
+    }
+
+    /// Whether a tree is of the kind wanted as it stands. Without keys to know an answer by, any line of prose could be
+    /// read as a list of one text.
+    fn is_of_its_kind(&self, raw: &Raw) -> bool {
+        let types = self.shape.types(self.schema.value());
+        let wanted = |names: &[&str]| types.as_ref().is_some_and(|types| names.iter().any(|name| types.contains(name)));
+        match &raw.content {
+            Content::Map(_) => types.is_none() || wanted(&["object"]),
+            Content::List(_) => types.is_none() || wanted(&["array"]),
+            Content::Scalar { .. } => wanted(&["string", "number", "integer", "boolean", "null"]),
+        }
+    }
+
+    /// The tree without the keys that are always allowed, those, and how many listed keys there are.
+    fn split(&self, raw: &Raw) -> (Raw, Map<String, Value>, usize) {
+        let Content::Map(entries) = &raw.content else { return (raw.clone(), Map::new(), 0) };
+        let mut extras = Map::new();
+        let mut inside = Vec::with_capacity(entries.len());
+        let mut known = 0;
+        for (key, value) in entries {
+            known += usize::from(self.keys.listed(key).is_some());
+            match self.keys.extra(key) {
+                Some(extra) => {
+                    extras.insert(extra.to_owned(), untyped(value));
+                }
+                None => inside.push((key.clone(), value.clone())),
+            }
+        }
+        (raw.with(Content::Map(inside)), extras, known)
+    }
+}
+
+impl Reading {
+    /// Smaller is nearer to an answer.
+    pub(super) fn rank(&self) -> (usize, usize, usize) {
+        (usize::from(self.known == 0), self.errors.len(), usize::MAX - self.known)
+    }
+}
+
+/// Where a placeholder of the form still stands.
+fn placeholders(raw: &Raw) -> Option<Vec<String>> {
+    let mut errors = Vec::new();
+    raw.visit("", &mut |path, text| {
+        if is_placeholder(text) {
+            errors.push(format!("{}still the placeholder `{}`", lead(path), text.trim()));
+        }
+    });
+    (!errors.is_empty()).then_some(errors)
+}
+
+/// A place before what is said about it.
+fn lead(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("`{path}`: ") }
+}
+
+/// A block without a code fence inside its marks.
+fn unwrapped(block: &str) -> &str {
+    let trimmed = block.trim_matches('\n');
+    let Some((first, rest)) = trimmed.split_once('\n') else { return block };
+    let Some(open) = Fence::of(first) else { return block };
+    let inner = rest.trim_end();
+    let last = inner.rsplit('\n').next().unwrap_or("");
+    match Fence::of(last) {
+        Some(close) if close.closes(&open) => &inner[..inner.len() - last.len()],
+        _ => block,
+    }
+}
+
+fn is_braced(block: &str) -> bool {
+    block.trim_start().starts_with(['{', '['])
+}
+
+/// JSON where it is JSON, else YAML (which takes JSON with trailing commas or single quotes too).
+pub(super) fn parse(block: &str) -> Result<Raw, String> {
+    let trimmed = block.trim();
+    if (is_braced(trimmed) || trimmed.starts_with('"'))
+        && let Ok(value) = json_cas::json::parse(trimmed)
+    {
+        return Ok(Raw::from_json(&value));
+    }
+    yaml::parse(block)
+}
+
+/// A violation with its place written as `a.b[0]`.
+fn in_words(pointer: &str, message: &str) -> String {
+    let mut place = String::new();
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        match step.parse::<usize>() {
+            Ok(index) => place.push_str(&format!("[{index}]")),
+            Err(_) if place.is_empty() => place.push_str(&step),
+            Err(_) => place.push_str(&format!(".{step}")),
+        }
+    }
+    format!("{}{message}", lead(&place))
+}

@@ -1,0 +1,275 @@
+//! A header that is no YAML, read line by line with the keys the schema lists.
+//!
+//! The text is cut into sections at lines that start with a known key. Each section is tried as YAML by itself, so
+//! that one bad value does not spoil the others; what still fails is taken as the text it is.
+
+use serde_json::Value;
+
+use super::keys::Keys;
+use super::lines::{KeyLine, bullet, dedent, indent};
+use super::shape::{Schemas, Shape, shape};
+use super::tree::{Content, Raw, Style};
+use super::yaml;
+
+/// Nesting followed by lines; deeper values are text.
+const MAX_LEVELS: usize = 8;
+
+/// The header with tabs of its indentation, and those behind `:` and `-`, as blanks. `None`: there are none.
+pub(super) fn without_tabs(text: &str) -> Option<String> {
+    if !text.contains('\t') {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_start_matches([' ', '\t']);
+        for blank in line[..line.len() - body.len()].chars() {
+            out.push_str(if blank == '\t' { "  " } else { " " });
+        }
+        out.push_str(&body.replacen(":\t", ": ", 1).replacen("-\t", "- ", 1));
+    }
+    Some(out)
+}
+
+/// Reads a header by lines; `None` when no line starts with a known key.
+pub(super) fn read(text: &str, root: &Value) -> Option<Raw> {
+    let shape = shape(root, &[root]);
+    let keys = Keys::of_header(root, &shape);
+    map(text, &shape, &keys, &Reader { root }, 0)
+}
+
+struct Reader<'s> {
+    root: &'s Value,
+}
+
+/// A key and its lines.
+struct Section<'t> {
+    line: KeyLine<'t>,
+    /// From the start of the key's line to the next section.
+    text: &'t str,
+    /// Lines below the key's line.
+    below: &'t str,
+}
+
+fn map<'s>(text: &str, shape: &Shape<'s>, keys: &Keys<'s>, reader: &Reader<'s>, level: usize) -> Option<Raw> {
+    let sections = sections(text, keys);
+    let mut entries = Vec::with_capacity(sections.len());
+    for section in &sections {
+        let key = section.line.key;
+        let schemas = keys.listed(key).and_then(|name| property_of_all(shape, reader.root, name)).unwrap_or_default();
+        entries.push((key.to_owned(), value(section, &schemas, reader, level)));
+    }
+    (!entries.is_empty()).then_some(Raw::unplaced(Content::Map(entries)))
+}
+
+/// Schemas of a key in the shape or in any of its alternatives.
+fn property_of_all<'s>(shape_here: &Shape<'s>, root: &'s Value, key: &str) -> Option<Schemas<'s>> {
+    shape_here.property(key).or_else(|| {
+        let branches = shape_here.groups.iter().flat_map(|group| group.iter());
+        branches.filter_map(|branch| shape(root, &[branch]).property(key)).next()
+    })
+}
+
+fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<Section<'t>> {
+    let mut sections: Vec<Section<'t>> = Vec::new();
+    let mut left_edge = None;
+    let mut at = 0;
+    for full in text.split_inclusive('\n') {
+        let line = full.trim_end_matches('\n');
+        let start = at;
+        at += full.len();
+        let key_line = KeyLine::of(line).filter(|key_line| {
+            left_edge.is_none_or(|edge| key_line.indent <= edge)
+                && (keys.knows(key_line.key) || (left_edge.is_some() && is_foreign_key(line, *key_line)))
+        });
+        match key_line {
+            Some(key_line) => {
+                left_edge.get_or_insert(key_line.indent);
+                sections.push(Section { line: key_line, text: &text[start..at], below: &text[at..at] });
+            }
+            None => {
+                if let Some(last) = sections.last_mut() {
+                    let from = at - full.len() - last.below.len();
+                    last.below = &text[from..at];
+                    let from = at - full.len() - last.text.len();
+                    last.text = &text[from..at];
+                }
+            }
+        }
+    }
+    sections
+}
+
+/// A key the schema does not have, as opposed to a line of text such as `Note: …`.
+fn is_foreign_key(line: &str, key_line: KeyLine<'_>) -> bool {
+    key_line.is_word() && line.as_bytes().get(key_line.indent + key_line.key.len()) == Some(&b':')
+}
+
+fn value(section: &Section<'_>, schemas: &[&Value], reader: &Reader<'_>, level: usize) -> Raw {
+    if let Ok(Raw { content: Content::Map(mut entries), .. }) = yaml::parse(section.text)
+        && entries.len() == 1
+        && let Some((_, value)) = entries.pop()
+    {
+        return value;
+    }
+    by_lines(section.line.value, section.below, schemas, reader, level)
+}
+
+/// A value whose YAML is broken: a list, an object or a text, as the schema wants it.
+fn by_lines(first: &str, below: &str, schemas: &[&Value], reader: &Reader<'_>, level: usize) -> Raw {
+    let below = without_comments(below);
+    if is_block_mark(first) && !below.trim().is_empty() {
+        return Raw::scalar(dedent(&format!("\n{below}")).trim_start_matches('\n'), Style::Quoted);
+    }
+    let shape = shape_of(reader, schemas);
+    let types = shape.types(reader.root);
+    let wants = |name: &str| types.as_ref().is_some_and(|types| types.contains(name));
+    if level < MAX_LEVELS && first.is_empty() {
+        if wants("array") && let Some(items) = items(&below) {
+            let schemas = item_of_all(&shape, reader.root);
+            let items = items.iter().map(|item| member(item, &schemas, reader, level + 1)).collect();
+            return Raw::unplaced(Content::List(items));
+        }
+        if wants("object") {
+            let keys = Keys::of(reader.root, &shape);
+            if let Some(object) = map(&below, &shape, &keys, reader, level + 1) {
+                return object;
+            }
+        }
+    }
+    text(first, &below)
+}
+
+fn shape_of<'s>(reader: &Reader<'s>, schemas: &[&'s Value]) -> Shape<'s> {
+    shape(reader.root, schemas)
+}
+
+/// Schemas of a list's members, those of the first alternative that has any.
+fn item_of_all<'s>(shape_here: &Shape<'s>, root: &'s Value) -> Schemas<'s> {
+    let own = shape_here.item(0);
+    if !own.is_empty() {
+        return own;
+    }
+    let branches = shape_here.groups.iter().flat_map(|group| group.iter());
+    branches.map(|branch| shape(root, &[branch]).item(0)).find(|item| !item.is_empty()).unwrap_or_default()
+}
+
+/// One member of a list, its bullet replaced by blanks.
+fn member(item: &str, schemas: &[&Value], reader: &Reader<'_>, level: usize) -> Raw {
+    let shape = shape_of(reader, schemas);
+    let types = shape.types(reader.root);
+    let wants = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
+    if !wants("string")
+        && wants("object")
+        && let Some(object) = map(item, &shape, &Keys::of(reader.root, &shape), reader, level)
+    {
+        return object;
+    }
+    match yaml::parse(item) {
+        Ok(raw) => raw,
+        Err(_) => text("", item),
+    }
+}
+
+/// Members of a bullet list, each with its bullet replaced by blanks.
+fn items(text: &str) -> Option<Vec<String>> {
+    let mut items: Vec<String> = Vec::new();
+    let mut edge = None;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let member = bullet(line).filter(|_| edge.is_none_or(|edge| indent(line) <= edge));
+        match (member, items.last_mut()) {
+            (Some(member), _) => {
+                edge.get_or_insert(indent(line));
+                items.push(format!("{}{member}\n", " ".repeat(line.trim_end().len().saturating_sub(member.trim_end().len()))));
+            }
+            (None, Some(last)) => {
+                last.push_str(line);
+                last.push('\n');
+            }
+            (None, None) => return None,
+        }
+    }
+    (!items.is_empty()).then_some(items)
+}
+
+fn is_block_mark(first: &str) -> bool {
+    let mark = first.split(" #").next().unwrap_or(first).trim_end();
+    matches!(mark.as_bytes().first(), Some(b'|' | b'>'))
+        && mark[1..].bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-'))
+}
+
+/// Lines that are nothing but a comment at the left edge are none of the value's.
+fn without_comments(below: &str) -> String {
+    below.split_inclusive('\n').filter(|line| !line.starts_with("# ")).collect()
+}
+
+/// A text over several lines, without the quotes around it.
+fn text(first: &str, below: &str) -> Raw {
+    let below = dedent(&format!("\n{}", below.trim_end()));
+    let whole = [first, below.trim_start_matches('\n')].into_iter().filter(|part| !part.is_empty());
+    let whole = whole.collect::<Vec<_>>().join("\n");
+    let whole = whole.trim();
+    for quote in ['"', '\''] {
+        if let Some(inner) = whole.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
+            && !inner.starts_with(quote)
+        {
+            return Raw::scalar(inner, Style::Quoted);
+        }
+    }
+    Raw::scalar(whole, Style::Plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::typed::untyped;
+    use super::*;
+
+    fn schema() -> Value {
+        json!({"type": "object", "properties": {
+            "title": {"type": "string"}, "files": {"type": "array", "items": {"type": "string"}},
+            "ok": {"type": "boolean"}, "meta": {"type": "object", "properties": {"owner": {"type": "string"}}},
+            "phases": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "note": {"type": "string"}}}},
+        }})
+    }
+
+    fn value(text: &str) -> Value {
+        read(text, &schema()).map_or(Value::Null, |raw| untyped(&raw))
+    }
+
+    #[test]
+    fn a_bad_value_is_text_and_spoils_no_other() {
+        assert_eq!(
+            value("title: fix: the `bug`\nok: true\nfiles:\n  - *.rs\n  - a: b: c\n  - x\n"),
+            json!({"title": "fix: the `bug`", "ok": true, "files": ["*.rs", "a: b: c", "x"]})
+        );
+    }
+
+    #[test]
+    fn texts_over_several_lines_need_no_mark() {
+        assert_eq!(
+            value("title: first line\nsecond: with a colon\nNote: kept as text\n\nlast\nok: yes\n"),
+            json!({"title": "first line", "second": "with a colon\nNote: kept as text\n\nlast", "ok": "yes"})
+        );
+        assert_eq!(value("title: |\n  a: b\n   c\nok: @x"), json!({"title": "a: b\n c", "ok": "@x"}));
+    }
+
+    #[test]
+    fn nested_objects_are_followed() {
+        assert_eq!(
+            value("meta:\n  owner: @me\nphases:\n  - name: `one`\n    note: [WIP] x\n  - name: two: half\nok = no\n"),
+            json!({"meta": {"owner": "@me"}, "phases": [{"name": "`one`", "note": "[WIP] x"}, {"name": "two: half"}], "ok": "no"})
+        );
+    }
+
+    #[test]
+    fn tabs_of_the_indentation_become_blanks() {
+        assert_eq!(without_tabs("a:\n\t- b\n \tc:\td\te\n"), Some("a:\n  - b\n   c: d\te\n".to_owned()));
+        assert_eq!(without_tabs("a: b"), None);
+    }
+
+    #[test]
+    fn without_a_known_key_there_is_nothing_to_read() {
+        assert_eq!(value("Hello: world\n"), Value::Null);
+    }
+}

@@ -1,0 +1,278 @@
+//! One written scalar read as the types a schema allows.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Number, Value};
+
+use super::tree::Style;
+
+/// A scalar as written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written<'r> {
+    pub(super) text: &'r str,
+    pub(super) style: Style,
+    /// See [`super::tree::Content::Scalar`].
+    pub(super) uncut: Option<&'r str>,
+}
+
+/// A reading of a scalar that fits.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fit {
+    pub(super) value: Value,
+    /// What had to be tolerated, in words.
+    pub(super) fix: Option<String>,
+    /// Text that would by itself be a number or a word like `true`; such a reading yields to others.
+    pub(super) strained: bool,
+}
+
+impl Fit {
+    fn plain(value: Value) -> Fit {
+        Fit { value, fix: None, strained: false }
+    }
+
+    fn fixed(value: Value, fix: String) -> Fit {
+        Fit { value, fix: Some(fix), strained: false }
+    }
+}
+
+/// The best reading as one of the types, `None` when there is none.
+pub(super) fn read(written: Written<'_>, types: Option<&BTreeSet<&str>>) -> Option<Fit> {
+    let Some(types) = types else { return Some(untyped(written)) };
+    let fits = ["null", "boolean", "integer", "number", "string"]
+        .into_iter()
+        .filter(|name| types.contains(name))
+        .filter_map(|name| read_as(written, name));
+    fits.min_by_key(|fit| (fit.fix.is_some(), fit.strained))
+}
+
+fn read_as(written: Written<'_>, name: &str) -> Option<Fit> {
+    match name {
+        "null" => null(written),
+        "boolean" => boolean(written),
+        "integer" => number(written, true),
+        "number" => number(written, false),
+        "string" => string(written),
+        _ => None,
+    }
+}
+
+/// Without a type from the schema: what YAML 1.2 makes of it, except that digits which are not how the number would
+/// be printed (`1.10`, `007`, `12345678901E5`) stay text.
+fn untyped(written: Written<'_>) -> Fit {
+    if written.style == Style::Plain && written.uncut.is_none() {
+        let value = core(written.text);
+        if !value.is_string() {
+            return Fit::plain(value);
+        }
+    }
+    string(written).unwrap_or_else(|| Fit::plain(Value::Null))
+}
+
+/// What a bare text is by itself.
+pub(super) fn core(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
+        _ => {}
+    }
+    match serde_json::from_str::<Number>(text) {
+        Ok(number) if number.to_string() == text => Value::Number(number),
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+fn null(written: Written<'_>) -> Option<Fit> {
+    if written.style == Style::Plain && core(written.text).is_null() && written.uncut.is_none() {
+        return Some(Fit::plain(Value::Null));
+    }
+    let words = ["", "null", "~", "none", "nil", "n/a"];
+    let text = written.text.trim();
+    words.iter().any(|word| text.eq_ignore_ascii_case(word)).then(|| fixed_as(text, Value::Null))
+}
+
+fn boolean(written: Written<'_>) -> Option<Fit> {
+    let text = bare(written.text);
+    let value = match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "y" => true,
+        "false" | "no" | "off" | "n" => false,
+        _ => return None,
+    };
+    if written.style == Style::Plain && written.uncut.is_none() && core(written.text).is_boolean() {
+        return Some(Fit::plain(Value::Bool(value)));
+    }
+    Some(fixed_as(written.text.trim(), Value::Bool(value)))
+}
+
+fn number(written: Written<'_>, whole: bool) -> Option<Fit> {
+    let text = bare(written.text);
+    let digits = without_grouping(text)?;
+    let value = parse_number(&digits, whole)?;
+    let natural = written.style == Style::Plain && written.uncut.is_none() && digits == written.text;
+    // `3.0` for an integer is told; `3` or `1e3` for a number is nothing to tell.
+    if natural && (!whole || value.to_string() == digits) {
+        return Some(Fit::plain(value));
+    }
+    Some(fixed_as(written.text.trim(), value))
+}
+
+/// The text without `_` or `,` between groups of digits and without a leading `+`.
+fn without_grouping(text: &str) -> Option<String> {
+    let text = text.strip_prefix('+').unwrap_or(text);
+    for separator in [',', '_'] {
+        let mut groups = text.split(separator);
+        let first = groups.next()?.trim_start_matches('-');
+        let rest: Vec<&str> = groups.collect();
+        let digits = |group: &str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
+        if !rest.is_empty() && digits(first) && first.len() <= 3 && rest.iter().all(|g| digits(g) && g.len() == 3) {
+            return Some(text.replace(separator, ""));
+        }
+    }
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.').then(|| text.to_owned())
+}
+
+fn parse_number(text: &str, whole: bool) -> Option<Value> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number.into());
+    }
+    if let Ok(number) = text.parse::<u64>() {
+        return Some(number.into());
+    }
+    let number: f64 = text.parse().ok().filter(|number: &f64| number.is_finite())?;
+    if !whole {
+        return Number::from_f64(number).map(Value::Number);
+    }
+    /// Beyond 2^53 a float no longer says which whole number was meant.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53")]
+    (number.fract() == 0.0 && number.abs() < EXACT).then(|| Value::from(number as i64))
+}
+
+fn string(written: Written<'_>) -> Option<Fit> {
+    if let Some(uncut) = written.uncut {
+        return Some(Fit::fixed(uncut.into(), "kept the text from ` #` on, which YAML takes for a comment".to_owned()));
+    }
+    let text = written.text.trim_end_matches('\n');
+    match written.style {
+        Style::Quoted => Some(Fit::plain(text.into())),
+        Style::Plain => {
+            let alone = core(written.text);
+            (!alone.is_null()).then(|| Fit { value: text.into(), fix: None, strained: !alone.is_string() })
+        }
+    }
+}
+
+/// The value an `enum` or `const` allows that was meant, when there is exactly one.
+pub(super) fn choose(written: Written<'_>, allowed: &[&Value]) -> Option<Fit> {
+    let text = written.text.trim();
+    let same = |value: &&&Value| match value {
+        Value::String(word) => word == text,
+        other => written.style == Style::Plain && core(text) == ***value && !other.is_string(),
+    };
+    if let Some(exact) = allowed.iter().find(same) {
+        let exact = (**exact).clone();
+        return Some(match written.uncut {
+            None => Fit::plain(exact),
+            Some(_) => Fit::fixed(exact, "left out a comment".to_owned()),
+        });
+    }
+    let meant = normal(bare(text));
+    let mut near = allowed.iter().filter(|value| match value {
+        Value::String(word) => normal(word) == meant && !meant.is_empty(),
+        Value::Bool(said) => boolean(written).is_some_and(|fit| fit.value == Value::Bool(*said)),
+        Value::Number(_) => number(written, false).is_some_and(|fit| fit.value == ***value),
+        Value::Null => null(written).is_some(),
+        Value::Array(_) | Value::Object(_) => false,
+    });
+    match (near.next(), near.next()) {
+        (Some(only), None) => Some(fixed_as(text, (**only).clone())),
+        _ => None,
+    }
+}
+
+fn fixed_as(text: &str, value: Value) -> Fit {
+    let fix = format!("read `{text}` as {value}");
+    Fit::fixed(value, fix)
+}
+
+/// A text without the marks that chat models put around a word: quotes, backticks, asterisks, a final full stop.
+fn bare(text: &str) -> &str {
+    let marks = ['`', '*', '"', '\'', '“', '”', '‘', '’', '_'];
+    text.trim().trim_matches(marks).trim_end_matches(['.', ',', ';']).trim_matches(marks).trim()
+}
+
+/// A word without case and separators: `In progress`, `in_progress` and `inProgress` are one.
+pub(super) fn normal(word: &str) -> String {
+    word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plain(text: &str) -> Written<'_> {
+        Written { text, style: Style::Plain, uncut: None }
+    }
+
+    fn quoted(text: &str) -> Written<'_> {
+        Written { text, style: Style::Quoted, uncut: None }
+    }
+
+    fn value(written: Written<'_>, types: &[&str]) -> Option<Value> {
+        read(written, Some(&types.iter().copied().collect())).map(|fit| fit.value)
+    }
+
+    #[test]
+    fn digits_stay_text_where_the_schema_says_text() {
+        for text in ["1234567890123", "12345678901E5", "0000000000000", "1.10", "no", "true"] {
+            assert_eq!(value(plain(text), &["string"]), Some(json!(text)));
+            assert_eq!(value(plain(text), &["string", "null"]), Some(json!(text)));
+        }
+    }
+
+    #[test]
+    fn each_type_tolerates_what_is_meant() {
+        assert_eq!(value(plain("no"), &["boolean"]), Some(json!(false)));
+        assert_eq!(value(quoted("True"), &["boolean"]), Some(json!(true)));
+        assert_eq!(value(plain("maybe"), &["boolean"]), None);
+        assert_eq!(value(quoted("0.9"), &["number"]), Some(json!(0.9)));
+        assert_eq!(value(plain("3.0"), &["integer"]), Some(json!(3)));
+        assert_eq!(value(plain("3.5"), &["integer"]), None);
+        assert_eq!(value(plain("1,000"), &["integer"]), Some(json!(1000)));
+        assert_eq!(value(plain("1,2"), &["integer"]), None);
+        assert_eq!(value(plain("nan"), &["number"]), None);
+        assert_eq!(value(plain("1e999"), &["number"]), None);
+        assert_eq!(value(plain("~"), &["null", "string"]), Some(json!(null)));
+        assert_eq!(value(plain("n/a"), &["null", "integer"]), Some(json!(null)));
+        assert_eq!(value(quoted("null"), &["null", "string"]), Some(json!("null")));
+        assert_eq!(value(plain("5"), &["integer", "string"]), Some(json!(5)));
+        assert_eq!(value(quoted("5"), &["integer", "string"]), Some(json!("5")));
+        assert_eq!(value(plain(""), &["string"]), None);
+        assert_eq!(value(quoted(""), &["string"]), Some(json!("")));
+    }
+
+    #[test]
+    fn without_a_type_only_undoubtful_digits_are_numbers() {
+        for (text, expected) in [
+            ("5", json!(5)), ("0.5", json!(0.5)), ("1.10", json!("1.10")), ("007", json!("007")), ("no", json!("no")),
+            ("true", json!(true)), ("12345678901E5", json!("12345678901E5")), ("", json!(null)),
+        ] {
+            assert_eq!(read(plain(text), None).map(|fit| fit.value), Some(expected));
+        }
+    }
+
+    #[test]
+    fn allowed_values_are_matched_when_only_one_can_be_meant() {
+        let allowed = [&json!("in-progress"), &json!("done"), &json!("Done!"), &json!(2), &json!(null)];
+        let value = |written| choose(written, &allowed).map(|fit| fit.value);
+        assert_eq!(value(plain("done")), Some(json!("done")));
+        assert_eq!(value(plain("In Progress")), Some(json!("in-progress")));
+        assert_eq!(value(plain("**in_progress**.")), Some(json!("in-progress")));
+        assert_eq!(value(plain("DONE")), None, "`done` and `Done!` are both near");
+        assert_eq!(value(plain("2")), Some(json!(2)));
+        assert_eq!(value(plain("~")), Some(json!(null)));
+        assert_eq!(value(plain("other")), None);
+    }
+}

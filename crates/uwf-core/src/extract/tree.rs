@@ -1,0 +1,129 @@
+//! An answer as written: scalars as raw text, so that the schema, not the notation, decides their type.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+/// How a scalar was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Bare: `no`, `1.10`, `null` may stand for more than their text.
+    Plain,
+    /// In quotes or as a block: its text is what was meant.
+    Quoted,
+}
+
+/// Part of a text that many places share.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) text: Rc<str>,
+    pub(super) range: Range<usize>,
+}
+
+/// One place of an answer.
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    pub(super) content: Content,
+    source: Option<Source>,
+}
+
+/// What stands there.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    Scalar {
+        text: String,
+        style: Style,
+        /// The text with what YAML took for a trailing comment: `Fix #42`.
+        uncut: Option<String>,
+    },
+    List(Vec<Raw>),
+    /// Keys in order; one that is written twice is here twice.
+    Map(Vec<(String, Raw)>),
+}
+
+impl Raw {
+    /// A place whose source text is known.
+    pub(super) fn new(content: Content, source: Source) -> Raw {
+        Raw { content, source: Some(source) }
+    }
+
+    /// The place as it was written, without trailing blanks, where that is known.
+    pub(super) fn source(&self) -> Option<&str> {
+        let source = self.source.as_ref()?;
+        source.text.get(source.range.clone()).map(str::trim_end)
+    }
+
+    /// A place that was put together, so that no one text is its source.
+    pub(super) fn unplaced(content: Content) -> Raw {
+        Raw { content, source: None }
+    }
+
+    /// The same place with other content.
+    pub(super) fn with(&self, content: Content) -> Raw {
+        Raw { content, source: self.source.clone() }
+    }
+
+    /// A scalar whose text is all there is to it.
+    pub(super) fn scalar(text: impl Into<String>, style: Style) -> Raw {
+        Raw::unplaced(Content::Scalar { text: text.into(), style, uncut: None })
+    }
+
+    /// A JSON value; its numbers and words count as bare, its strings as quoted.
+    pub(super) fn from_json(value: &Value) -> Raw {
+        let content = match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => return Raw::scalar(value.to_string(), Style::Plain),
+            Value::String(text) => return Raw::scalar(text.as_str(), Style::Quoted),
+            Value::Array(items) => Content::List(items.iter().map(Raw::from_json).collect()),
+            Value::Object(map) => {
+                Content::Map(map.iter().map(|(key, value)| (key.clone(), Raw::from_json(value))).collect())
+            }
+        };
+        Raw::unplaced(content)
+    }
+
+    /// Whether two places say the same, however they are written.
+    pub(super) fn says_the_same(&self, other: &Raw) -> bool {
+        match (&self.content, &other.content) {
+            (Content::Scalar { text: left, uncut: l, .. }, Content::Scalar { text: right, uncut: r, .. }) => {
+                left == right && l == r
+            }
+            (Content::List(left), Content::List(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.says_the_same(r))
+            }
+            (Content::Map(left), Content::Map(right)) => {
+                left.len() == right.len()
+                    && left.iter().zip(right).all(|((lk, l), (rk, r))| lk == rk && l.says_the_same(r))
+            }
+            _ => false,
+        }
+    }
+
+    /// Every scalar and every key with its place (`a.b[0]`).
+    pub(super) fn visit(&self, path: &str, look: &mut impl FnMut(&str, &str)) {
+        match &self.content {
+            Content::Scalar { text, .. } => look(path, text),
+            Content::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    item.visit(&format!("{path}[{index}]"), look);
+                }
+            }
+            Content::Map(entries) => {
+                for (key, value) in entries {
+                    look(path, key);
+                    value.visit(&below(path, key), look);
+                }
+            }
+        }
+    }
+
+    /// Whether nothing was written: an empty bare scalar.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(&self.content, Content::Scalar { text, style: Style::Plain, uncut: None } if text.is_empty())
+    }
+}
+
+/// The place of a key within a place.
+pub(super) fn below(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

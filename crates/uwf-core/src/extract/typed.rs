@@ -1,0 +1,304 @@
+//! A raw tree read as a value, place by place, as the schema types it.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::lines::{bullets, dedent};
+use super::scalar::{self, Written, normal};
+use super::shape::{Schemas, Shape, Unlisted, shape};
+use super::tree::{Content, Raw, Style, below};
+use super::yaml;
+
+/// Branches of `anyOf` and `oneOf` tried for one answer; after that the first branch stands.
+const MAX_BRANCHES: usize = 4096;
+
+/// What came of one place.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) value: Value,
+    /// Tolerances applied, in words.
+    pub(super) fixes: Vec<String>,
+    /// Places that do not fit their type; the validator will say so in its own words.
+    pub(super) misfits: usize,
+    /// What the validator cannot know: keys written twice.
+    pub(super) errors: Vec<String>,
+    /// See [`scalar::Fit::strained`].
+    strained: usize,
+}
+
+impl Outcome {
+    fn rank(&self) -> (usize, usize, usize) {
+        (self.misfits + self.errors.len(), self.fixes.len(), self.strained)
+    }
+
+    fn absorb(&mut self, other: Outcome) -> Value {
+        self.fixes.extend(other.fixes);
+        self.errors.extend(other.errors);
+        self.misfits += other.misfits;
+        self.strained += other.strained;
+        other.value
+    }
+
+    fn fix(&mut self, path: &str, what: &str) {
+        self.fixes.push(if path.is_empty() { what.to_owned() } else { format!("`{path}`: {what}") });
+    }
+}
+
+/// Reads answers for one schema.
+pub(super) struct Typing<'s> {
+    root: &'s Value,
+    branches: Cell<usize>,
+}
+
+impl<'s> Typing<'s> {
+    pub(super) fn new(root: &'s Value) -> Typing<'s> {
+        Typing { root, branches: Cell::new(MAX_BRANCHES) }
+    }
+
+    /// The value of a raw tree under schemas that all apply.
+    pub(super) fn read(&self, raw: &Raw, schemas: &[&'s Value], path: &str) -> Outcome {
+        self.place(raw, &shape(self.root, schemas), path)
+    }
+
+    fn place(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> Outcome {
+        let Some(group) = shape.groups.first().filter(|group| !group.is_empty()) else {
+            return self.settled(raw, shape, path);
+        };
+        let left = self.branches.get();
+        let tried = if left < group.len() { &group[..1] } else { group };
+        self.branches.set(left - tried.len().min(left));
+        let outcomes = tried.iter().map(|branch| self.place(raw, &shape.choose(self.root, 0, branch), path));
+        outcomes.min_by_key(Outcome::rank).unwrap_or_default()
+    }
+
+    /// A place without alternatives.
+    fn settled(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> Outcome {
+        let types = shape.own_types();
+        let may = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
+        match &raw.content {
+            Content::Scalar { text, style, uncut } => {
+                let written = Written { text, style: *style, uncut: uncut.as_deref() };
+                self.scalar(raw, written, shape, types.as_ref(), path)
+            }
+            Content::List(items) if may("array") => self.list(items, shape, path),
+            Content::Map(entries) if may("object") => self.object(entries, shape, path),
+            Content::Map(_) if may("array") => self.wrapped(raw, shape, path),
+            Content::List(items) if may("object") && items.len() == 1 => {
+                let mut outcome = self.settled(&items[0], shape, path);
+                outcome.fix(path, "took the only member of a list");
+                outcome
+            }
+            Content::List(_) | Content::Map(_) if may("string") => match as_text(raw) {
+                Some(text) => {
+                    let mut outcome = Outcome { value: text.into(), ..Outcome::default() };
+                    outcome.fix(path, "kept as the text it was written as");
+                    outcome
+                }
+                None => misfit(raw),
+            },
+            Content::List(_) | Content::Map(_) => misfit(raw),
+        }
+    }
+
+    fn scalar(
+        &self, raw: &Raw, written: Written<'_>, shape: &Shape<'s>, types: Option<&BTreeSet<&str>>, path: &str,
+    ) -> Outcome {
+        let fit = match shape.allowed() {
+            Some(allowed) => scalar::choose(written, &allowed),
+            None => scalar::read(written, types),
+        };
+        if let Some(fit) = fit {
+            let strained = usize::from(fit.strained);
+            let mut outcome = Outcome { value: fit.value, strained, ..Outcome::default() };
+            if let Some(fix) = fit.fix {
+                outcome.fix(path, &fix);
+            }
+            return outcome;
+        }
+        let may = |name: &str| types.is_none_or(|types| types.contains(name));
+        if may("array") && !may("string") {
+            return self.list_from_scalar(raw, written, shape, path);
+        }
+        if may("object") && !may("string") && let Some(tree) = flow(written.text).filter(|tree| is_map(tree)) {
+            let mut outcome = self.settled(&tree, shape, path);
+            outcome.fix(path, "read the text as an object");
+            return outcome;
+        }
+        misfit(raw)
+    }
+
+    fn list_from_scalar(&self, raw: &Raw, written: Written<'_>, shape: &Shape<'s>, path: &str) -> Outcome {
+        if raw.is_empty() || written.text.trim().is_empty() || scalar::core(written.text).is_null() {
+            let mut outcome = Outcome { value: Value::Array(Vec::new()), ..Outcome::default() };
+            outcome.fix(path, "nothing written, read as an empty list");
+            return outcome;
+        }
+        if let Some(Raw { content: Content::List(items), .. }) = flow(written.text) {
+            let mut outcome = self.list(&items, shape, path);
+            outcome.fix(path, "read the text as a list");
+            return outcome;
+        }
+        let lines = match written.style {
+            Style::Plain => raw.source().unwrap_or(written.text),
+            Style::Quoted => written.text,
+        };
+        let parts = bullets(lines).or_else(|| by_commas(written.text));
+        let Some(parts) = parts else { return self.wrapped(raw, shape, path) };
+        let items: Vec<Raw> = parts.into_iter().map(|part| Raw::scalar(part, written.style)).collect();
+        let mut outcome = self.list(&items, shape, path);
+        outcome.fix(path, &format!("split into {} members", items.len()));
+        outcome
+    }
+
+    /// One value where a list is wanted.
+    fn wrapped(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> Outcome {
+        let mut outcome = self.list(std::slice::from_ref(raw), shape, path);
+        outcome.fix(path, "one value, read as a list of one");
+        outcome
+    }
+
+    fn list(&self, items: &[Raw], shape: &Shape<'s>, path: &str) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut values = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let read = self.read(item, &shape.item(index), &format!("{path}[{index}]"));
+            values.push(outcome.absorb(read));
+        }
+        outcome.value = Value::Array(values);
+        outcome
+    }
+
+    fn object(&self, entries: &[(String, Raw)], shape: &Shape<'s>, path: &str) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut map = Map::new();
+        let named = names(entries, shape, path, &mut outcome);
+        let required = shape.required();
+        for (key, raw) in named {
+            let place = below(path, key);
+            let Some(schemas) = self.schemas_of(key, shape, &place, &mut outcome) else { continue };
+            let read = self.read(raw, &schemas, &place);
+            if read.misfits > 0 && !required.contains(&key) && writes_null(raw) {
+                outcome.fix(&place, "left out, since nothing was written");
+                continue;
+            }
+            map.insert(key.to_owned(), outcome.absorb(read));
+        }
+        outcome.misfits += required.iter().filter(|key| !map.contains_key(**key)).count();
+        outcome.value = Value::Object(map);
+        outcome
+    }
+
+    /// Schemas of a key, `None` when the key has no place in the value.
+    fn schemas_of(&self, key: &str, shape: &Shape<'s>, place: &str, outcome: &mut Outcome) -> Option<Schemas<'s>> {
+        if let Some(schemas) = shape.property(key) {
+            return Some(schemas);
+        }
+        match shape.unlisted() {
+            Unlisted::Allowed(schemas) => Some(schemas),
+            Unlisted::Refused | Unlisted::Unspecified => {
+                outcome.fix(place, "left out, the schema has no such key");
+                None
+            }
+        }
+    }
+}
+
+/// The entries under the names the schema has for them. A key in other case or with other separators is taken for a
+/// listed key that is not written itself, when only one can be meant; one written twice counts once if both say the same.
+fn names<'k, 'r>(
+    entries: &'r [(String, Raw)], shape: &Shape<'k>, path: &str, outcome: &mut Outcome,
+) -> Vec<(&'r str, &'r Raw)>
+where
+    'k: 'r,
+{
+    let listed = shape.keys();
+    let written: BTreeSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    let mut named: Vec<(&'r str, &'r Raw)> = Vec::with_capacity(entries.len());
+    let mut places = std::collections::BTreeMap::new();
+    for (key, raw) in entries {
+        let name = if listed.contains(&key.as_str()) { key.as_str() } else { meant(key, &listed, &written).unwrap_or(key) };
+        if name != key {
+            outcome.fix(path, &format!("read the key `{key}` as `{name}`"));
+        }
+        let Some(&at) = places.get(name) else {
+            places.insert(name, named.len());
+            named.push((name, raw));
+            continue;
+        };
+        if named[at].1.says_the_same(raw) {
+            outcome.fix(path, &format!("`{name}` is written twice, with the same value"));
+        } else {
+            outcome.errors.push(format!("`{name}` is written twice, with different values: keep one"));
+        }
+    }
+    named
+}
+
+/// The one listed key that a written key means, if it is not written itself.
+fn meant<'k>(key: &str, listed: &[&'k str], written: &BTreeSet<&str>) -> Option<&'k str> {
+    let normal_key = normal(key);
+    let mut near = listed.iter().filter(|name| !normal_key.is_empty() && normal(name) == normal_key);
+    match (near.next(), near.next()) {
+        (Some(only), None) if !written.contains(*only) => Some(only),
+        _ => None,
+    }
+}
+
+fn is_map(raw: &Raw) -> bool {
+    matches!(raw.content, Content::Map(_))
+}
+
+fn writes_null(raw: &Raw) -> bool {
+    matches!(&raw.content, Content::Scalar { text, style: Style::Plain, uncut: None } if scalar::core(text).is_null())
+}
+
+/// A text that is a list or an object written as text.
+fn flow(text: &str) -> Option<Raw> {
+    let text = text.trim();
+    let wrapped = (text.starts_with('[') && text.ends_with(']')) || (text.starts_with('{') && text.ends_with('}'));
+    if !wrapped {
+        return None;
+    }
+    yaml::parse(text).ok()
+}
+
+/// Members of `a.rs, b.rs`: only when no member holds a blank, so that sentences stay whole.
+fn by_commas(text: &str) -> Option<Vec<String>> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let words = parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && !part.contains(char::is_whitespace));
+    words.then(|| parts.into_iter().map(str::to_owned).collect())
+}
+
+/// A list or map as the text it was written as.
+fn as_text(raw: &Raw) -> Option<String> {
+    if let Some(source) = raw.source() {
+        return Some(dedent(source));
+    }
+    let Content::List(items) = &raw.content else { return None };
+    let texts: Option<Vec<&str>> = items
+        .iter()
+        .map(|item| match &item.content {
+            Content::Scalar { text, .. } => Some(text.as_str()),
+            Content::List(_) | Content::Map(_) => None,
+        })
+        .collect();
+    texts.map(|texts| texts.join("\n"))
+}
+
+fn misfit(raw: &Raw) -> Outcome {
+    Outcome { value: untyped(raw), misfits: 1, ..Outcome::default() }
+}
+
+/// The value without any schema.
+pub(super) fn untyped(raw: &Raw) -> Value {
+    match &raw.content {
+        Content::Scalar { text, style, uncut } => {
+            let written = Written { text, style: *style, uncut: uncut.as_deref() };
+            scalar::read(written, None).map_or(Value::Null, |fit| fit.value)
+        }
+        Content::List(items) => items.iter().map(untyped).collect(),
+        Content::Map(entries) => entries.iter().map(|(key, value)| (key.clone(), untyped(value))).collect(),
+    }
+}

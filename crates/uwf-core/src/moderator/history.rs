@@ -1,0 +1,111 @@
+//! The history conditions are evaluated on.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// One step as conditions see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepView {
+    /// The role that ran.
+    pub role: String,
+    /// Its output, expanded; in expressions `output` and `meta`.
+    pub output: Value,
+    /// Hash of the step's detail.
+    pub detail: String,
+    /// What ran it: the agent's name.
+    pub agent: String,
+    /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), the answer of
+    /// `$extractedBy`; needed only when [`Reads::extracted_by`](super::Reads::extracted_by) asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extracted_by: Option<String>,
+}
+
+/// A thread's history, as much of it as [`Reads`](super::Reads) asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct History {
+    /// The thread's id: `$threadId`.
+    pub thread_id: String,
+    /// Hash of the workflow: `start.workflow`.
+    pub workflow: String,
+    /// The task: `start.prompt`.
+    pub prompt: String,
+    /// How many threads this one is nested in, 0 for one a person started: `$depth`.
+    pub depth: u32,
+    /// Number of steps the thread has, loaded or not.
+    pub total: usize,
+    /// Steps per role, for the roles of [`Reads::count_of`](super::Reads::count_of); an absent role has none.
+    #[serde(default)]
+    pub counts: BTreeMap<String, usize>,
+    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first. When it holds all
+    /// [`total`](History::total) steps, the three maps are not looked at.
+    pub steps: Vec<StepView>,
+    /// First output of each role of [`Reads::first_of`](super::Reads::first_of) that has run.
+    #[serde(default)]
+    pub first_of: BTreeMap<String, Value>,
+    /// Newest output of each role of [`Reads::last_of`](super::Reads::last_of) that has run.
+    #[serde(default)]
+    pub last_of: BTreeMap<String, Value>,
+}
+
+impl History {
+    /// Whether every step is loaded.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.steps.len() == self.total
+    }
+}
+
+/// The context value expressions start from, `{start: {workflow, prompt}, steps: [{role, output, meta, detail,
+/// agent}]}`, with the steps the history holds. For showing it; evaluation builds its own.
+#[must_use]
+pub fn context(history: &History) -> Value {
+    let steps: Vec<Value> = history
+        .steps
+        .iter()
+        .map(|step| {
+            json!({
+                "role": step.role,
+                "output": step.output,
+                "meta": step.output,
+                "detail": step.detail,
+                "agent": step.agent,
+            })
+        })
+        .collect();
+    json!({"start": {"workflow": history.workflow, "prompt": history.prompt}, "steps": steps})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_context_has_start_and_steps_with_output_readable_as_meta() {
+        let history = History {
+            thread_id: "T".into(),
+            workflow: "W".into(),
+            prompt: "P".into(),
+            total: 1,
+            steps: vec![StepView {
+                role: "coder".into(),
+                output: json!({"done": true}),
+                detail: "D".into(),
+                agent: "mock".into(),
+                extracted_by: Some("llm".into()),
+            }],
+            ..History::default()
+        };
+        assert_eq!(
+            context(&history),
+            json!({
+                "start": {"workflow": "W", "prompt": "P"},
+                "steps": [{"role": "coder", "output": {"done": true}, "meta": {"done": true},
+                           "detail": "D", "agent": "mock"}],
+            })
+        );
+    }
+}

@@ -1,0 +1,298 @@
+//! Running programs on a history.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use jsonata_core::evaluator::{Context, Evaluator, EvaluatorError};
+use jsonata_core::value::{JArray, JValue};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+
+use super::super::{History, Reads};
+use super::{Program, names, parse};
+
+/// Deepest nesting a result may have: whatever a stored output can have, and the steps around it. The JSON that
+/// carries it between processes is read up to 128 levels.
+const MAX_RESULT_DEPTH: usize = json_cas::cbor::MAX_DEPTH + 4;
+
+/// Why a condition gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}{}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
+pub struct EvalError {
+    /// What went wrong, without the code.
+    pub message: String,
+    /// JSONata's code such as `T2001`, where it has one.
+    pub code: Option<String>,
+}
+
+impl EvalError {
+    fn new(message: &str) -> EvalError {
+        let (code, message) = parse::split_code(message);
+        EvalError {
+            message: message.to_owned(),
+            code: code.map(str::to_owned),
+        }
+    }
+}
+
+/// Evaluates any number of programs on one history, which is converted once. Not `Send`.
+pub(in super::super) struct Session {
+    evaluator: Evaluator,
+    input: JValue,
+}
+
+impl Session {
+    /// Prepares a history for programs that read no more than `reads`.
+    pub(in super::super) fn new(history: &History, reads: &Reads) -> Session {
+        let facts = Rc::new(Facts::of(history));
+        let mut context = Context::new();
+        let start = object([
+            ("workflow", JValue::string(history.workflow.as_str())),
+            ("prompt", JValue::string(history.prompt.as_str())),
+        ]);
+        context.bind(
+            names::THREAD_ID.into(),
+            JValue::string(history.thread_id.as_str()),
+        );
+        context.bind(names::DEPTH.into(), JValue::from(i64::from(history.depth)));
+        context.bind(names::START.into(), start.clone());
+        context.bind(names::STEPS.into(), facts.steps.clone());
+        context.bind(names::STEP_COUNT.into(), JValue::from(history.total));
+        for role in &reads.count_of {
+            context.bind(
+                names::count_of(role),
+                JValue::from(facts.counts.get(role).copied().unwrap_or(0)),
+            );
+        }
+        for role in &reads.first_of {
+            context.bind(names::first_of(role), step_of(facts.first_of.get(role)));
+        }
+        for role in &reads.last_of {
+            context.bind(names::last_of(role), step_of(facts.last_of.get(role)));
+        }
+        let input = object([("start", start), ("steps", facts.steps.clone())]);
+        let mut evaluator = Evaluator::with_context(context);
+        register(&mut evaluator, &facts);
+        Session { evaluator, input }
+    }
+
+    /// The result of a program; `None` is a missing value, which is not `null`.
+    pub(in super::super) fn run(&mut self, program: &Program) -> Result<Option<Value>, EvalError> {
+        let result = self
+            .evaluator
+            .evaluate(&program.tree, &self.input)
+            .map_err(|error| EvalError::new(error.message()))?;
+        match result {
+            JValue::Undefined => Ok(None),
+            other => plain_value(&other, 0).map(Some),
+        }
+    }
+}
+
+/// What the functions and variables answer from.
+struct Facts {
+    steps: JValue,
+    counts: HashMap<String, usize>,
+    first_of: HashMap<String, JValue>,
+    last_of: HashMap<String, JValue>,
+    /// By hash of the detail: how an output was obtained is written there, so it goes with the hash.
+    extracted_by: HashMap<String, Rc<str>>,
+}
+
+impl Facts {
+    fn of(history: &History) -> Facts {
+        let mut facts = Facts {
+            steps: JValue::Undefined,
+            counts: HashMap::new(),
+            first_of: HashMap::new(),
+            last_of: HashMap::new(),
+            extracted_by: HashMap::new(),
+        };
+        let mut steps = Vec::with_capacity(history.steps.len());
+        for step in &history.steps {
+            let output = library_value(&step.output);
+            if history.is_complete() {
+                *facts.counts.entry(step.role.clone()).or_default() += 1;
+                facts
+                    .first_of
+                    .entry(step.role.clone())
+                    .or_insert_with(|| output.clone());
+                facts.last_of.insert(step.role.clone(), output.clone());
+            }
+            if let Some(how) = &step.extracted_by {
+                facts
+                    .extracted_by
+                    .insert(step.detail.clone(), how.as_str().into());
+            }
+            steps.push(object([
+                ("role", JValue::string(step.role.as_str())),
+                ("output", output.clone()),
+                ("meta", output),
+                ("detail", JValue::string(step.detail.as_str())),
+                ("agent", JValue::string(step.agent.as_str())),
+            ]));
+        }
+        facts.steps = array(steps);
+        if !history.is_complete() {
+            facts
+                .counts
+                .extend(history.counts.iter().map(|(role, n)| (role.clone(), *n)));
+            facts.first_of.extend(
+                history
+                    .first_of
+                    .iter()
+                    .map(|(role, v)| (role.clone(), library_value(v))),
+            );
+            facts.last_of.extend(
+                history
+                    .last_of
+                    .iter()
+                    .map(|(role, v)| (role.clone(), library_value(v))),
+            );
+        }
+        facts
+    }
+}
+
+/// What stands for a role's first or newest step in rewritten references.
+fn step_of(output: Option<&JValue>) -> JValue {
+    match output {
+        None => JValue::Undefined,
+        Some(output) => object([("output", output.clone()), ("meta", output.clone())]),
+    }
+}
+
+fn register(evaluator: &mut Evaluator, facts: &Rc<Facts>) {
+    let first = Rc::clone(facts);
+    let last = Rc::clone(facts);
+    let extracted = Rc::clone(facts);
+    let registered = [
+        evaluator.register_fn(names::FIRST, move |args: &[JValue]| {
+            of_role(names::FIRST, &first.first_of, args)
+        }),
+        evaluator.register_fn(names::LAST, move |args: &[JValue]| {
+            of_role(names::LAST, &last.last_of, args)
+        }),
+        evaluator.register_fn(names::EXTRACTED_BY, move |args: &[JValue]| {
+            extracted_by(&extracted.extracted_by, args)
+        }),
+    ];
+    for result in registered {
+        result.expect("a test checks that the library has no functions of these names");
+    }
+}
+
+fn of_role(
+    function: &str,
+    outputs: &HashMap<String, JValue>,
+    args: &[JValue],
+) -> Result<JValue, EvaluatorError> {
+    match args {
+        [JValue::String(role)] => Ok(outputs.get(&**role).cloned().unwrap_or(JValue::Undefined)),
+        [JValue::Undefined] => Ok(JValue::Undefined),
+        _ => Err(EvaluatorError::TypeError(format!(
+            "T0410: ${function} takes the name of a role"
+        ))),
+    }
+}
+
+fn extracted_by(
+    known: &HashMap<String, Rc<str>>,
+    args: &[JValue],
+) -> Result<JValue, EvaluatorError> {
+    let refused = || {
+        Err(EvaluatorError::TypeError(
+            "T0410: $extractedBy takes one step, such as steps[-1]".to_owned(),
+        ))
+    };
+    let detail = match args {
+        [JValue::Undefined] => return Ok(JValue::Undefined),
+        [JValue::Object(step)] => step.get("detail"),
+        _ => return refused(),
+    };
+    match detail {
+        Some(JValue::String(hash)) => Ok(known
+            .get(&**hash)
+            .map_or(JValue::Undefined, |how| JValue::String(Rc::clone(how)))),
+        _ => refused(),
+    }
+}
+
+fn object<const N: usize>(fields: [(&str, JValue); N]) -> JValue {
+    JValue::object(
+        fields
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
+}
+
+fn array(items: Vec<JValue>) -> JValue {
+    let flat = !items.iter().any(JValue::is_array);
+    JValue::Array(JArray::new_flat(items, flat))
+}
+
+/// An output as the library's value. Numbers become doubles, as in JavaScript.
+fn library_value(value: &Value) -> JValue {
+    match value {
+        Value::Null => JValue::Null,
+        Value::Bool(value) => JValue::Bool(*value),
+        Value::Number(number) => JValue::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Value::String(text) => JValue::string(text.as_str()),
+        Value::Array(items) => array(items.iter().map(library_value).collect()),
+        Value::Object(fields) => {
+            // The library marks its own wrappers by a first key `@`; an agent's output must not pass for one.
+            let wrapped = fields.keys().next().is_some_and(|key| key == "@");
+            let (marks, others): (Vec<_>, Vec<_>) =
+                fields.iter().partition(|(key, _)| wrapped && *key == "@");
+            let fields = others.into_iter().chain(marks);
+            JValue::object(
+                fields
+                    .map(|(key, value)| (key.clone(), library_value(value)))
+                    .collect(),
+            )
+        }
+    }
+}
+
+/// A result as plain JSON. A missing member of an array is null; a function is `""`, as `$string` has it.
+fn plain_value(value: &JValue, depth: usize) -> Result<Value, EvalError> {
+    if depth > MAX_RESULT_DEPTH {
+        return Err(EvalError::new(&format!(
+            "the result is nested more than {MAX_RESULT_DEPTH} deep"
+        )));
+    }
+    Ok(match value {
+        JValue::Null | JValue::Undefined => Value::Null,
+        JValue::Bool(value) => Value::Bool(*value),
+        JValue::Number(number) => plain_number(*number)?,
+        JValue::String(text) => Value::String(text.to_string()),
+        JValue::Array(items) => Value::Array(
+            items
+                .iter()
+                .map(|item| plain_value(item, depth + 1))
+                .collect::<Result<_, _>>()?,
+        ),
+        JValue::Object(fields) => {
+            let mut object = Map::new();
+            for (name, value) in fields.iter() {
+                object.insert(name.clone(), plain_value(value, depth + 1)?);
+            }
+            Value::Object(object)
+        }
+        JValue::Lambda(_) | JValue::Builtin { .. } | JValue::Regex { .. } => {
+            Value::String(String::new())
+        }
+    })
+}
+
+fn plain_number(number: f64) -> Result<Value, EvalError> {
+    /// Above this, not every whole number is a double.
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        return Ok(Value::from(number as i64));
+    }
+    Number::from_f64(number)
+        .map(Value::Number)
+        .ok_or_else(|| EvalError::new("D1001: the result is not a finite number"))
+}

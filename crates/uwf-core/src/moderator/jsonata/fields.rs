@@ -1,0 +1,291 @@
+//! Which fields of which role's output an expression reads, and the traps in it.
+
+use std::collections::BTreeSet;
+
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
+use jsonata_core::value::with_stack;
+
+use super::super::condition::FieldRead;
+use super::pattern::{self, Index};
+use super::walk::{self, Focus};
+use super::{functions, names, text};
+use crate::workflow::nearest::nearest;
+
+/// Something about an expression its author should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) enum Finding {
+    /// True whatever the roles' schemas say.
+    Certain {
+        /// In words for the author.
+        message: String,
+    },
+    /// `$not(x)`, which is missing when `x` is.
+    Negated {
+        /// What `x` is, when that is a field of a known role.
+        field: Option<FieldRead>,
+        /// `x` as written.
+        text: String,
+    },
+    /// `x != y`, which is false when `x` is missing.
+    Unequal {
+        /// What `x` is.
+        field: FieldRead,
+    },
+}
+
+impl Finding {
+    /// The finding in words for the author.
+    pub(in super::super) fn message(&self) -> String {
+        match self {
+            Finding::Certain { message } => message.clone(),
+            Finding::Negated { text, .. } => format!(
+                "`$not({text})` does not match when `{text}` is missing, because the negation of a missing \
+                 value is missing too; write `$not($exists({text}))` to ask whether it is there"
+            ),
+            Finding::Unequal { field } => format!(
+                "`{0} != …` does not match when `{0}` is missing; add `or $not($exists({0}))` if it should",
+                field.text
+            ),
+        }
+    }
+}
+
+/// What the expression reads, sorted, and what is suspicious about it, in source order.
+pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> (Vec<FieldRead>, Vec<Finding>) {
+    let mut reader = Reader {
+        bound,
+        fields: BTreeSet::new(),
+        findings: Vec::new(),
+    };
+    reader.visit(tree, &At::Root);
+    (reader.fields.into_iter().collect(), reader.findings)
+}
+
+/// What a value is, seen from the thread's context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum At {
+    Root,
+    Start,
+    /// One or more steps.
+    Steps(Who),
+    /// An output, or what is at this path in it.
+    Output(Who, Vec<String>),
+    Elsewhere,
+}
+
+/// Whose steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Who {
+    /// The role that ran last.
+    Current,
+    Role(String),
+    Unknown,
+}
+
+struct Reader<'a> {
+    bound: &'a BTreeSet<String>,
+    fields: BTreeSet<FieldRead>,
+    findings: Vec<Finding>,
+}
+
+impl Reader<'_> {
+    /// Looks through a node whose context is `at`, and says what its value is.
+    fn visit(&mut self, node: &AstNode, at: &At) -> At {
+        with_stack(|| match node {
+            AstNode::Path { steps } => self.path(steps, at),
+            AstNode::Variable(name) => self.variable(name, at),
+            AstNode::ParentVariable(_) => At::Root,
+            AstNode::Function { name, args, .. } => self.function(name, args, at),
+            AstNode::Block(items) => items
+                .iter()
+                .map(|item| self.visit(item, at))
+                .last()
+                .unwrap_or(At::Elsewhere),
+            AstNode::FunctionApplication(inner) => self.visit(inner, at),
+            AstNode::Binary {
+                op: BinaryOp::NotEqual,
+                lhs,
+                rhs,
+            } => {
+                for side in [lhs, rhs] {
+                    let at = self.visit(side, at);
+                    if let Some(field) = field_read(&at, text::of(side)) {
+                        self.find(Finding::Unequal { field });
+                    }
+                }
+                At::Elsewhere
+            }
+            _ => {
+                for (child, _) in walk::children(node, Focus::Unknown) {
+                    self.visit(child, at);
+                }
+                At::Elsewhere
+            }
+        })
+    }
+
+    fn variable(&mut self, name: &str, at: &At) -> At {
+        match name {
+            _ if self.bound.contains(name) => At::Elsewhere,
+            "" => at.clone(),
+            names::STEPS => At::Steps(Who::Unknown),
+            names::START => At::Start,
+            _ => {
+                if !names::VARIABLES.contains(&name) && !functions::exists(name) {
+                    let mut message =
+                        format!("the variable `${name}` is never bound, so it is always missing");
+                    if let Some(near) = nearest(name, names::VARIABLES) {
+                        message.push_str(&format!("; did you mean `${near}`?"));
+                    }
+                    self.find(Finding::Certain { message });
+                }
+                At::Elsewhere
+            }
+        }
+    }
+
+    fn function(&mut self, name: &str, args: &[AstNode], at: &At) -> At {
+        match (name, args) {
+            (names::FIRST | names::LAST, [AstNode::String(role)]) => {
+                return At::Output(Who::Role(role.clone()), Vec::new());
+            }
+            ("not", [argument]) => {
+                let negated = self.visit(argument, at);
+                if matches!(negated, At::Steps(_) | At::Output(..)) {
+                    let text = text::of(argument);
+                    self.find(Finding::Negated {
+                        field: field_read(&negated, text.clone()),
+                        text,
+                    });
+                }
+            }
+            _ => {
+                for argument in args {
+                    self.visit(argument, at);
+                }
+            }
+        }
+        At::Elsewhere
+    }
+
+    fn path(&mut self, steps: &[PathStep], at: &At) -> At {
+        let mut current = at.clone();
+        for (index, step) in steps.iter().enumerate() {
+            let next = match &step.node {
+                AstNode::Name(name) => self.field(&current, name, &steps[..index]),
+                node => {
+                    if index > 0 {
+                        self.read(&current, text::path(&steps[..index]));
+                    }
+                    self.visit(node, &current)
+                }
+            };
+            current = self.stages(next, &step.stages);
+        }
+        self.read(&current, text::path(steps));
+        current
+    }
+
+    /// The field `name` of a value that is written `before`.
+    fn field(&mut self, at: &At, name: &str, before: &[PathStep]) -> At {
+        match at {
+            At::Root => match name {
+                names::STEPS => At::Steps(Who::Unknown),
+                names::START => At::Start,
+                _ => self.no_field(at, name, before),
+            },
+            At::Start => match name {
+                "workflow" | "prompt" => At::Elsewhere,
+                _ => self.no_field(at, name, before),
+            },
+            At::Steps(who) => match name {
+                "output" | "meta" => At::Output(who.clone(), Vec::new()),
+                "role" | "detail" | "agent" => At::Elsewhere,
+                _ => self.no_field(at, name, before),
+            },
+            At::Output(who, path) => At::Output(
+                who.clone(),
+                path.iter().cloned().chain([name.to_owned()]).collect(),
+            ),
+            At::Elsewhere => At::Elsewhere,
+        }
+    }
+
+    fn no_field(&mut self, at: &At, name: &str, before: &[PathStep]) -> At {
+        const STEP: [&str; 5] = ["role", "output", "meta", "detail", "agent"];
+        let (whose, instead) = match at {
+            At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
+            At::Root => (
+                "the context",
+                nearest(name, [names::START, names::STEPS]).map(str::to_owned),
+            ),
+            At::Start => (
+                "the start",
+                nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}")),
+            ),
+            At::Steps(_) | At::Output(..) | At::Elsewhere => {
+                let field =
+                    nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);
+                let dot = if before.is_empty() { "" } else { "." };
+                (
+                    "a step",
+                    Some(format!("{}{dot}{field}", text::path(before))),
+                )
+            }
+        };
+        let mut message = format!("{whose} has no field `{name}`, so it is always missing");
+        if let Some(instead) = instead {
+            message.push_str(&format!("; did you mean `{instead}`?"));
+        }
+        self.find(Finding::Certain { message });
+        At::Elsewhere
+    }
+
+    fn stages(&mut self, at: At, stages: &[Stage]) -> At {
+        let mut current = at;
+        for stage in stages {
+            let Stage::Filter(expression) = stage else {
+                continue;
+            };
+            current = match (
+                current,
+                pattern::index(stage),
+                pattern::role_within(expression),
+            ) {
+                (At::Steps(Who::Unknown), Some(Index::Back(1)), _) => At::Steps(Who::Current),
+                (At::Steps(_), None, Some(role)) => At::Steps(Who::Role(role.to_owned())),
+                (other, _, _) => other,
+            };
+            self.visit(expression, &current);
+        }
+        current
+    }
+
+    fn read(&mut self, at: &At, text: String) {
+        self.fields.extend(field_read(at, text));
+    }
+
+    fn find(&mut self, finding: Finding) {
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// The field a value is, if it is one and it is known whose.
+fn field_read(at: &At, text: String) -> Option<FieldRead> {
+    let At::Output(who, path) = at else {
+        return None;
+    };
+    let role = match who {
+        _ if path.is_empty() => return None,
+        Who::Current => None,
+        Who::Role(role) => Some(role.clone()),
+        Who::Unknown => return None,
+    };
+    Some(FieldRead {
+        role,
+        path: path.clone(),
+        text,
+    })
+}

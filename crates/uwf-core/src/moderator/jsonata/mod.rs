@@ -1,0 +1,64 @@
+//! The only place that knows the JSONata library, so that it can be replaced.
+//!
+//! [`analyse`] turns text into a [`Program`] and what is known about it; a [`Session`] runs programs on one
+//! history. Both sides agree on how recognised references to the history are rewritten (`names`).
+
+mod class;
+mod evaluate;
+mod fields;
+mod functions;
+mod names;
+mod parse;
+mod pattern;
+mod reads;
+mod refuse;
+mod text;
+mod walk;
+
+#[cfg(test)]
+mod equivalence;
+
+pub use evaluate::EvalError;
+pub(super) use evaluate::Session;
+pub(super) use fields::Finding;
+
+use super::Reads;
+use super::condition::{Class, ConditionError, FieldRead};
+use jsonata_core::ast::AstNode;
+
+/// A syntax tree ready to run.
+#[derive(Debug)]
+pub(super) struct Program {
+    tree: AstNode,
+}
+
+/// What compiling an expression finds out.
+pub(super) struct Analysis {
+    pub(super) program: Program,
+    pub(super) class: Class,
+    pub(super) reads: Reads,
+    pub(super) fields: Vec<FieldRead>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Parses, refuses what a condition must not do, and finds out what it costs and reads.
+pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
+    let mut tree = parse::parse(expression)?;
+    let bound = walk::bound_names(&tree);
+    refuse::check(&tree, &bound, expression)?;
+    let (fields, findings) = fields::of(&tree, &bound);
+    // Rewriting first: a reference that became a plain variable no longer counts against the class.
+    let reads = reads::of(&mut tree, &bound);
+    let class = if class::is_plain(&tree, expression) {
+        Class::Plain
+    } else {
+        Class::Bounded
+    };
+    Ok(Analysis {
+        program: Program { tree },
+        class,
+        reads,
+        fields,
+        findings,
+    })
+}

@@ -1,0 +1,224 @@
+//! What part of the history an expression reads; recognised references are rewritten into variables.
+
+use std::collections::BTreeSet;
+
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
+use jsonata_core::value::with_stack;
+
+use super::super::Reads;
+use super::pattern::{self, Index};
+use super::walk::{self, Focus};
+use super::{functions, names};
+
+/// Finds out what `tree` reads. `$count(steps)`, `$count(steps[role='r'])`, `$exists(steps[role='r'])` and
+/// `steps[role='r'][-1].output` become variables, so that they need no steps. Indexes at either end need
+/// nothing of the kind: they mean the same on a history without its middle.
+pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
+    if is_opaque(tree, bound) {
+        return Reads::everything();
+    }
+    let mut reader = Reader {
+        reads: Reads::none(),
+    };
+    reader.visit(tree, Focus::Root);
+    reader.reads
+}
+
+/// Whether names don't mean what they say, or the context can come back by a way not followed here.
+fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
+    let own = names::VARIABLES.into_iter().chain(functions::all());
+    let mut opaque = own.into_iter().any(|name| bound.contains(name));
+    walk::each(tree, &mut |node| {
+        opaque |= match node {
+            AstNode::Parent(_) | AstNode::Transform { .. } => true,
+            AstNode::Path { steps } => steps
+                .iter()
+                .any(|step| step.is_tuple || step.ancestor_label.is_some()),
+            _ => false,
+        }
+    });
+    opaque
+}
+
+struct Reader {
+    reads: Reads,
+}
+
+impl Reader {
+    fn visit(&mut self, node: &mut AstNode, focus: Focus) {
+        if let Some(variable) = self.rewritten(node, focus) {
+            *node = variable;
+            return;
+        }
+        match node {
+            AstNode::Path { steps } => return with_stack(|| self.path(steps, focus)),
+            AstNode::Function { name, args, .. } if self.function(name, args, focus) => return,
+            AstNode::Variable(name) => self.variable(name, focus),
+            AstNode::ParentVariable(_) => self.reads.all = true,
+            AstNode::Wildcard | AstNode::Descendant => self.context(focus),
+            AstNode::Name(name) if name == names::STEPS => self.context(focus),
+            // A function value may take the context for a missing argument.
+            AstNode::Call { .. } => self.context(focus),
+            _ => {}
+        }
+        with_stack(|| {
+            for (child, focus) in walk::children_mut(node, focus) {
+                self.visit(child, focus);
+            }
+        });
+    }
+
+    /// The context value itself is read.
+    fn context(&mut self, focus: Focus) {
+        self.reads.all |= focus != Focus::Item;
+    }
+
+    fn variable(&mut self, name: &str, focus: Focus) {
+        match name {
+            "" => self.context(focus),
+            names::STEPS => self.reads.all = true,
+            // As values, to be called with any role.
+            names::FIRST | names::LAST => self.reads.all = true,
+            names::EXTRACTED_BY => self.reads.extracted_by = true,
+            _ => {}
+        }
+    }
+
+    /// Accounts for a call; true if its arguments need no visit.
+    fn function(&mut self, name: &str, args: &[AstNode], focus: Focus) -> bool {
+        match (name, args) {
+            (names::FIRST, [AstNode::String(role)]) => {
+                self.reads.first_of.insert(role.clone());
+                return true;
+            }
+            (names::LAST, [AstNode::String(role)]) => {
+                self.reads.last_of.insert(role.clone());
+                return true;
+            }
+            (names::FIRST | names::LAST, _) => self.reads.all = true,
+            (names::EXTRACTED_BY, _) => self.reads.extracted_by = true,
+            _ if functions::reads_context(name, args.len()) => self.context(focus),
+            _ => {}
+        }
+        false
+    }
+
+    fn path(&mut self, steps: &mut Vec<PathStep>, focus: Focus) {
+        let mut from = 0;
+        if let Some(base) = pattern::steps_base(steps, focus) {
+            if let Some(variable) = self.end_of_role(steps, base) {
+                let kept = steps[base].stages.split_off(2);
+                steps[base] = PathStep::with_stages(AstNode::Variable(variable), kept);
+                steps.drain(..base);
+                from = 1;
+            } else {
+                self.steps(&steps[base].stages);
+                self.stages(&mut steps[base].stages);
+                from = base + 1;
+            }
+        } else if pattern::names_root_field(steps, focus) {
+            from = 1;
+        }
+        for (index, step) in steps.iter_mut().enumerate().skip(from) {
+            self.visit(&mut step.node, if index == 0 { focus } else { Focus::Item });
+            self.stages(&mut step.stages);
+        }
+    }
+
+    fn stages(&mut self, stages: &mut [Stage]) {
+        for stage in stages {
+            match stage {
+                Stage::Filter(inner) => self.visit(inner, Focus::Item),
+                Stage::KeepArray | Stage::Index(_) => {}
+            }
+        }
+    }
+
+    /// Steps are picked by position, or else all are needed.
+    fn steps(&mut self, stages: &[Stage]) {
+        match stages.first().and_then(pattern::index) {
+            Some(Index::Front(n)) => self.reads.first = self.reads.first.max(n + 1),
+            Some(Index::Back(n)) => self.reads.last = self.reads.last.max(n),
+            None => self.reads.all = true,
+        }
+    }
+
+    /// `steps[role='r'][0].output` and `steps[role='r'][-1].output`: the variable to put in place of the step.
+    /// It holds nothing but the output, so anything else about the step is not taken this way.
+    fn end_of_role(&mut self, steps: &[PathStep], base: usize) -> Option<String> {
+        let output = matches!(
+            &steps.get(base + 1)?.node,
+            AstNode::Name(name) if name == "output" || name == "meta"
+        );
+        let [by_role, by_index, rest @ ..] = steps[base].stages.as_slice() else {
+            return None;
+        };
+        if !output || rest.iter().any(|stage| !matches!(stage, Stage::KeepArray)) {
+            return None;
+        }
+        let role = pattern::role(by_role)?;
+        match pattern::index(by_index)? {
+            Index::Front(0) => {
+                self.reads.first_of.insert(role.to_owned());
+                Some(names::first_of(role))
+            }
+            Index::Back(1) => {
+                self.reads.last_of.insert(role.to_owned());
+                Some(names::last_of(role))
+            }
+            Index::Front(_) | Index::Back(_) => None,
+        }
+    }
+
+    /// Counting steps, or asking whether there are any of a role.
+    fn rewritten(&mut self, node: &AstNode, focus: Focus) -> Option<AstNode> {
+        let AstNode::Function { name, args, .. } = node else {
+            return None;
+        };
+        let [argument] = args.as_slice() else {
+            return None;
+        };
+        let counted = counted(argument, focus)?;
+        match (name.as_str(), counted) {
+            ("count", Counted::All) => {
+                self.reads.counts = true;
+                Some(AstNode::variable(names::STEP_COUNT))
+            }
+            ("count", Counted::OfRole(role)) => Some(self.count_of(role)),
+            ("exists", Counted::OfRole(role)) => Some(AstNode::Binary {
+                op: BinaryOp::GreaterThan,
+                lhs: Box::new(self.count_of(role)),
+                rhs: Box::new(AstNode::number(0.0)),
+            }),
+            _ => None,
+        }
+    }
+
+    fn count_of(&mut self, role: &str) -> AstNode {
+        self.reads.count_of.insert(role.to_owned());
+        AstNode::variable(names::count_of(role))
+    }
+}
+
+enum Counted<'a> {
+    All,
+    OfRole(&'a str),
+}
+
+/// Whether an argument is all steps, or all steps of a role, and nothing else.
+fn counted(argument: &AstNode, focus: Focus) -> Option<Counted<'_>> {
+    let steps = match argument {
+        AstNode::Variable(name) if name == names::STEPS => return Some(Counted::All),
+        AstNode::Path { steps } => steps,
+        _ => return None,
+    };
+    let base = pattern::steps_base(steps, focus)?;
+    if base + 1 != steps.len() {
+        return None;
+    }
+    match steps[base].stages.as_slice() {
+        [] => Some(Counted::All),
+        [stage] => pattern::role(stage).map(Counted::OfRole),
+        _ => None,
+    }
+}

@@ -1,0 +1,63 @@
+//! Expressions as an author would write them, for messages.
+
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
+
+/// The text of a node; parts that are long or rare become `…`.
+pub(super) fn of(node: &AstNode) -> String {
+    match node {
+        AstNode::String(text) => format!("'{text}'"),
+        AstNode::Name(name) => field(name),
+        AstNode::Number(number) => number.to_string(),
+        AstNode::Boolean(value) => value.to_string(),
+        AstNode::Null => "null".into(),
+        AstNode::Variable(name) => format!("${name}"),
+        AstNode::ParentVariable(_) => "$$".into(),
+        AstNode::Path { steps } => path(steps),
+        AstNode::Unary {
+            op: UnaryOp::Negate,
+            operand,
+        } => format!("-{}", of(operand)),
+        AstNode::Binary {
+            op: BinaryOp::Equal,
+            lhs,
+            rhs,
+        } => format!("{}={}", of(lhs), of(rhs)),
+        AstNode::Function { name, args, .. } => {
+            format!(
+                "${name}({})",
+                args.iter().map(of).collect::<Vec<_>>().join(", ")
+            )
+        }
+        AstNode::Block(items) if items.len() == 1 => format!("({})", of(&items[0])),
+        AstNode::Wildcard => "*".into(),
+        _ => "…".into(),
+    }
+}
+
+/// The text of a path, or of the beginning of one.
+pub(super) fn path(steps: &[PathStep]) -> String {
+    steps.iter().map(step).collect::<Vec<_>>().join(".")
+}
+
+fn step(step: &PathStep) -> String {
+    let mut text = of(&step.node);
+    for stage in &step.stages {
+        match stage {
+            Stage::Filter(inner) => text.push_str(&format!("[{}]", of(inner))),
+            Stage::KeepArray | Stage::Index(_) => text.push_str("[]"),
+        }
+    }
+    text
+}
+
+/// A field name, quoted where a bare one would not parse.
+fn field(name: &str) -> String {
+    let bare = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if bare {
+        name.to_owned()
+    } else {
+        format!("`{name}`")
+    }
+}

@@ -1,0 +1,401 @@
+//! Node types: which kinds of node a thread is made of, and the shape of each payload.
+//!
+//! The schemas are the files in `schemas/`; their hashes are pinned below and never change. A new field is a new
+//! type beside the old one. A node's kind is decided by its type hash alone, never by a title.
+
+use json_cas::{Draft, Hash};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a node is, as told by the hash of its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A workflow: roles, conditions, graph.
+    Workflow,
+    /// The first node of a thread.
+    StartNode,
+    /// One completed role.
+    StepNode,
+    /// How a thread ended.
+    ThreadEnd,
+    /// A text.
+    Content,
+    /// An agent instance: same settings, same hash.
+    Agent,
+    /// One failed try at a step.
+    Attempt,
+    /// Everything about how an output came to be.
+    ReactSession,
+    /// One exchange with a model or a command.
+    ReactTurn,
+    /// One tool call of a turn.
+    ReactToolCall,
+    /// A turn as an earlier implementation recorded it.
+    HermesTurn,
+    /// A session as an earlier implementation recorded it.
+    HermesDetail,
+    /// A raw text as an earlier implementation recorded it.
+    HermesRaw,
+}
+
+/// One of this project's own node types: its kind, pinned hash and schema text.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeType {
+    /// Kind of the nodes typed by it.
+    pub kind: Kind,
+    /// Pinned hash of the schema node.
+    pub hash: Hash,
+    /// The schema, JSON.
+    pub schema: &'static str,
+}
+
+macro_rules! own_types {
+    ($($name:ident = $kind:ident, $hash:literal, $file:literal;)*) => {
+        $(
+            #[doc = concat!("Type hash of `", stringify!($kind), "` nodes.")]
+            pub const $name: Hash = Hash::literal($hash);
+        )*
+        /// Every node type this project writes.
+        pub const OWN_TYPES: &[NodeType] = &[
+            $(NodeType { kind: Kind::$kind, hash: $name, schema: include_str!(concat!("../schemas/", $file, ".json")) },)*
+        ];
+    };
+}
+
+own_types! {
+    WORKFLOW = Workflow, "996P5D51CY7P6", "workflow";
+    START_NODE = StartNode, "DP275P26Y59DC", "start-node";
+    STEP_NODE = StepNode, "CKDHDKMZ3XG9X", "step-node";
+    THREAD_END = ThreadEnd, "FN9R4JQF9JB9Z", "thread-end";
+    CONTENT = Content, "FXEFD3A3K4P94", "content";
+    AGENT = Agent, "FY8K6VTXE2Q3S", "agent";
+    ATTEMPT = Attempt, "A0B8EAC74XR4W", "attempt";
+    REACT_SESSION = ReactSession, "3JJXX03EK0Q9J", "react-session";
+    REACT_TURN = ReactTurn, "FM5698SPFQ2XS", "react-turn";
+    REACT_TOOL_CALL = ReactToolCall, "0JH93PCDMMDP8", "react-tool-call";
+}
+
+/// Type hashes under which other json-cas stores hold the same kinds of node. They are read and continued; new
+/// nodes are written under [`OWN_TYPES`].
+pub const FOREIGN_TYPES: &[(Kind, Hash)] = &[
+    (Kind::Workflow, Hash::literal("0KZQB61FPVDKS")),
+    (Kind::Workflow, Hash::literal("2XY1PEX26ZD0Y")),
+    (Kind::Workflow, Hash::literal("7K4MG7ZQ4JV1R")),
+    (Kind::StartNode, Hash::literal("120VN86QG7052")),
+    (Kind::StartNode, Hash::literal("FPVH9K1XJ2DZA")),
+    (Kind::StepNode, Hash::literal("9C2318PXN2HYE")),
+    (Kind::StepNode, Hash::literal("CBEFGCN0R5996")),
+    (Kind::HermesTurn, Hash::literal("05HQB8BWV4KTW")),
+    (Kind::HermesTurn, Hash::literal("DFFKB1YH8GW30")),
+    (Kind::HermesDetail, Hash::literal("EKYATKXH392BP")),
+    (Kind::HermesDetail, Hash::literal("7Y5GGF20ZT543")),
+    (Kind::HermesRaw, Hash::literal("CXXS1KVSC0YVJ")),
+    (Kind::HermesRaw, Hash::literal("EKSHZEHT9H71V")),
+];
+
+impl Kind {
+    /// The kind a type hash stands for, ours or a foreign one; `None` for any other type (a role's schema, say).
+    pub fn of(type_hash: Hash) -> Option<Kind> {
+        OWN_TYPES
+            .iter()
+            .map(|own| (own.kind, own.hash))
+            .chain(FOREIGN_TYPES.iter().copied())
+            .find(|(_, hash)| *hash == type_hash)
+            .map(|(kind, _)| kind)
+    }
+
+    /// The name readers know the kind by.
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::Workflow => "Workflow",
+            Kind::StartNode => "StartNode",
+            Kind::StepNode => "StepNode",
+            Kind::ThreadEnd => "thread-end",
+            Kind::Content => "content",
+            Kind::Agent => "agent",
+            Kind::Attempt => "attempt",
+            Kind::ReactSession => "react-session",
+            Kind::ReactTurn => "react-turn",
+            Kind::ReactToolCall => "react-tool-call",
+            Kind::HermesTurn => "hermes-turn",
+            Kind::HermesDetail => "hermes-detail",
+            Kind::HermesRaw => "hermes-raw-output",
+        }
+    }
+}
+
+/// A payload that mirrors one of [`OWN_TYPES`] and so is valid under its schema by construction.
+pub trait Payload: Serialize {
+    /// The type its nodes are written under.
+    const TYPE: Hash;
+
+    /// The node ready to be put.
+    fn draft(&self) -> Draft {
+        let value = serde_json::to_value(self).expect("payload structs hold only JSON-representable values");
+        Draft::new(Self::TYPE, value).expect("payload structs hold only CBOR-representable numbers").trusted()
+    }
+}
+
+/// First node of a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+
+pub struct StartNode {
+    /// The workflow this thread runs, for ever.
+    pub workflow: Hash,
+    /// The task, never empty.
+    pub prompt: String,
+    /// Child threads only: the parent's head when the child was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Hash>,
+    /// Child threads only: how many threads are above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+}
+
+/// One completed role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+
+pub struct StepNode {
+    /// The thread's start node.
+    pub start: Hash,
+    /// The step before, `None` for the first.
+    pub prev: Option<Hash>,
+    /// Role that was played.
+    pub role: String,
+    /// Value valid under the role's schema; a node typed by that schema.
+    pub output: Hash,
+    /// How the output came to be: a react-session, a content node, or the last step of a child thread.
+    pub detail: Hash,
+    /// Name of the agent, for people; settings are in the detail.
+    pub agent: String,
+}
+
+/// How a thread ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadEnd {
+    /// The thread's start node.
+    pub start: Hash,
+    /// The last step, `None` when it ended before one.
+    pub last_step: Option<Hash>,
+    /// Completed or killed.
+    pub status: EndStatus,
+    /// Why: `end`, `no-match`, `killed`.
+    pub reason: String,
+    /// 0 done, 130 killed, 1 killed by the supervisor.
+    pub return_code: i32,
+    /// What the thread did, when a model was there to say it.
+    pub summary: Option<String>,
+}
+
+/// The two ways a thread ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndStatus {
+    /// The graph reached its end.
+    Completed,
+    /// Somebody ended it.
+    Killed,
+}
+
+/// A text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+
+pub struct Content {
+    /// The text.
+    pub text: String,
+}
+
+/// An agent instance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+
+pub struct Agent {
+    /// Alias in the configuration, or the command line it was given as.
+    pub name: String,
+    /// Program.
+    pub command: String,
+    /// Its arguments, before thread and role.
+    pub args: Vec<String>,
+    /// Further settings, never a secret.
+    pub config: Map<String, Value>,
+    /// Version the agent told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Model alias it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// One failed try at a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// Role that was tried.
+    pub role: String,
+    /// Agent node.
+    pub agent: Hash,
+    /// Content node: what the agent printed.
+    pub raw: Hash,
+    /// Content node: what it said on stderr.
+    pub stderr: Hash,
+    /// Exit code, `None` when it was ended by a signal or never started.
+    pub exit_code: Option<i32>,
+    /// Why the try failed.
+    pub error: Option<String>,
+}
+
+/// Everything about how an output came to be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReactSession {
+    /// Agent node.
+    pub agent: Hash,
+    /// Role that was played.
+    pub role: String,
+    /// React-turn nodes in order.
+    pub turns: Vec<Hash>,
+    /// Content node: the agent's raw text.
+    pub raw: Hash,
+    /// Attempt nodes: the failed tries at the same position, oldest first.
+    pub attempts: Vec<Hash>,
+    /// All tokens, `None` when nobody counted them.
+    pub total_tokens: Option<u64>,
+    /// Tokens by kind, `None` when nobody counted them.
+    pub tokens: Option<Tokens>,
+    /// Wall time of the agent, milliseconds.
+    pub duration_ms: u64,
+    /// Where the trace comes from: `wire`, `session-file`, `acp`, `stdout`…
+    pub source: String,
+    /// Rung of the extraction ladder that gave the output.
+    pub extracted_by: ExtractedBy,
+    /// The agent's own session id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Always-allowed keys the role's schema lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extras: Option<Map<String, Value>>,
+    /// Each rung tried, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extraction: Vec<Rung>,
+}
+
+/// One rung of the extraction ladder as it went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+
+pub struct Rung {
+    /// `submit`, `frontmatter`, `json`, `feedback`, `llm`.
+    pub rung: String,
+    /// What was wrong, empty when the rung gave the output.
+    pub errors: Vec<String>,
+    /// Each tolerance applied, in words.
+    pub fixes: Vec<String>,
+}
+
+/// How an output was obtained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExtractedBy {
+    /// Given as a value: submit tool, `agent submit`, or an agent that prints JSON.
+    Submit,
+    /// Read from the answer's frontmatter.
+    Frontmatter,
+    /// Asked for again in the same session.
+    Feedback,
+    /// Read out of the text by a model.
+    Llm,
+}
+
+/// Token counts of a turn or a session; `None` is "not told".
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+
+pub struct Tokens {
+    /// Tokens read.
+    pub input: Option<u64>,
+    /// Tokens written.
+    pub output: Option<u64>,
+    /// Part of `input` that came from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    /// Part of `output` spent on reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+    /// US dollars as the provider reported them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// One exchange with a model or a command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReactTurn {
+    /// Content nodes that together are the input, in order.
+    pub input: Vec<Hash>,
+    /// Content node: what came back.
+    pub output: Hash,
+    /// React-tool-call nodes.
+    pub tool_calls: Vec<Hash>,
+    /// Token counts, `None` when nobody counted them.
+    pub tokens: Option<Tokens>,
+    /// Milliseconds from input to output.
+    pub latency_ms: u64,
+}
+
+/// One tool call of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReactToolCall {
+    /// Tool.
+    pub name: String,
+    /// Content node: arguments as the model wrote them.
+    pub arguments: Hash,
+    /// Content node: what the tool answered.
+    pub result: Hash,
+    /// Milliseconds.
+    pub duration_ms: u64,
+}
+
+macro_rules! payloads {
+    ($($payload:ty = $hash:ident;)*) => {
+        $(impl Payload for $payload { const TYPE: Hash = $hash; })*
+    };
+}
+
+payloads! {
+    crate::workflow::Workflow = WORKFLOW;
+    StartNode = START_NODE;
+    StepNode = STEP_NODE;
+    ThreadEnd = THREAD_END;
+    Content = CONTENT;
+    Agent = AGENT;
+    Attempt = ATTEMPT;
+    ReactSession = REACT_SESSION;
+    ReactTurn = REACT_TURN;
+    ReactToolCall = REACT_TOOL_CALL;
+}
+
+/// Drafts of every own schema node, in the order of [`OWN_TYPES`].
+pub fn schema_drafts() -> Vec<Draft> {
+    OWN_TYPES
+        .iter()
+        .map(|own| {
+            let schema: Value = serde_json::from_str(own.schema).expect("pinned schema files are JSON");
+            Draft::new(json_cas::bootstrap::HASH, schema).expect("pinned schema files are representable").trusted()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pinned_hashes_are_those_of_the_files() {
+        let told: Vec<String> = OWN_TYPES.iter().map(|own| format!("{} {}", own.kind.title(), own.hash)).collect();
+        let made: Vec<String> = OWN_TYPES
+            .iter()
+            .zip(schema_drafts())
+            .map(|(own, draft)| format!("{} {}", own.kind.title(), draft.hash()))
+            .collect();
+        assert_eq!(told, made);
+    }
+}

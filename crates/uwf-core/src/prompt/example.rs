@@ -1,0 +1,169 @@
+//! An example of an answer with placeholders for values: it parses, and is never taken for an answer.
+
+use serde_json::{Map, Value};
+
+use crate::extract::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, placeholder};
+use crate::extract::shape::{Schemas, Shape, Unlisted, shape};
+
+/// Nesting shown, each choice between alternatives counted as a level; a shape that holds itself is shown once.
+const MAX_LEVELS: usize = 12;
+
+/// Values of an `enum` shown in the example; the list below it has them all.
+const MAX_SHOWN: usize = 6;
+
+/// An answer with a placeholder in each place.
+pub(super) fn example(root: &Value) -> Value {
+    let here = shape(root, &[root]);
+    let mut writer = Writer { root, above: Vec::new() };
+    if here.may_be(root, "object") && here.types(root).is_none() {
+        return writer.object(&here, 0);
+    }
+    writer.place(&here, 0)
+}
+
+struct Writer<'s> {
+    root: &'s Value,
+    /// Objects and lists the current place is part of.
+    above: Vec<*const Map<String, Value>>,
+}
+
+impl<'s> Writer<'s> {
+    fn place(&mut self, here: &Shape<'s>, level: usize) -> Value {
+        if let Some(chosen) = first_branch(self.root, here).filter(|_| level < MAX_LEVELS) {
+            return match self.place(&chosen, level + 1) {
+                Value::String(text) => Value::String(self.or_null(here, text)),
+                other => other,
+            };
+        }
+        if let Some(allowed) = here.allowed() {
+            return Value::String(choice(&allowed));
+        }
+        let types = here.own_types();
+        let is = |name: &str| types.as_ref().is_some_and(|types| types.contains(name));
+        let holds_itself = here.all.iter().any(|map| self.above.contains(&std::ptr::from_ref(*map)));
+        if level < MAX_LEVELS && !holds_itself && (is("object") || is("array")) {
+            let before = self.above.len();
+            self.above.extend(here.all.iter().map(|map| std::ptr::from_ref(*map)));
+            let value = if is("object") { self.object(here, level) } else { self.list(here, level) };
+            self.above.truncate(before);
+            return value;
+        }
+        let words = types.filter(|types| !types.is_empty()).map(|types| types.iter().map(|name| word(name, here)).collect::<Vec<_>>());
+        Value::String(placeholder(&words.map_or_else(|| ANY.to_owned(), |words| null_last(words).join(" or "))))
+    }
+
+    fn object(&mut self, here: &Shape<'s>, level: usize) -> Value {
+        let mut map = Map::new();
+        for key in here.keys() {
+            let schemas: Schemas<'s> = here.property(key).unwrap_or_default();
+            map.insert(key.to_owned(), self.place(&shape(self.root, &schemas), level + 1));
+        }
+        if map.is_empty() {
+            let value = match here.unlisted() {
+                Unlisted::Allowed(schemas) => self.place(&shape(self.root, &schemas), level + 1),
+                Unlisted::Refused | Unlisted::Unspecified => Value::String(placeholder(ANY)),
+            };
+            map.insert(placeholder(KEY), value);
+        }
+        Value::Object(map)
+    }
+
+    fn list(&mut self, here: &Shape<'s>, level: usize) -> Value {
+        let item = shape(self.root, &here.item(0));
+        Value::Array(vec![self.place(&item, level + 1)])
+    }
+
+    fn or_null(&self, here: &Shape<'s>, text: String) -> String {
+        let nullable = here.types(self.root).is_some_and(|types| types.contains("null"));
+        match text.strip_suffix('>') {
+            Some(open) if nullable && !text.contains("null") => format!("{open} or null>"),
+            _ => text,
+        }
+    }
+}
+
+/// The shape with the first alternative that is more than `null`.
+fn first_branch<'s>(root: &'s Value, here: &Shape<'s>) -> Option<Shape<'s>> {
+    let group = here.groups.first()?;
+    let is_null = |branch: &Value| {
+        let types = shape(root, &[branch]).own_types();
+        types.is_some_and(|types| types.iter().all(|name| *name == "null"))
+    };
+    let branch = group.iter().find(|branch| !is_null(branch)).or_else(|| group.first())?;
+    Some(here.choose(root, 0, branch))
+}
+
+fn choice(allowed: &[&Value]) -> String {
+    let mut words: Vec<String> = allowed.iter().take(MAX_SHOWN).map(|value| bare(value)).collect();
+    if allowed.len() > MAX_SHOWN {
+        words.push("…".to_owned());
+    }
+    match words.as_slice() {
+        [only] => placeholder(&format!("{EXACTLY}{only}")),
+        several => placeholder(&several.join(CHOICE)),
+    }
+}
+
+/// A value as it is written in a header.
+pub(super) fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn word(name: &str, shape: &Shape<'_>) -> String {
+    match name {
+        "boolean" => "true or false".to_owned(),
+        "string" => match shape.text("format") {
+            Some("cas_ref") => HASH.to_owned(),
+            Some(format) if WORDS.contains(&format) => format.to_owned(),
+            _ => TEXT.to_owned(),
+        },
+        "array" => "list".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn null_last(mut words: Vec<String>) -> Vec<String> {
+    words.sort_by_key(|word| word == "null");
+    words
+}
+
+/// Block YAML. Only for examples: texts are written bare, which placeholders may be.
+pub(super) fn to_yaml(value: &Value) -> String {
+    let mut text = String::new();
+    match value {
+        Value::Object(_) | Value::Array(_) => block(value, 0, &mut text),
+        scalar => text.push_str(&format!("{}\n", bare(scalar))),
+    }
+    text
+}
+
+fn block(value: &Value, depth: usize, text: &mut String) {
+    let blanks = "  ".repeat(depth);
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                text.push_str(&format!("{blanks}{key}:"));
+                nested(value, depth, text);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                let mut inner = String::new();
+                block(item, depth + 1, &mut inner);
+                // The first line of a member stands behind its dash.
+                text.push_str(&format!("{blanks}- {}", inner.trim_start()));
+            }
+        }
+        scalar => text.push_str(&format!("{blanks}{}\n", bare(scalar))),
+    }
+}
+
+fn nested(value: &Value, depth: usize, text: &mut String) {
+    match value {
+        Value::Object(_) | Value::Array(_) => {
+            text.push('\n');
+            block(value, depth + 1, text);
+        }
+        scalar => text.push_str(&format!(" {}\n", bare(scalar))),
+    }
+}

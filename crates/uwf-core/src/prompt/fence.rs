@@ -1,0 +1,41 @@
+//! Texts of others, set off so that nothing in them is read as structure.
+
+/// The text between two lines of backticks longer than any run of them inside.
+pub(super) fn fenced(info: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(longest.max(2) + 1);
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{marks}{info}\n{text}{end}{marks}\n")
+}
+
+/// The start of a text that fits into a number of bytes, cut at a line where one ends in its second half, else between
+/// two characters; and how many bytes are left out.
+pub(super) fn head(text: &str, bytes: usize) -> (&str, usize) {
+    if text.len() <= bytes {
+        return (text, 0);
+    }
+    let at = text.floor_char_boundary(bytes);
+    let at = text[..at].rfind('\n').filter(|line| *line >= at / 2).map_or(at, |line| line + 1);
+    (&text[..at], text.len() - at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_longer_than_any_inside() {
+        assert_eq!(fenced("text", "# a"), "```text\n# a\n```\n");
+        assert_eq!(fenced("", "```rust\nx\n```\n"), "````\n```rust\nx\n```\n````\n");
+        assert_eq!(fenced("", "a ````` b"), "``````\na ````` b\n``````\n");
+        assert_eq!(fenced("", ""), "```\n```\n");
+    }
+
+    #[test]
+    fn texts_are_cut_at_lines_and_never_inside_a_character() {
+        assert_eq!(head("short", 5), ("short", 0));
+        assert_eq!(head("one\ntwo\nthree", 9), ("one\ntwo\n", 5));
+        assert_eq!(head("ää", 3), ("ä", 2));
+        assert_eq!(head("a\nbcdefgh", 8), ("a\nbcdefg", 1));
+    }
+}

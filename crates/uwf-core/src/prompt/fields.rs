@@ -1,0 +1,233 @@
+//! What each key of an answer means, in words.
+
+use serde_json::{Map, Value};
+
+use super::example::bare;
+use crate::extract::shape::{Shape, Unlisted, shape};
+
+/// Nesting told; what is deeper is named by its type only.
+const MAX_DEPTH: usize = 6;
+
+/// Lists within lists told in one line.
+const MAX_LISTS: usize = 3;
+
+/// Lines of the list; a schema with more is described by its first ones.
+const MAX_LINES: usize = 200;
+
+/// The list of keys, one a line; empty when there is nothing to say.
+pub(super) fn fields(root: &Value) -> String {
+    let here = shape(root, &[root]);
+    let above = here.all.iter().map(|map| std::ptr::from_ref(*map)).collect();
+    let mut list = List { root, lines: Vec::new(), above };
+    list.place(&here, 0);
+    if list.lines.len() > MAX_LINES {
+        list.lines.truncate(MAX_LINES);
+        list.lines.push("- and more".to_owned());
+    }
+    list.lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+struct List<'s> {
+    root: &'s Value,
+    lines: Vec<String>,
+    /// Objects the current one is part of, to see a shape that holds itself.
+    above: Vec<*const Map<String, Value>>,
+}
+
+impl<'s> List<'s> {
+    /// The keys of an object, of the objects in a list, or of each alternative.
+    fn place(&mut self, here: &Shape<'s>, depth: usize) {
+        if depth >= MAX_DEPTH || self.lines.len() > MAX_LINES {
+            return;
+        }
+        for key in here.keys() {
+            let schemas = here.property(key).unwrap_or_default();
+            let value = shape(self.root, &schemas);
+            let need = if here.required().contains(&key) { "required" } else { "optional" };
+            self.key(key, need, &value, depth);
+        }
+        if here.keys().is_empty()
+            && here.own_types().is_some_and(|types| types.contains("object"))
+            && let Unlisted::Allowed(schemas) = here.unlisted()
+        {
+            let value = shape(self.root, &schemas);
+            self.line(depth, &format!("any key: {}", self.type_in_words(&value)), &value);
+            self.below(&value, depth + 1);
+        }
+        if here.own_types().is_some_and(|types| types.contains("array")) {
+            let item = shape(self.root, &here.item(0));
+            self.line(depth, &format!("a {}", self.type_in_words(here)), here);
+            self.below(&item, depth + 1);
+        }
+        self.alternatives(here, depth);
+    }
+
+    fn key(&mut self, key: &str, need: &str, value: &Shape<'s>, depth: usize) {
+        let words = self.type_in_words(value);
+        if self.holds_itself(value) || self.members_hold_it(value) {
+            self.line(depth, &format!("`{key}` ({need}): {words} of the same shape as above"), value);
+            return;
+        }
+        self.line(depth, &format!("`{key}` ({need}): {words}"), value);
+        self.below(value, depth + 1);
+    }
+
+    /// What is inside a value: its keys, or those of its members.
+    fn below(&mut self, value: &Shape<'s>, depth: usize) {
+        if self.holds_itself(value) {
+            return;
+        }
+        let entered = value.all.iter().map(|map| std::ptr::from_ref(*map));
+        let before = self.above.len();
+        self.above.extend(entered);
+        let is_list = value.own_types().is_some_and(|types| types.contains("array"));
+        if is_list {
+            let item = shape(self.root, &value.item(0));
+            self.below(&item, depth);
+            self.alternatives(value, depth);
+        } else {
+            self.keys_below(value, depth);
+        }
+        self.above.truncate(before);
+    }
+
+    fn keys_below(&mut self, value: &Shape<'s>, depth: usize) {
+        if value.own_types().is_some_and(|types| types.contains("object")) || !value.keys().is_empty() {
+            self.place(value, depth);
+        } else {
+            self.alternatives(value, depth);
+        }
+    }
+
+    /// The alternatives that have keys, each under a line of its own when there are several.
+    fn alternatives(&mut self, here: &Shape<'s>, depth: usize) {
+        for group in &here.groups {
+            let branches = group.iter().map(|branch| shape(self.root, &[branch]));
+            let has_more = |branch: &Shape<'s>| !branch.keys_of_all(self.root).is_empty() || !branch.item(0).is_empty();
+            let keyed: Vec<Shape<'s>> =
+                branches.filter(|branch| has_more(branch) && !self.holds_itself(branch)).collect();
+            for (at, branch) in keyed.iter().enumerate() {
+                if keyed.len() > 1 {
+                    let lead = if at == 0 { "either" } else { "or" };
+                    self.line(depth, &format!("{lead}:"), branch);
+                }
+                self.below(branch, depth + usize::from(keyed.len() > 1));
+            }
+        }
+    }
+
+    /// Whether it is a list of what it is part of.
+    fn members_hold_it(&self, value: &Shape<'s>) -> bool {
+        self.holds_itself(&shape(self.root, &value.item(0)))
+    }
+
+    fn holds_itself(&self, value: &Shape<'s>) -> bool {
+        value.all.iter().any(|map| self.above.contains(&std::ptr::from_ref(*map)))
+    }
+
+    fn line(&mut self, depth: usize, what: &str, value: &Shape<'s>) {
+        let mut line = format!("{}- {what}", "  ".repeat(depth));
+        let limits = limits(value);
+        if !limits.is_empty() {
+            line.push_str(&format!(", {}", limits.join(", ")));
+        }
+        if let Some(description) = value.text("description").map(one_line).filter(|text| !text.is_empty()) {
+            line.push_str(&format!(" — {description}"));
+        }
+        self.lines.push(line);
+    }
+
+    fn type_in_words(&self, value: &Shape<'s>) -> String {
+        self.type_to_depth(value, MAX_LISTS)
+    }
+
+    fn type_to_depth(&self, value: &Shape<'s>, lists: usize) -> String {
+        if let Some(allowed) = value.allowed() {
+            return match allowed.as_slice() {
+                [only] => format!("`{}`", bare(only)),
+                several => {
+                    let words: Vec<String> = several.iter().map(|word| format!("`{}`", bare(word))).collect();
+                    format!("one of {}", words.join(", "))
+                }
+            };
+        }
+        if let Some(types) = value.own_types() {
+            let mut words: Vec<String> = types.iter().map(|name| self.type_word(name, value, lists)).collect();
+            words.sort_by_key(|word| word == "null");
+            return words.join(" or ");
+        }
+        let Some(group) = value.groups.first() else { return "any value".to_owned() };
+        let mut words: Vec<String> = Vec::new();
+        for branch in *group {
+            let word = self.type_to_depth(&shape_once(self.root, branch), lists);
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.sort_by_key(|word| word == "null");
+        words.join(" or ")
+    }
+
+    fn type_word(&self, name: &str, value: &Shape<'s>, lists: usize) -> String {
+        match name {
+            "string" => match value.text("format") {
+                Some("cas_ref") => "hash of a stored node (13 symbols)".to_owned(),
+                Some(format) => format!("text ({format})"),
+                None => "text".to_owned(),
+            },
+            "boolean" => "`true` or `false`".to_owned(),
+            "integer" => "whole number".to_owned(),
+            "array" => {
+                let item = shape(self.root, &value.item(0));
+                if lists == 0 || (item.all.is_empty() && item.groups.is_empty()) {
+                    return "list".to_owned();
+                }
+                list_of(&self.type_to_depth(&item, lists - 1))
+            }
+            other => other.to_owned(),
+        }
+    }
+}
+
+/// A branch without alternatives of its own, so that endless ones end.
+fn shape_once<'s>(root: &'s Value, branch: &'s Value) -> Shape<'s> {
+    let mut once = shape(root, &[branch]);
+    once.groups.clear();
+    once
+}
+
+/// A list of things, in words.
+fn list_of(member: &str) -> String {
+    for (one, many) in [("text", "texts"), ("object", "objects"), ("number", "numbers"), ("whole number", "whole numbers")] {
+        if member == one {
+            return format!("list of {many}");
+        }
+    }
+    match member.strip_prefix("list") {
+        Some(rest) => format!("list of lists{rest}"),
+        None => format!("list, each member {member}"),
+    }
+}
+
+/// Limits a model can keep to.
+fn limits(value: &Shape<'_>) -> Vec<String> {
+    const LIMITS: [(&str, &str); 10] = [
+        ("minimum", "at least {}"),
+        ("exclusiveMinimum", "more than {}"),
+        ("maximum", "at most {}"),
+        ("exclusiveMaximum", "less than {}"),
+        ("multipleOf", "a multiple of {}"),
+        ("minLength", "at least {} characters"),
+        ("maxLength", "at most {} characters"),
+        ("minItems", "at least {} of them"),
+        ("maxItems", "at most {} of them"),
+        ("pattern", "matching `{}`"),
+    ];
+    let limit = |(key, words): (&str, &str)| value.keyword(key).next().map(|limit| words.replace("{}", &bare(limit)));
+    LIMITS.into_iter().filter_map(limit).collect()
+}
+
+/// A description on one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

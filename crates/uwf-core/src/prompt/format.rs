@@ -1,0 +1,79 @@
+//! The form of the answer, generated from a role's schema.
+
+use serde_json::Value;
+
+use super::AnswerForm;
+use super::example::{example, to_yaml};
+use super::fence::fenced;
+use super::fields::fields;
+use crate::extract::shape::shape;
+
+/// What is said about each key that every header may carry.
+const EXTRAS: [(&str, &str); 5] = [
+    ("status", "one word"),
+    ("next", "what should follow"),
+    ("confidence", "0 to 1"),
+    ("artifacts", "list of paths"),
+    ("scope", "what the work covered"),
+];
+
+/// How to answer, in full: the form, then what each key means.
+pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
+    let mut text = String::from("# How to answer\n\n");
+    match form {
+        AnswerForm::Frontmatter => {
+            text.push_str(
+                "Begin your answer with a YAML header between two `---` lines, with nothing before it, and write \
+                 everything else as Markdown below it. The header has this form (without the code fence around it):\n\n",
+            );
+            text.push_str(&header_example(schema));
+        }
+        AnswerForm::Json => {
+            let what = if shape(schema, &[schema]).may_be(schema, "object") { "object" } else { "value" };
+            text.push_str(&format!(
+                "Print one JSON {what} and nothing else: no text before or after it, no code fence. It has this form:\n\n"
+            ));
+            text.push_str(&fenced("json", &format!("{:#}", example(schema))));
+        }
+    }
+    let described = fields(schema);
+    if !described.is_empty() {
+        text.push_str("\nReplace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:\n\n");
+        text.push_str(&described);
+    }
+    if form == AnswerForm::Frontmatter && shape(schema, &[schema]).may_be(schema, "object") {
+        text.push_str("\nA text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.\n");
+    }
+    text.push_str(&extras(schema));
+    text
+}
+
+/// The header alone, as it is shown in the instruction and when it has to be written again.
+pub(crate) fn header_example(schema: &Value) -> String {
+    fenced("yaml", &format!("---\n{}---\n", to_yaml(&example(schema))))
+}
+
+/// The keys that may always be there, as far as the schema has none of that name.
+fn extras(schema: &Value) -> String {
+    let keys = shape(schema, &[schema]).keys_of_all(schema);
+    let allowed: Vec<String> = EXTRAS
+        .iter()
+        .filter(|(key, _)| !keys.contains(key))
+        .map(|(key, meaning)| format!("`{key}` ({meaning})"))
+        .collect();
+    if keys.is_empty() || allowed.is_empty() {
+        return String::new();
+    }
+    format!("\nThese keys may be there too; they are noted, but have no effect: {}.\n", allowed.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::ALWAYS_ALLOWED;
+
+    #[test]
+    fn every_key_that_is_always_allowed_is_mentioned() {
+        assert_eq!(EXTRAS.map(|(key, _)| key), ALWAYS_ALLOWED);
+    }
+}

@@ -1,0 +1,132 @@
+//! Phase ②, the pure part: what an agent is told.
+//!
+//! A prompt is a list of parts, and each part is stored once and referenced by every prompt that holds it: the
+//! instruction depends only on workflow, role, schema, task and answer form, a step's part only on that step. So a
+//! thread's prompts grow by what is new, and are byte-identical where they say the same.
+
+mod budget;
+mod example;
+mod fence;
+mod fields;
+mod format;
+mod instruction;
+mod note;
+mod step;
+
+use serde_json::Value;
+
+pub use budget::Budget;
+pub use step::{PER_STEP_CAP, PriorStep, StepSection};
+
+pub(crate) use format::header_example;
+
+use crate::workflow::Role;
+
+/// Everything a prompt is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptInput<'a> {
+    /// Name of the workflow.
+    pub workflow: &'a str,
+    /// Name of the role to be played.
+    pub role_name: &'a str,
+    /// The role.
+    pub role: &'a Role,
+    /// JSON Schema of the role's output.
+    pub schema: &'a Value,
+    /// What the thread was started with.
+    pub task: &'a str,
+    /// Steps the agent shall see, oldest first; the newest that fit into the budget are told.
+    pub steps: &'a [PriorStep],
+    /// Steps that are not among them.
+    pub omitted: Omitted,
+    /// Whether the role plays for the first time in this thread.
+    pub visit: Visit,
+    /// Bytes that the texts of previous steps may take.
+    pub budget: usize,
+    /// Command that shows what is left out, such as `uwf thread read 01…`.
+    pub read_hint: Option<&'a str>,
+    /// How the agent answers.
+    pub output: AnswerForm,
+}
+
+/// Steps the caller has left out already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Omitted {
+    /// Steps that are left out because the budget was used up.
+    pub over_budget: usize,
+    /// On a return: steps up to the role's own last one, which it was told then.
+    pub told_before: usize,
+}
+
+/// Which of its turns in the thread the role has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visit {
+    /// The first one: it is told the history.
+    First,
+    /// A later one: it is told what is new since.
+    Return,
+}
+
+/// How an agent's answer is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// Markdown with a YAML header.
+    Frontmatter,
+    /// One JSON object.
+    Json,
+}
+
+/// A prompt in parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// The parts in order; the first is the instruction.
+    pub parts: Vec<Part>,
+}
+
+/// One part of a prompt, stored as one content node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its text; the prompt is the texts of its parts, nothing between them.
+    pub text: String,
+}
+
+/// What a part of a prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// Format, role and task: the same at every visit.
+    Instruction,
+    /// The step with this position in the thread, from 1.
+    Step(usize),
+    /// What was left out and what kind of visit it is.
+    Note,
+}
+
+impl Prompt {
+    /// The text the agent gets.
+    pub fn text(&self) -> String {
+        self.parts.iter().map(|part| part.text.as_str()).collect()
+    }
+}
+
+/// Builds a prompt: the form of the answer, whose work it is, goal, capabilities, procedure, output, the task,
+/// previous steps from the oldest that fits to the newest, and a note where something needs saying.
+pub fn build(input: &PromptInput<'_>) -> Prompt {
+    let mut parts = vec![Part { kind: PartKind::Instruction, text: instruction::instruction(input) }];
+    let mut budget = Budget::new(input.budget);
+    let mut sections: Vec<StepSection> = input.steps.iter().rev().map_while(|step| budget.admit(step)).collect();
+    sections.reverse();
+    let over_budget = input.omitted.over_budget + (input.steps.len() - sections.len());
+    let note = note::note(&note::Facts {
+        visit: input.visit,
+        told: sections.len(),
+        shortened: sections.iter().any(|section| section.is_shortened),
+        over_budget,
+        told_before: input.omitted.told_before,
+        read_hint: input.read_hint,
+    });
+    parts.extend(sections.into_iter().map(|section| Part { kind: PartKind::Step(section.index), text: section.text }));
+    parts.extend(note.map(|text| Part { kind: PartKind::Note, text }));
+    Prompt { parts }
+}

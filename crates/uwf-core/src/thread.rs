@@ -1,0 +1,129 @@
+//! Threads: their ids, and what the pure core sees of a step.
+
+use std::fmt;
+use std::str::FromStr;
+
+use json_cas::Hash;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Length of a thread id in symbols.
+pub const ID_LEN: usize = 26;
+
+/// Id of a thread: 26 Crockford symbols. New ones are standard ULIDs; any such id is accepted, since other
+/// implementations made some whose first symbol no ULID has.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ThreadId(String);
+
+/// A text that is no thread id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a thread id (26 symbols of 0-9 A-Z without I L O U)")]
+pub struct ThreadIdError {
+    /// The text as given.
+    pub text: String,
+}
+
+impl ThreadId {
+    /// The id as text, upper case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Unix milliseconds the id was made at, `None` when it is not a standard ULID.
+    pub fn time_ms(&self) -> Option<u64> {
+        ulid::Ulid::from_string(&self.0).ok().map(|ulid| ulid.timestamp_ms())
+    }
+}
+
+impl From<ulid::Ulid> for ThreadId {
+    fn from(ulid: ulid::Ulid) -> ThreadId {
+        ThreadId(ulid.to_string())
+    }
+}
+
+/// Whether a byte is a Crockford symbol, in either case.
+pub fn is_symbol(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() && !matches!(byte.to_ascii_uppercase(), b'I' | b'L' | b'O' | b'U')
+}
+
+impl FromStr for ThreadId {
+    type Err = ThreadIdError;
+
+    fn from_str(text: &str) -> Result<ThreadId, ThreadIdError> {
+        if text.len() == ID_LEN && text.bytes().all(is_symbol) {
+            Ok(ThreadId(text.to_ascii_uppercase()))
+        } else {
+            Err(ThreadIdError { text: text.to_owned() })
+        }
+    }
+}
+
+impl TryFrom<String> for ThreadId {
+    type Error = ThreadIdError;
+
+    fn try_from(text: String) -> Result<ThreadId, ThreadIdError> {
+        text.parse()
+    }
+}
+
+impl From<ThreadId> for String {
+    fn from(id: ThreadId) -> String {
+        id.0
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A step with its output expanded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRecord {
+    /// The StepNode.
+    pub hash: Hash,
+    /// Role that was played.
+    pub role: String,
+    /// Its output.
+    pub output: Value,
+    /// Node that tells how the output came to be.
+    pub detail: Hash,
+    /// Name of the agent.
+    pub agent: String,
+    /// Unix milliseconds the StepNode was first put at.
+    pub timestamp_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_agree_with_the_ulid_specification() {
+        // The specification's own example: 01ARZ3NDEKTSV4RRFFQ69G5FAV was made at 1469922850259 ms.
+        let id: ThreadId = "01arz3ndektsv4rrffq69g5fav".parse().unwrap();
+        assert_eq!(id.as_str(), "01ARZ3NDEKTSV4RRFFQ69G5FAV");
+        assert_eq!(id.time_ms(), Some(1_469_922_850_259));
+    }
+
+    #[test]
+    fn ids_that_are_no_ulids_are_accepted_without_a_time() {
+        let id: ThreadId = "ZZZZ3NDEKTSV4RRFFQ69G5FAVX".parse().unwrap();
+        assert_eq!(id.time_ms(), None);
+    }
+
+    #[test]
+    fn other_texts_are_refused_by_name() {
+        for text in ["", "01ARZ3NDEKTSV4RRFFQ69G5FA", "01ARZ3NDEKTSV4RRFFQ69G5FAU", "../../../../../etc/passwd1"] {
+            assert_eq!(text.parse::<ThreadId>(), Err(ThreadIdError { text: text.to_owned() }));
+        }
+    }
+}

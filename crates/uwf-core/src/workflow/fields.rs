@@ -1,0 +1,115 @@
+//! Takes typed fields out of a parsed file and reports what has the wrong type.
+
+use super::nearest::did_you_mean;
+use super::problem::{Position, Problems};
+use super::tree::{Data, Entry, Node};
+
+/// The fields of one mapping.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'n> {
+    pub(crate) at: Position,
+    entries: &'n [Entry],
+}
+
+impl<'n> Fields<'n> {
+    /// The fields of `node`, which `what` names in messages. Null counts as a mapping without fields.
+    pub(crate) fn of(node: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
+        match &node.data {
+            Data::Mapping(entries) => Some(Fields {
+                at: node.at,
+                entries,
+            }),
+            Data::Scalar { .. } if node.is_null() => Some(Fields {
+                at: node.at,
+                entries: &[],
+            }),
+            Data::Scalar { .. } | Data::Sequence(_) => {
+                wrong_type(node, what, "a mapping", problems);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn iter(self) -> std::slice::Iter<'n, Entry> {
+        self.entries.iter()
+    }
+
+    /// The entry of a key, unless its value is null: absent and null mean the same.
+    pub(crate) fn get(self, key: &str) -> Option<&'n Entry> {
+        self.entries
+            .iter()
+            .find(|entry| entry.key == key && !entry.value.is_null())
+    }
+
+    /// Warns about every key that is not among `known`.
+    pub(crate) fn warn_unknown(self, known: &[&str], problems: &mut Problems) {
+        for entry in self
+            .entries
+            .iter()
+            .filter(|entry| !known.contains(&entry.key.as_str()))
+        {
+            if problems.is_full() {
+                return;
+            }
+            let message = format!("the key `{}` is not known here and is ignored", entry.key);
+            let hint = did_you_mean(&entry.key, known.iter().copied())
+                .unwrap_or_else(|| format!("known here: {}", known.join(", ")));
+            problems.warning("unknown-key", entry.key_at, message, Some(hint));
+        }
+    }
+}
+
+/// Reports that `what` (a key, or `key[]` for an item of its list) should have been `wanted`.
+pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut Problems) {
+    let hint = match (wanted, node.as_raw()) {
+        ("a text", Some(raw)) => Some(format!("put it in quotes: \"{raw}\"")),
+        _ => None,
+    };
+    let what = match what.strip_suffix("[]") {
+        Some(list) => format!("each item of `{list}`"),
+        None => format!("`{what}`"),
+    };
+    problems.error(
+        "wrong-type",
+        node.at,
+        format!("{what} must be {wanted}, not {}", node.kind()),
+        hint,
+    );
+}
+
+/// A text, or `None` after reporting.
+pub(crate) fn text(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
+    let text = node.as_text().map(str::to_owned);
+    if text.is_none() {
+        wrong_type(node, what, "a text", problems);
+    }
+    text
+}
+
+/// The entries of a list; null is an empty one.
+pub(crate) fn list<'n>(
+    node: &'n Node,
+    what: &str,
+    wanted: &str,
+    problems: &mut Problems,
+) -> Option<&'n [Node]> {
+    match &node.data {
+        Data::Sequence(items) => Some(items),
+        Data::Scalar { .. } if node.is_null() => Some(&[]),
+        Data::Scalar { .. } | Data::Mapping(_) => {
+            wrong_type(node, what, wanted, problems);
+            None
+        }
+    }
+}
+
+/// A list of texts; those that are not texts are reported and left out.
+pub(crate) fn texts(node: &Node, what: &str, problems: &mut Problems) -> Option<Vec<String>> {
+    let items = list(node, what, "a list of texts", problems)?;
+    Some(
+        items
+            .iter()
+            .filter_map(|item| text(item, &format!("{what}[]"), problems))
+            .collect(),
+    )
+}

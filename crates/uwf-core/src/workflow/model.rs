@@ -1,0 +1,188 @@
+//! The workflow as it is stored, and as it comes out of a file.
+
+use std::collections::BTreeMap;
+
+use json_cas::Hash;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The graph position before the first step; a key of [`Workflow::graph`], never a role.
+pub const START: &str = "$START";
+
+/// The transition target that ends a thread; never a role.
+pub const END: &str = "$END";
+
+/// A workflow in its stored form: serialised it is the payload of a `Workflow` node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workflow {
+    /// What people call it; the registry maps this name to the node's hash.
+    pub name: String,
+    /// What it is for; may be empty.
+    pub description: String,
+    /// Role name → role.
+    pub roles: BTreeMap<String, Role>,
+    /// Condition name → condition.
+    pub conditions: BTreeMap<String, NamedCondition>,
+    /// Role or [`START`] → transitions, tried in order.
+    pub graph: BTreeMap<String, Vec<Transition>>,
+}
+
+/// One role: pure data, it never names an agent. All texts may be empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Role {
+    /// One line for listings.
+    pub description: String,
+    /// Who the agent is and what it is after.
+    pub goal: String,
+    /// What the role needs to be able to do.
+    pub capabilities: Vec<String>,
+    /// How to go about it.
+    pub procedure: String,
+    /// What to hand in, in words.
+    pub output: String,
+    /// The JSON Schema node of the structured output.
+    pub meta: Hash,
+}
+
+/// A condition transitions refer to by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedCondition {
+    /// What it means, for people; may be empty.
+    pub description: String,
+    /// JSONata over the thread's context.
+    pub expression: String,
+}
+
+/// One edge of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transition {
+    /// The role to run next, or [`END`].
+    pub role: String,
+    /// Name of the condition; `None` (stored as `null`) always matches.
+    #[serde(default)]
+    pub condition: Option<String>,
+}
+
+/// A workflow as read from a file: the same shape, with schemas still inline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowDraft {
+    /// See [`Workflow::name`].
+    pub name: String,
+    /// See [`Workflow::description`].
+    pub description: String,
+    /// See [`Workflow::roles`].
+    pub roles: BTreeMap<String, RoleDraft>,
+    /// See [`Workflow::conditions`].
+    pub conditions: BTreeMap<String, NamedCondition>,
+    /// See [`Workflow::graph`].
+    pub graph: BTreeMap<String, Vec<Transition>>,
+}
+
+/// A role as read from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleDraft {
+    /// See [`Role::description`].
+    pub description: String,
+    /// See [`Role::goal`].
+    pub goal: String,
+    /// See [`Role::capabilities`].
+    pub capabilities: Vec<String>,
+    /// See [`Role::procedure`].
+    pub procedure: String,
+    /// See [`Role::output`].
+    pub output: String,
+    /// The schema of the structured output.
+    pub meta: Meta,
+}
+
+/// Where a role's output schema is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meta {
+    /// Written in the file.
+    Inline(Value),
+    /// A schema node that is already stored; whether it exists is for the caller to check.
+    Stored(Hash),
+}
+
+impl WorkflowDraft {
+    /// Turns the draft into the stored form; `store` gives the hash of each inline schema and is called in
+    /// order of role names with the role's name and the schema, titled `<workflow>.<role>` when it has no
+    /// title of its own.
+    ///
+    /// # Errors
+    /// Whatever `store` fails with.
+    pub fn resolve<E>(
+        self,
+        mut store: impl FnMut(&str, Value) -> Result<Hash, E>,
+    ) -> Result<Workflow, E> {
+        let mut roles = BTreeMap::new();
+        for (name, role) in self.roles {
+            let meta = match role.meta {
+                Meta::Stored(hash) => hash,
+                Meta::Inline(schema) => store(&name, titled(schema, &self.name, &name))?,
+            };
+            roles.insert(
+                name,
+                Role {
+                    description: role.description,
+                    goal: role.goal,
+                    capabilities: role.capabilities,
+                    procedure: role.procedure,
+                    output: role.output,
+                    meta,
+                },
+            );
+        }
+        Ok(Workflow {
+            name: self.name,
+            description: self.description,
+            roles,
+            conditions: self.conditions,
+            graph: self.graph,
+        })
+    }
+}
+
+/// A boolean schema has no room for a title and stays as it is.
+fn titled(schema: Value, workflow: &str, role: &str) -> Value {
+    match schema {
+        Value::Object(map) if !map.contains_key("title") => {
+            let mut titled = Map::with_capacity(map.len() + 1);
+            titled.insert(
+                "title".to_owned(),
+                Value::String(format!("{workflow}.{role}")),
+            );
+            titled.extend(map);
+            Value::Object(titled)
+        }
+        other => other,
+    }
+}
+
+/// Why the payload of a stored `Workflow` node could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("workflow payload at `{path}`: {reason}")]
+pub struct PayloadError {
+    /// JSON pointer into the payload, `""` for the whole.
+    pub path: String,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl Workflow {
+    /// The payload of the `Workflow` node that stores this workflow.
+    #[must_use]
+    pub fn to_payload(&self) -> Value {
+        serde_json::to_value(self).expect("maps with text keys and plain texts always serialise")
+    }
+
+    /// Reads the payload of a stored `Workflow` node, ours or one of another implementation: role texts may
+    /// be missing or have their older names (`systemPrompt`, `extractPrompt`, `outputSchema`), a
+    /// transition's `condition` may be left out, and the ends of the graph may be `__start__`, `__end__`.
+    ///
+    /// # Errors
+    /// The first place that has the wrong shape.
+    pub fn from_payload(payload: &Value) -> Result<Workflow, PayloadError> {
+        super::payload::read(payload)
+    }
+}

@@ -1,0 +1,273 @@
+//! The forms workflow files had before, turned into today's before anything is hashed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::fields::{Fields, list, text};
+use super::model::{END, NamedCondition, START, Transition};
+use super::positions::join;
+use super::problem::Problems;
+use super::shape::Reader;
+use super::tree::{Entry, Node};
+
+/// Conditions made of expressions written into transitions.
+#[derive(Default)]
+pub(super) struct Inlined {
+    /// Expression → name of its condition.
+    names: HashMap<String, String>,
+    /// Stem of a made-up name → last number given to it.
+    numbers: HashMap<String, usize>,
+}
+
+/// Keys of a role, today's first. `name` repeats the key the role stands under.
+pub(super) const ROLE_KEYS: [&str; 11] = [
+    "description",
+    "goal",
+    "capabilities",
+    "procedure",
+    "output",
+    "meta",
+    "systemPrompt",
+    "extractPrompt",
+    "outputSchema",
+    "schema",
+    "name",
+];
+
+const TABLE_KEYS: [&str; 3] = ["from", "to", "when"];
+
+/// The names a role's field had before.
+pub(super) fn older_names(key: &str) -> &'static [&'static str] {
+    match key {
+        "goal" => &["systemPrompt"],
+        "output" => &["extractPrompt"],
+        "meta" => &["outputSchema", "schema"],
+        _ => &[],
+    }
+}
+
+/// The field of a role under today's or an older name. Two of them are an error unless they say the same.
+pub(super) fn role_field<'n>(
+    fields: Fields<'n>,
+    key: &str,
+    problems: &mut Problems,
+) -> Option<&'n Entry> {
+    let names = std::iter::once(key).chain(older_names(key).iter().copied());
+    let mut found: Option<&Entry> = None;
+    for entry in names.filter_map(|name| fields.get(name)) {
+        match found {
+            None => found = Some(entry),
+            Some(first) if same(&first.value, &entry.value) => {}
+            Some(first) => {
+                let message = format!(
+                    "`{}` and `{}` are names of one thing and differ",
+                    first.key, entry.key
+                );
+                problems.error(
+                    "conflict",
+                    entry.key_at,
+                    message,
+                    Some(format!("keep `{key}`")),
+                );
+            }
+        }
+    }
+    found
+}
+
+fn same(a: &Node, b: &Node) -> bool {
+    let mut ignored = Problems::new("");
+    a.to_json(&mut ignored) == b.to_json(&mut ignored)
+}
+
+/// A role may repeat its name, but not have another.
+pub(super) fn check_role_name(fields: Fields<'_>, role: &str, problems: &mut Problems) {
+    if let Some(entry) = fields.get("name")
+        && entry.value.as_raw() != Some(role)
+    {
+        let found = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
+        let message = format!("the role `{role}` calls itself `{found}`");
+        problems.error(
+            "conflict",
+            entry.value.at,
+            message,
+            Some("leave `name` out".to_owned()),
+        );
+    }
+}
+
+/// `__start__` and `__end__`, in any case, are `$START` and `$END`.
+pub(super) fn graph_name(name: &str) -> &str {
+    if name.eq_ignore_ascii_case("__start__") {
+        START
+    } else if name.eq_ignore_ascii_case("__end__") {
+        END
+    } else {
+        name
+    }
+}
+
+/// Reads `moderator: [{from, to, when}]`.
+pub(super) fn transition_table(
+    reader: &mut Reader,
+    table: &Entry,
+    conditions: &mut BTreeMap<String, NamedCondition>,
+) -> BTreeMap<String, Vec<Transition>> {
+    let mut graph: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
+    reader.locate("/graph", table);
+    let Some(rows) = list(
+        &table.value,
+        "moderator",
+        "a list of {from, to, when}",
+        &mut reader.problems,
+    ) else {
+        reader.positions.set_broken("/graph");
+        return graph;
+    };
+    for row in rows {
+        if row_of(reader, row, conditions, &mut graph).is_none() {
+            reader.positions.set_broken("/graph");
+        }
+    }
+    graph
+}
+
+fn row_of(
+    reader: &mut Reader,
+    row: &Node,
+    conditions: &mut BTreeMap<String, NamedCondition>,
+    graph: &mut BTreeMap<String, Vec<Transition>>,
+) -> Option<()> {
+    let fields = Fields::of(row, "moderator[]", &mut reader.problems)?;
+    fields.warn_unknown(&TABLE_KEYS, &mut reader.problems);
+    let from = end_of_row(reader, fields, "from");
+    let to = end_of_row(reader, fields, "to");
+    let (from_entry, from) = from?;
+    let (to_entry, to) = to?;
+    let at_from = join("/graph", &from);
+    if !graph.contains_key(&from) {
+        reader
+            .positions
+            .set_key(at_from.clone(), from_entry.value.at);
+        reader
+            .positions
+            .set_value(at_from.clone(), from_entry.value.at);
+    }
+    let transitions = graph.entry(from.clone()).or_default();
+    let pointer = join(&at_from, &transitions.len().to_string());
+    reader.positions.set_value(pointer.clone(), row.at);
+    reader.locate(&join(&pointer, "role"), to_entry);
+    let condition = match fields.get("when") {
+        None => None,
+        Some(entry) => {
+            reader.locate(&join(&pointer, "condition"), entry);
+            let written = text(&entry.value, "when", &mut reader.problems)?;
+            Some(named(reader, &written, entry, (&from, &to), conditions))
+        }
+    };
+    transitions.push(Transition {
+        role: to,
+        condition,
+    });
+    Some(())
+}
+
+fn end_of_row<'n>(
+    reader: &mut Reader,
+    fields: Fields<'n>,
+    key: &str,
+) -> Option<(&'n Entry, String)> {
+    let Some(entry) = fields.get(key) else {
+        reader.problems.error(
+            "missing-key",
+            fields.at,
+            format!("the transition has no `{key}`"),
+            None,
+        );
+        return None;
+    };
+    let name = text(&entry.value, key, &mut reader.problems)?;
+    Some((entry, graph_name(&name).to_owned()))
+}
+
+/// The name of the condition a transition asks for. What is no name of a condition and could not be one is an
+/// expression: it becomes a condition of its own, one per expression, named after the first edge that has it.
+pub(super) fn named(
+    reader: &mut Reader,
+    written: &str,
+    entry: &Entry,
+    edge: (&str, &str),
+    conditions: &mut BTreeMap<String, NamedCondition>,
+) -> String {
+    if conditions.contains_key(written) || is_name(written) {
+        return written.to_owned();
+    }
+    let expression = written.trim();
+    if reader.inlined.names.is_empty() {
+        let known = conditions
+            .iter()
+            .map(|(name, condition)| (condition.expression.clone(), name.clone()));
+        // In reverse, so that of equal conditions the first by name is found.
+        reader.inlined.names = known.rev().collect();
+    }
+    if let Some(name) = reader.inlined.names.get(expression) {
+        return name.clone();
+    }
+    let name = fresh_name(edge, &mut reader.inlined.numbers, conditions);
+    reader
+        .inlined
+        .names
+        .insert(expression.to_owned(), name.clone());
+    let pointer = join("/conditions", &name);
+    reader.locate(&pointer, entry);
+    reader.positions.set_key(pointer.clone(), entry.value.at);
+    reader.locate(&join(&pointer, "expression"), entry);
+    let condition = NamedCondition {
+        description: String::new(),
+        expression: expression.to_owned(),
+    };
+    conditions.insert(name.clone(), condition);
+    name
+}
+
+/// Whether a text is a plain word, so that it must be meant as the name of a condition.
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+/// `planner-to-end`, or `planner-to-end-2` where that is taken; `when` where the roles' names are no words.
+fn fresh_name(
+    (from, to): (&str, &str),
+    numbers: &mut HashMap<String, usize>,
+    conditions: &BTreeMap<String, NamedCondition>,
+) -> String {
+    let edge = format!("{}-to-{}", word(from), word(to));
+    // 60 leaves room for a number within the 64 symbols a name may have.
+    let base = if is_name(&edge) && edge.chars().count() <= 60 {
+        edge
+    } else {
+        "when".to_owned()
+    };
+    let number = numbers.entry(base.clone()).or_default();
+    loop {
+        *number += 1;
+        let name = if *number == 1 {
+            base.clone()
+        } else {
+            format!("{base}-{number}")
+        };
+        if !conditions.contains_key(&name) {
+            return name;
+        }
+    }
+}
+
+fn word(name: &str) -> &str {
+    match name {
+        START => "start",
+        END => "end",
+        other => other,
+    }
+}

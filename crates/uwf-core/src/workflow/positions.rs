@@ -1,0 +1,115 @@
+//! Where the parts of a draft stand in their file.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::problem::Position;
+use super::tree::{Data, Node};
+
+/// Places of a draft's parts, by JSON pointer into the draft's form (so `/roles/planner/goal` even when the
+/// file says `systemPrompt`).
+#[derive(Clone, Debug, Default)]
+pub struct Positions {
+    file: String,
+    values: HashMap<String, Position>,
+    keys: HashMap<String, Position>,
+    broken: BTreeSet<String>,
+}
+
+impl Positions {
+    /// No places are known but the file's name: every problem is put at its first symbol.
+    #[must_use]
+    pub fn none(file: &str) -> Positions {
+        Positions {
+            file: file.to_owned(),
+            ..Positions::default()
+        }
+    }
+
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
+    pub(super) fn set_value(&mut self, pointer: String, at: Position) {
+        self.values.insert(pointer, at);
+    }
+
+    pub(super) fn set_key(&mut self, pointer: String, at: Position) {
+        self.keys.insert(pointer, at);
+    }
+
+    /// Records a whole tree below `pointer`.
+    pub(super) fn set_tree(&mut self, pointer: &str, node: &Node) {
+        self.set_value(pointer.to_owned(), node.at);
+        match &node.data {
+            Data::Scalar { .. } => {}
+            Data::Sequence(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.set_tree(&join(pointer, &index.to_string()), item);
+                }
+            }
+            Data::Mapping(entries) => {
+                for entry in entries {
+                    let below = join(pointer, &entry.key);
+                    self.set_key(below.clone(), entry.key_at);
+                    self.set_tree(&below, &entry.value);
+                }
+            }
+        }
+    }
+
+    /// Notes that the part could not be read, so that nothing more is said about it.
+    pub(super) fn set_broken(&mut self, pointer: &str) {
+        self.broken.insert(pointer.to_owned());
+    }
+
+    pub(super) fn is_broken(&self, pointer: &str) -> bool {
+        self.broken.contains(pointer)
+    }
+
+    /// Where the value stands, or the nearest thing around it that has a place.
+    pub(super) fn value(&self, pointer: &str) -> Position {
+        around(pointer)
+            .find_map(|pointer| self.values.get(pointer))
+            .copied()
+            .unwrap_or(Position::FIRST)
+    }
+
+    /// Where the key of the part stands, or else the part itself.
+    pub(super) fn key(&self, pointer: &str) -> Position {
+        self.keys
+            .get(pointer)
+            .copied()
+            .unwrap_or_else(|| self.value(pointer))
+    }
+}
+
+/// The pointer itself and those of all that is around it, the innermost first.
+fn around(pointer: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(pointer), |pointer| {
+        pointer.rfind('/').map(|end| &pointer[..end])
+    })
+}
+
+/// The JSON pointer (RFC 6901) of `key` below `pointer`.
+pub(super) fn join(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(line: usize) -> Position {
+        Position { line, column: 1 }
+    }
+
+    #[test]
+    fn a_part_without_a_place_is_put_where_its_surroundings_are() {
+        let mut positions = Positions::none("f");
+        positions.set_value("/roles".to_owned(), at(3));
+        positions.set_key("/roles/a~1b".to_owned(), at(4));
+        assert_eq!(positions.value(&join("/roles", "a/b")), at(3));
+        assert_eq!(positions.key(&join("/roles", "a/b")), at(4));
+        assert_eq!(positions.key("/graph"), Position::FIRST);
+    }
+}

@@ -1,0 +1,205 @@
+//! What is wrong with a file, and where.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// One thing wrong with a file a person wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Whether it keeps the file from being used.
+    pub severity: Severity,
+    /// Stable kebab-case name of the kind of problem.
+    pub code: &'static str,
+    /// What is wrong; one line.
+    pub message: String,
+    /// What to do about it; one line.
+    pub hint: Option<String>,
+    /// The file, as the caller named it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+/// How bad a [`Problem`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The file is refused.
+    Error,
+    /// The file is used; `--strict` makes this an error.
+    Warning,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+impl Problem {
+    /// Whether this problem keeps the file from being used.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// `file:line:column: severity[code]: message`, as editors and CI understand it; the hint is left out.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem {
+            severity,
+            code,
+            message,
+            hint: _,
+            file,
+            line,
+            column,
+        } = self;
+        write!(
+            f,
+            "{file}:{line}:{column}: {}[{code}]: {message}",
+            severity.as_str()
+        )
+    }
+}
+
+/// Sorts by place, then severity, and drops exact repetitions.
+fn sort(problems: &mut Vec<Problem>) {
+    problems.sort_by(|a, b| {
+        (a.line, a.column, a.severity, a.code, &a.message)
+            .cmp(&(b.line, b.column, b.severity, b.code, &b.message))
+    });
+    problems.dedup();
+}
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    /// From 1.
+    pub(crate) line: usize,
+    /// In characters, from 1.
+    pub(crate) column: usize,
+}
+
+impl Position {
+    /// Where a problem of the whole file is put.
+    pub(crate) const FIRST: Position = Position { line: 1, column: 1 };
+}
+
+/// Problems collected of one file. Whoever has that many fixes some and asks again.
+const MAX_PROBLEMS: usize = 200;
+
+/// Collects the problems of one file.
+#[derive(Debug)]
+pub(crate) struct Problems {
+    file: String,
+    list: Vec<Problem>,
+    errors_left_out: bool,
+}
+
+impl Problems {
+    pub(crate) fn new(file: &str) -> Problems {
+        Problems {
+            file: file.to_owned(),
+            list: Vec::new(),
+            errors_left_out: false,
+        }
+    }
+
+    pub(crate) fn error(
+        &mut self,
+        code: &'static str,
+        at: Position,
+        message: String,
+        hint: Option<String>,
+    ) {
+        self.push(Severity::Error, code, at, message, hint);
+    }
+
+    pub(crate) fn warning(
+        &mut self,
+        code: &'static str,
+        at: Position,
+        message: String,
+        hint: Option<String>,
+    ) {
+        self.push(Severity::Warning, code, at, message, hint);
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        at: Position,
+        message: String,
+        hint: Option<String>,
+    ) {
+        if self.is_full() {
+            self.errors_left_out |= severity == Severity::Error;
+            return;
+        }
+        let Position { line, column } = at;
+        self.list.push(Problem {
+            severity,
+            code,
+            message,
+            hint,
+            file: self.file.clone(),
+            line,
+            column,
+        });
+    }
+
+    /// The file's name as it stands in messages.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Whether nothing more is collected, so that looking for hints is a waste.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= MAX_PROBLEMS
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.errors_left_out || self.list.iter().any(Problem::is_error)
+    }
+
+    pub(crate) fn append(&mut self, other: Problems) {
+        self.list.extend(other.list);
+        self.errors_left_out |= other.errors_left_out;
+    }
+
+    /// All problems in order of place.
+    pub(crate) fn finish(mut self) -> Vec<Problem> {
+        sort(&mut self.list);
+        if self.is_full() {
+            let message =
+                format!("there are more than {MAX_PROBLEMS} problems; these are some of them");
+            let severity = if self.has_errors() {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
+            let (code, file) = ("too-many", self.file.clone());
+            self.list.push(Problem {
+                severity,
+                code,
+                message,
+                hint: None,
+                file,
+                line: 1,
+                column: 1,
+            });
+        }
+        self.list
+    }
+}

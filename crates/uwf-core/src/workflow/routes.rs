@@ -1,0 +1,151 @@
+//! Reads the shape of the graph, in whichever form it is written.
+
+use std::collections::BTreeMap;
+
+use super::fields::{Fields, list, text};
+use super::model::{NamedCondition, START, Transition};
+use super::older;
+use super::positions::join;
+use super::shape::Reader;
+use super::tree::{Entry, Node};
+
+const TRANSITION_KEYS: [&str; 2] = ["role", "condition"];
+
+impl Reader {
+    /// The graph, from `graph` or from the older `moderator` table.
+    pub(super) fn routes(
+        &mut self,
+        fields: Fields<'_>,
+        conditions: &mut BTreeMap<String, NamedCondition>,
+    ) -> BTreeMap<String, Vec<Transition>> {
+        match (fields.get("graph"), fields.get("moderator")) {
+            (Some(graph), None) => self.graph(graph, conditions),
+            (None, Some(table)) => older::transition_table(self, table, conditions),
+            (Some(graph), Some(table)) => {
+                let message = "the workflow has both `graph` and the older `moderator`".to_owned();
+                self.problems.error(
+                    "conflict",
+                    table.key_at,
+                    message,
+                    Some("keep `graph`".to_owned()),
+                );
+                self.graph(graph, conditions)
+            }
+            (None, None) => {
+                let hint = format!("start with `graph: {{{START}: [{{role: …}}]}}`");
+                self.positions.set_broken("/graph");
+                let message = "the workflow has no `graph`".to_owned();
+                self.problems
+                    .error("missing-key", fields.at, message, Some(hint));
+                BTreeMap::new()
+            }
+        }
+    }
+
+    fn graph(
+        &mut self,
+        entry: &Entry,
+        conditions: &mut BTreeMap<String, NamedCondition>,
+    ) -> BTreeMap<String, Vec<Transition>> {
+        let mut graph = BTreeMap::new();
+        self.locate("/graph", entry);
+        let Some(positions) = Fields::of(&entry.value, "graph", &mut self.problems) else {
+            self.positions.set_broken("/graph");
+            return graph;
+        };
+        for entry in positions.iter() {
+            let from = older::graph_name(&entry.key);
+            if graph.contains_key(from) {
+                let message = format!(
+                    "the transitions of `{from}` are here a second time, as `{}`",
+                    entry.key
+                );
+                self.problems
+                    .error("duplicate-key", entry.key_at, message, None);
+                continue;
+            }
+            graph.insert(from.to_owned(), self.transitions(from, entry, conditions));
+        }
+        graph
+    }
+
+    fn transitions(
+        &mut self,
+        from: &str,
+        entry: &Entry,
+        conditions: &mut BTreeMap<String, NamedCondition>,
+    ) -> Vec<Transition> {
+        let pointer = join("/graph", from);
+        self.locate(&pointer, entry);
+        let Some(items) = list(
+            &entry.value,
+            &entry.key,
+            "a list of transitions",
+            &mut self.problems,
+        ) else {
+            self.positions.set_broken(&pointer);
+            return Vec::new();
+        };
+        let mut transitions = Vec::new();
+        for item in items {
+            let pointer = join(&pointer, &transitions.len().to_string());
+            match self.transition(from, item, &pointer, conditions) {
+                Some(transition) => transitions.push(transition),
+                None => self.positions.set_broken(&join("/graph", from)),
+            }
+        }
+        transitions
+    }
+
+    fn transition(
+        &mut self,
+        from: &str,
+        item: &Node,
+        pointer: &str,
+        conditions: &mut BTreeMap<String, NamedCondition>,
+    ) -> Option<Transition> {
+        if let Some(name) = item.as_raw() {
+            let message = "a transition must be a mapping with a `role`, not a text".to_owned();
+            self.problems.error(
+                "wrong-type",
+                item.at,
+                message,
+                Some(format!("write `role: {name}`")),
+            );
+            return None;
+        }
+        let fields = Fields::of(item, "transition", &mut self.problems)?;
+        fields.warn_unknown(&TRANSITION_KEYS, &mut self.problems);
+        self.positions.set_value(pointer.to_owned(), item.at);
+        let Some(role) = fields.get("role") else {
+            self.problems.error(
+                "missing-key",
+                item.at,
+                "the transition has no `role`".to_owned(),
+                None,
+            );
+            return None;
+        };
+        self.locate(&join(pointer, "role"), role);
+        let target = text(&role.value, "role", &mut self.problems)?;
+        let target = older::graph_name(&target).to_owned();
+        let condition = match fields.get("condition") {
+            None => None,
+            Some(entry) => {
+                self.locate(&join(pointer, "condition"), entry);
+                let written = text(&entry.value, "condition", &mut self.problems)?;
+                Some(older::named(
+                    self,
+                    &written,
+                    entry,
+                    (from, &target),
+                    conditions,
+                ))
+            }
+        };
+        Some(Transition {
+            role: target,
+            condition,
+        })
+    }
+}

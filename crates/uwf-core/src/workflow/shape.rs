@@ -1,0 +1,311 @@
+//! Reads the shape of a workflow file: its tree becomes a draft, and whatever has the wrong shape a problem.
+
+use std::collections::BTreeMap;
+
+use json_cas::Hash;
+
+use super::fields::{Fields, text, texts, wrong_type};
+use super::model::{Meta, NamedCondition, RoleDraft, WorkflowDraft};
+use super::older;
+use super::positions::{Positions, join};
+use super::problem::{Position, Problem, Problems};
+use super::source;
+use super::tree::{Data, Entry, Node};
+use super::validate::validate_into;
+
+/// What [`parse`] and [`check`] make of a file.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The workflow; see the function for when there is one.
+    pub draft: Option<WorkflowDraft>,
+    /// Where its parts stand.
+    pub positions: Positions,
+    /// Everything wrong with the file, in order of place.
+    pub problems: Vec<Problem>,
+}
+
+impl Parsed {
+    /// Whether any problem is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.problems.iter().any(Problem::is_error)
+    }
+}
+
+/// Reads and validates a workflow file (YAML or JSON). This is the way to a workflow that can be stored:
+/// there is a draft only if no problem is an error.
+///
+/// `origin` is the file's name in messages, `file_stem` its name without directory and extension, if it is
+/// a file.
+#[must_use]
+pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> Parsed {
+    let (draft, positions, mut problems) = read(text, origin);
+    if let Some(draft) = &draft {
+        validate_into(draft, &positions, file_stem, &mut problems);
+    }
+    let draft = draft.filter(|_| !problems.has_errors());
+    Parsed {
+        draft,
+        positions,
+        problems: problems.finish(),
+    }
+}
+
+/// Reads a workflow file without validating it: types, older forms and unknown keys only.
+///
+/// There is a draft whenever the file is a mapping, so that the rest of it can be validated as well. If a
+/// problem is an error, parts of the draft are made up and it must not be stored; [`check`] sees to that.
+#[must_use]
+pub fn parse(text: &str, origin: &str) -> Parsed {
+    let (draft, positions, problems) = read(text, origin);
+    Parsed {
+        draft,
+        positions,
+        problems: problems.finish(),
+    }
+}
+
+fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems) {
+    let mut reader = Reader {
+        problems: Problems::new(origin),
+        positions: Positions::none(origin),
+        inlined: older::Inlined::default(),
+    };
+    let root = source::parse(text, &mut reader.problems);
+    let draft = root.and_then(|root| reader.workflow(&root));
+    (draft, reader.positions, reader.problems)
+}
+
+const WORKFLOW_KEYS: [&str; 6] = [
+    "name",
+    "description",
+    "roles",
+    "conditions",
+    "graph",
+    "moderator",
+];
+const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
+
+/// What is being read, and what has been found out on the way.
+pub(super) struct Reader {
+    pub(super) problems: Problems,
+    pub(super) positions: Positions,
+    pub(super) inlined: older::Inlined,
+}
+
+impl Reader {
+    fn workflow(&mut self, root: &Node) -> Option<WorkflowDraft> {
+        let fields = match &root.data {
+            Data::Mapping(_) => Fields::of(root, "the file", &mut self.problems)?,
+            Data::Scalar { .. } | Data::Sequence(_) => {
+                let message = format!("a workflow file must be a mapping, not {}", root.kind());
+                self.problems.error("wrong-type", root.at, message, None);
+                return None;
+            }
+        };
+        self.positions.set_value(String::new(), root.at);
+        fields.warn_unknown(&WORKFLOW_KEYS, &mut self.problems);
+        let name = self.name(fields);
+        let description = self.text_field(fields, "", "description");
+        let roles = self.roles(fields);
+        let mut conditions = self.conditions(fields);
+        let graph = self.routes(fields, &mut conditions);
+        Some(WorkflowDraft {
+            name,
+            description,
+            roles,
+            conditions,
+            graph,
+        })
+    }
+
+    fn name(&mut self, fields: Fields<'_>) -> String {
+        if fields.get("name").is_none() {
+            self.missing("", "name", fields.at, "the workflow has no `name`");
+        }
+        self.text_field(fields, "", "name")
+    }
+
+    fn missing(&mut self, parent: &str, key: &str, at: Position, message: &str) {
+        self.positions.set_broken(&join(parent, key));
+        self.problems
+            .error("missing-key", at, message.to_owned(), None);
+    }
+
+    /// A text that may be absent.
+    fn text_field(&mut self, fields: Fields<'_>, parent: &str, key: &str) -> String {
+        fields
+            .get(key)
+            .map(|entry| self.text_entry(entry, &join(parent, key)))
+            .unwrap_or_default()
+    }
+
+    fn text_entry(&mut self, entry: &Entry, pointer: &str) -> String {
+        self.locate(pointer, entry);
+        text(&entry.value, &entry.key, &mut self.problems).unwrap_or_else(|| {
+            self.positions.set_broken(pointer);
+            String::new()
+        })
+    }
+
+    pub(super) fn locate(&mut self, pointer: &str, entry: &Entry) {
+        self.positions.set_key(pointer.to_owned(), entry.key_at);
+        self.positions.set_value(pointer.to_owned(), entry.value.at);
+    }
+
+    fn roles(&mut self, fields: Fields<'_>) -> BTreeMap<String, RoleDraft> {
+        let Some(entry) = fields.get("roles") else {
+            self.missing("", "roles", fields.at, "the workflow has no `roles`");
+            return BTreeMap::new();
+        };
+        self.locate("/roles", entry);
+        let Some(roles) = Fields::of(&entry.value, "roles", &mut self.problems) else {
+            self.positions.set_broken("/roles");
+            return BTreeMap::new();
+        };
+        roles
+            .iter()
+            .map(|entry| (entry.key.clone(), self.role(entry)))
+            .collect()
+    }
+
+    fn role(&mut self, entry: &Entry) -> RoleDraft {
+        let pointer = join("/roles", &entry.key);
+        self.locate(&pointer, entry);
+        let Some(fields) = Fields::of(&entry.value, &entry.key, &mut self.problems) else {
+            self.positions.set_broken(&pointer);
+            return broken_role();
+        };
+        fields.warn_unknown(&older::ROLE_KEYS, &mut self.problems);
+        older::check_role_name(fields, &entry.key, &mut self.problems);
+        let mut text_of = |key: &str| {
+            let found = older::role_field(fields, key, &mut self.problems);
+            found
+                .map(|found| self.text_entry(found, &join(&pointer, key)))
+                .unwrap_or_default()
+        };
+        let description = text_of("description");
+        let goal = text_of("goal");
+        let procedure = text_of("procedure");
+        let output = text_of("output");
+        let capabilities = self.capabilities(fields, &pointer);
+        let meta = self.meta(fields, &pointer, entry);
+        RoleDraft {
+            description,
+            goal,
+            capabilities,
+            procedure,
+            output,
+            meta,
+        }
+    }
+
+    fn capabilities(&mut self, fields: Fields<'_>, role: &str) -> Vec<String> {
+        let Some(entry) = fields.get("capabilities") else {
+            return Vec::new();
+        };
+        self.locate(&join(role, "capabilities"), entry);
+        texts(&entry.value, "capabilities", &mut self.problems).unwrap_or_default()
+    }
+
+    fn meta(&mut self, fields: Fields<'_>, role: &str, role_entry: &Entry) -> Meta {
+        let pointer = join(role, "meta");
+        let Some(entry) = older::role_field(fields, "meta", &mut self.problems) else {
+            let message = format!(
+                "the role `{}` has no `meta`, the JSON Schema of its output",
+                role_entry.key
+            );
+            self.missing(role, "meta", role_entry.key_at, &message);
+            return broken_role().meta;
+        };
+        self.positions.set_tree(&pointer, &entry.value);
+        self.positions.set_key(pointer.clone(), entry.key_at);
+        match &entry.value.data {
+            Data::Mapping(_) => Meta::Inline(entry.value.to_json(&mut self.problems)),
+            Data::Scalar { .. } if entry.value.as_bool().is_some() => {
+                Meta::Inline(entry.value.to_json(&mut self.problems))
+            }
+            Data::Scalar { text, .. } => {
+                text.parse::<Hash>().map(Meta::Stored).unwrap_or_else(|_| {
+                    self.positions.set_broken(&pointer);
+                    let message = format!(
+                        "`{}` is `{text}`, which is neither a JSON Schema nor the hash of one",
+                        entry.key
+                    );
+                    let hint =
+                        "a hash has 13 symbols of 0-9 and A-Z without I, L, O and U".to_owned();
+                    self.problems
+                        .error("wrong-type", entry.value.at, message, Some(hint));
+                    broken_role().meta
+                })
+            }
+            Data::Sequence(_) => {
+                self.positions.set_broken(&pointer);
+                wrong_type(
+                    &entry.value,
+                    &entry.key,
+                    "a JSON Schema or the hash of one",
+                    &mut self.problems,
+                );
+                broken_role().meta
+            }
+        }
+    }
+
+    fn conditions(&mut self, fields: Fields<'_>) -> BTreeMap<String, NamedCondition> {
+        let Some(entry) = fields.get("conditions") else {
+            return BTreeMap::new();
+        };
+        self.locate("/conditions", entry);
+        let Some(conditions) = Fields::of(&entry.value, "conditions", &mut self.problems) else {
+            self.positions.set_broken("/conditions");
+            return BTreeMap::new();
+        };
+        conditions
+            .iter()
+            .map(|entry| (entry.key.clone(), self.condition(entry)))
+            .collect()
+    }
+
+    /// A condition is a mapping, or just the expression.
+    fn condition(&mut self, entry: &Entry) -> NamedCondition {
+        let pointer = join("/conditions", &entry.key);
+        let at_expression = join(&pointer, "expression");
+        self.locate(&pointer, entry);
+        if let Some(expression) = entry.value.as_text() {
+            self.locate(&at_expression, entry);
+            return NamedCondition {
+                description: String::new(),
+                expression: expression.to_owned(),
+            };
+        }
+        let Some(fields) = Fields::of(&entry.value, &entry.key, &mut self.problems) else {
+            self.positions.set_broken(&at_expression);
+            return NamedCondition {
+                description: String::new(),
+                expression: String::new(),
+            };
+        };
+        fields.warn_unknown(&CONDITION_KEYS, &mut self.problems);
+        if fields.get("expression").is_none() {
+            let message = format!("the condition `{}` has no `expression`", entry.key);
+            self.missing(&pointer, "expression", entry.key_at, &message);
+        }
+        NamedCondition {
+            description: self.text_field(fields, &pointer, "description"),
+            expression: self.text_field(fields, &pointer, "expression"),
+        }
+    }
+}
+
+/// Stands in for a role that could not be read, so that its name is known all the same.
+fn broken_role() -> RoleDraft {
+    RoleDraft {
+        description: String::new(),
+        goal: String::new(),
+        capabilities: Vec::new(),
+        procedure: String::new(),
+        output: String::new(),
+        meta: Meta::Inline(serde_json::Value::Bool(true)),
+    }
+}

@@ -1,0 +1,38 @@
+//! Checks a whole draft up front, so that nothing about it surfaces in the middle of a paid run.
+
+mod conditions;
+mod names;
+mod reach;
+mod routes;
+mod schemas;
+
+use super::model::WorkflowDraft;
+use super::positions::Positions;
+use super::problem::{Problem, Problems};
+
+/// Everything wrong with a draft, in order of place. `positions` comes from [`parse`](super::parse) with the
+/// draft; `file_stem` is the file's name without directory and extension, if it came from a file.
+///
+/// Whether a schema given by hash exists is not checked here.
+#[must_use]
+pub fn validate(
+    draft: &WorkflowDraft,
+    positions: &Positions,
+    file_stem: Option<&str>,
+) -> Vec<Problem> {
+    let mut problems = Problems::new(positions.file());
+    validate_into(draft, positions, file_stem, &mut problems);
+    problems.finish()
+}
+
+pub(super) fn validate_into(
+    draft: &WorkflowDraft,
+    positions: &Positions,
+    file_stem: Option<&str>,
+    problems: &mut Problems,
+) {
+    names::check(draft, positions, file_stem, problems);
+    schemas::check(draft, positions, problems);
+    routes::check(draft, positions, problems);
+    conditions::check(draft, positions, problems);
+}

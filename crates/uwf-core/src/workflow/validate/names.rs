@@ -1,0 +1,213 @@
+//! Names: what cannot be one, and what had better not be.
+
+use crate::workflow::model::{END, START, WorkflowDraft};
+use crate::workflow::older::graph_name;
+use crate::workflow::positions::{Positions, join};
+use crate::workflow::problem::Problems;
+
+/// Symbols of a name. It has to fit a line of a listing, a file name and a command line.
+const MAX_NAME: usize = 64;
+
+/// First words of workflow names that are taken for verbs without a remark. The list is generous, and being
+/// absent from it costs a mild warning only.
+const VERBS: &str = "add adopt analyse analyze annotate answer apply approve archive ask assemble assess assign audit \
+    backup benchmark brainstorm bootstrap build bump check choose classify clean close collect compare compile \
+    complete compose configure convert copy cover crawl create debate debug decide define delete deliver deploy \
+    describe design detect develop diagnose discover discuss document download draft draw edit enrich estimate \
+    evaluate execute explain explore export extend extract fetch file fill filter find finish fix format gather \
+    generate grade grow guard handle harden hunt identify implement import improve index inspect install \
+    integrate interview introduce investigate judge keep label launch learn lint list localize maintain make \
+    manage map measure merge migrate model moderate modernize monitor move negotiate normalize observe onboard \
+    operate optimise optimize order organize outline package paint parse patch perform pick plan play polish \
+    port prepare process produce profile propose prototype prove provision publish query rank rate read rebase \
+    rebuild reconcile record refactor refine release remove rename render repair replace reply report reproduce \
+    request research resolve respond restore restructure retire retry review revise rewrite roll rollback rotate \
+    route run sample scaffold scan schedule score scout search secure select send serve set setup ship show \
+    simplify simulate sketch solve sort specify split squash stage start stop study submit suggest summarise \
+    summarize support survey sync teach test tidy trace track train transcribe transform translate triage tune \
+    unify update upgrade upload validate verify visit watch wrap write";
+
+pub(super) fn check(
+    draft: &WorkflowDraft,
+    positions: &Positions,
+    file_stem: Option<&str>,
+    problems: &mut Problems,
+) {
+    check_workflow(&draft.name, positions, file_stem, problems);
+    for name in draft.roles.keys() {
+        let at = positions.key(&join("/roles", name));
+        if name.starts_with('$') || graph_name(name) != name {
+            let message = format!("`{name}` cannot be the name of a role");
+            let hint = format!(
+                "names with `$` are reserved, and `{START}` and `{END}` (earlier `__start__`, `__end__`) are the ends of the graph"
+            );
+            problems.error("reserved-name", at, message, Some(hint));
+        } else if let Some(fault) = fault(name) {
+            problems.error(
+                "bad-name",
+                at,
+                format!("the role name `{}` {fault}", name.escape_debug()),
+                None,
+            );
+        } else if name.starts_with('-') {
+            let message =
+                format!("the role name `{name}` starts with `-` and would be read as an option");
+            problems.error("bad-name", at, message, None);
+        }
+    }
+    for name in draft.conditions.keys() {
+        let at = positions.key(&join("/conditions", name));
+        if name.starts_with('$') {
+            let message = format!("`{name}` cannot be the name of a condition");
+            problems.error(
+                "reserved-name",
+                at,
+                message,
+                Some("names with `$` are reserved".to_owned()),
+            );
+        } else if let Some(fault) = fault(name) {
+            problems.error(
+                "bad-name",
+                at,
+                format!("the condition name `{}` {fault}", name.escape_debug()),
+                None,
+            );
+        }
+    }
+}
+
+/// Why a text cannot be a name, put after the name.
+fn fault(name: &str) -> Option<String> {
+    let symbols = name.chars().count();
+    if name.trim().is_empty() {
+        Some("is empty".to_owned())
+    } else if name.trim() != name {
+        Some("starts or ends with white space".to_owned())
+    } else if name
+        .chars()
+        .any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'))
+    {
+        Some("contains a control character".to_owned())
+    } else if symbols > MAX_NAME {
+        Some(format!(
+            "has {symbols} symbols; at most {MAX_NAME} are possible"
+        ))
+    } else {
+        None
+    }
+}
+
+fn check_workflow(
+    name: &str,
+    positions: &Positions,
+    file_stem: Option<&str>,
+    problems: &mut Problems,
+) {
+    if positions.is_broken("/name") {
+        return;
+    }
+    let at = positions.value("/name");
+    if let Some(fault) = fault(name) {
+        problems.error(
+            "bad-name",
+            at,
+            format!("the workflow name `{}` {fault}", name.escape_debug()),
+            None,
+        );
+        return;
+    }
+    if name.starts_with(['-', '.', '$']) || name.contains(['/', '\\']) {
+        let message = format!("the workflow name `{name}` would be read as an option or a path");
+        problems.error(
+            "bad-name",
+            at,
+            message,
+            Some("use words joined by `-`".to_owned()),
+        );
+        return;
+    }
+    if !is_kebab(name) {
+        let message = format!("the workflow name `{name}` is not kebab-case");
+        problems.warning(
+            "name-style",
+            at,
+            message,
+            kebab(name).map(|better| format!("call it `{better}`")),
+        );
+    } else if let Some(first) = name.split('-').next()
+        && !VERBS.split_whitespace().any(|verb| verb == first)
+    {
+        let message = format!("the workflow name `{name}` does not seem to start with a verb");
+        problems.warning(
+            "name-style",
+            at,
+            message,
+            Some("say what it does, as in `solve-issue`".to_owned()),
+        );
+    }
+    if let Some(stem) = file_stem.filter(|stem| *stem != name) {
+        let message = format!("the workflow is named `{name}` but its file `{stem}`");
+        problems.warning(
+            "name-not-file",
+            at,
+            message,
+            Some("give both the same name".to_owned()),
+        );
+    }
+}
+
+fn is_kebab(name: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    name.split('-').all(is_word) && name.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+/// The name in kebab-case, if it has letters for that.
+fn kebab(name: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut after_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() {
+            out.push('-');
+            after_lower = false;
+            continue;
+        }
+        if c.is_ascii_uppercase() && after_lower {
+            out.push('-');
+        }
+        after_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+        out.push(c.to_ascii_lowercase());
+    }
+    let words: Vec<&str> = out.split('-').filter(|word| !word.is_empty()).collect();
+    Some(words.join("-")).filter(|name| is_kebab(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_better_name_is_offered_when_there_is_one() {
+        for (name, better) in [
+            ("SolveIssue", Some("solve-issue")),
+            ("solve_issue", Some("solve-issue")),
+            ("Solve an issue!", Some("solve-an-issue")),
+            ("2fast", None),
+            ("日本", None),
+        ] {
+            assert_eq!(kebab(name).as_deref(), better, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_verb_is_listed_twice() {
+        let mut verbs: Vec<&str> = VERBS.split_whitespace().collect();
+        verbs.sort_unstable();
+        let twice: Vec<_> = verbs.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+}

@@ -1,0 +1,318 @@
+//! The graph: every name in it known, every role reachable, and a way on from everywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::workflow::model::{END, START, Transition, WorkflowDraft};
+use crate::workflow::nearest::did_you_mean;
+use crate::workflow::positions::{Positions, join};
+use crate::workflow::problem::{Position, Problems};
+
+pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
+    let routes = Routes { draft, positions };
+    if !positions.is_broken("/roles") && !positions.is_broken("/graph") {
+        routes.check_start(problems);
+        // With a mistyped name in the graph, what it leads to would only seem out of reach.
+        if routes.check_names(problems) {
+            routes.check_reach(problems);
+        }
+    }
+    if !positions.is_broken("/conditions") {
+        routes.check_conditions(problems);
+    }
+    for (from, transitions) in &draft.graph {
+        routes.check_order(from, transitions, problems);
+    }
+}
+
+struct Routes<'d> {
+    draft: &'d WorkflowDraft,
+    positions: &'d Positions,
+}
+
+fn of_edge(from: &str, index: usize, field: &str) -> String {
+    join(&join(&join("/graph", from), &index.to_string()), field)
+}
+
+/// Names in a message; more than anybody reads are cut.
+fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    const SHOWN: usize = 12;
+    let mut names = names.into_iter();
+    let shown: Vec<String> = names
+        .by_ref()
+        .take(SHOWN)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if names.next().is_some() {
+        format!("{}, …", shown.join(", "))
+    } else {
+        shown.join(", ")
+    }
+}
+
+impl<'d> Routes<'d> {
+    fn roles(&self) -> impl Iterator<Item = &'d str> + use<'d> {
+        self.draft.roles.keys().map(String::as_str)
+    }
+
+    /// Whether every name in the graph is that of a role, or one of the ends where it belongs.
+    fn check_names(&self, problems: &mut Problems) -> bool {
+        let mut sound = true;
+        for (from, transitions) in &self.draft.graph {
+            let at = self.positions.key(&join("/graph", from));
+            if from == END {
+                sound = false;
+                problems.error(
+                    "unknown-role",
+                    at,
+                    format!("nothing comes after `{END}`"),
+                    None,
+                );
+            } else if from != START && !self.draft.roles.contains_key(from) {
+                sound = false;
+                self.unknown_role(from, START, at, problems);
+            }
+            for (index, transition) in transitions.iter().enumerate() {
+                let to = &transition.role;
+                let at = self.positions.value(&of_edge(from, index, "role"));
+                if to == START {
+                    sound = false;
+                    let hint = "name the role the thread is to go on with".to_owned();
+                    problems.error(
+                        "unknown-role",
+                        at,
+                        format!("`{START}` is where a thread comes from, not a role"),
+                        Some(hint),
+                    );
+                } else if to != END && !self.draft.roles.contains_key(to) {
+                    sound = false;
+                    self.unknown_role(to, END, at, problems);
+                }
+            }
+        }
+        sound
+    }
+
+    /// `end` is the name that would do here as well.
+    fn unknown_role(&self, name: &str, end: &str, at: Position, problems: &mut Problems) {
+        if problems.is_full() {
+            return;
+        }
+        let hint = did_you_mean(name, self.roles().chain([end])).or_else(|| {
+            (!self.draft.roles.is_empty()).then(|| format!("roles: {}", quoted(self.roles())))
+        });
+        problems.error(
+            "unknown-role",
+            at,
+            format!("there is no role `{}`", name.escape_debug()),
+            hint,
+        );
+    }
+
+    fn check_start(&self, problems: &mut Problems) {
+        if self.draft.graph.get(START).is_none_or(Vec::is_empty) && !self.is_unread(START) {
+            let at = self.positions.key(&join("/graph", START));
+            let hint = format!("add `{START}: [{{role: …}}]` with the first role");
+            problems.error(
+                "no-start",
+                at,
+                format!("no transition leads from `{START}`"),
+                Some(hint),
+            );
+        }
+    }
+
+    /// Whether some of the position's transitions could not be read, so that they cannot be judged.
+    fn is_unread(&self, from: &str) -> bool {
+        self.positions.is_broken(&join("/graph", from))
+    }
+
+    fn check_conditions(&self, problems: &mut Problems) {
+        let known = || self.draft.conditions.keys().map(String::as_str);
+        let mut used = BTreeSet::new();
+        for (from, transitions) in &self.draft.graph {
+            for (index, name) in transitions
+                .iter()
+                .enumerate()
+                .filter_map(|(i, t)| Some((i, t.condition.as_deref()?)))
+            {
+                used.insert(name);
+                if !self.draft.conditions.contains_key(name) && !problems.is_full() {
+                    let at = self.positions.value(&of_edge(from, index, "condition"));
+                    let hint = did_you_mean(name, known()).or_else(|| {
+                        (!self.draft.conditions.is_empty())
+                            .then(|| format!("conditions: {}", quoted(known())))
+                    });
+                    problems.error(
+                        "unknown-condition",
+                        at,
+                        format!("there is no condition `{}`", name.escape_debug()),
+                        hint,
+                    );
+                }
+            }
+        }
+        let all_read = !self.positions.is_broken("/graph")
+            && !self.draft.graph.keys().any(|from| self.is_unread(from));
+        for name in known().filter(|name| all_read && !used.contains(name)) {
+            let at = self.positions.key(&join("/conditions", name));
+            problems.warning(
+                "unused-condition",
+                at,
+                format!("no transition uses the condition `{name}`"),
+                None,
+            );
+        }
+    }
+
+    /// What comes after a transition that always matches is never tried; without one, a thread may end early.
+    fn check_order(&self, from: &str, transitions: &[Transition], problems: &mut Problems) {
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let live = live(transitions);
+        for (index, transition) in transitions.iter().enumerate() {
+            let at = self
+                .positions
+                .value(&join(&join("/graph", from), &index.to_string()));
+            if index >= live.len() {
+                let message = format!(
+                    "this transition of `{from}` is never tried: one before it always matches"
+                );
+                problems.warning(
+                    "dead-transition",
+                    at,
+                    message,
+                    Some("move it up, or take it out".to_owned()),
+                );
+            } else if let Some(condition) = &transition.condition
+                && let Some(first) = seen.insert(condition, index)
+            {
+                let message = format!(
+                    "this transition of `{from}` is never taken: number {} has the same condition",
+                    first + 1
+                );
+                problems.warning("dead-transition", at, message, None);
+            }
+        }
+        let falls_through =
+            !live.is_empty() && live.iter().all(|transition| transition.condition.is_some());
+        if falls_through && !self.is_unread(from) {
+            let at = self.positions.key(&join("/graph", from));
+            let message = format!(
+                "when no condition of `{from}` holds, the thread ends with reason `no-match`"
+            );
+            let hint = "add a last transition without condition".to_owned();
+            problems.warning("no-fallback", at, message, Some(hint));
+        }
+    }
+
+    fn check_reach(&self, problems: &mut Problems) {
+        let start_known = self
+            .draft
+            .graph
+            .get(START)
+            .is_some_and(|list| !list.is_empty());
+        if !start_known || self.draft.graph.keys().any(|from| self.is_unread(from)) {
+            return;
+        }
+        let reachable = self.reachable();
+        for role in self.roles().filter(|role| !reachable.contains(role)) {
+            let at = self.positions.key(&join("/roles", role));
+            let message = format!("no way leads from `{START}` to the role `{role}`");
+            problems.warning("unreachable-role", at, message, None);
+        }
+        let dead_ends: BTreeSet<&str> = reachable
+            .iter()
+            .filter(|name| **name != END && self.next(name).is_empty())
+            .copied()
+            .collect();
+        for role in &dead_ends {
+            let at = self.positions.key(&join("/roles", role));
+            let message = format!(
+                "nothing comes after the role `{role}`; the thread ends there with reason `no-match`"
+            );
+            let hint = format!("add `{role}: [{{role: {END}}}]` to the graph");
+            problems.warning("no-way-out", at, message, Some(hint));
+        }
+        self.check_endless(&reachable, &dead_ends, problems);
+    }
+
+    /// Roles in whose loops a thread can only go round and round.
+    fn check_endless(
+        &self,
+        reachable: &BTreeSet<&str>,
+        dead_ends: &BTreeSet<&str>,
+        problems: &mut Problems,
+    ) {
+        let mut ending: BTreeSet<&str> = dead_ends.clone();
+        ending.insert(END);
+        let mut before: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for from in reachable {
+            for to in self.next(from) {
+                before.entry(to).or_default().push(from);
+            }
+        }
+        let mut open: Vec<&str> = ending.iter().copied().collect();
+        while let Some(to) = open.pop() {
+            for from in before.get(to).into_iter().flatten() {
+                if ending.insert(from) {
+                    open.push(from);
+                }
+            }
+        }
+        let endless: Vec<&str> = reachable
+            .iter()
+            .filter(|name| !ending.contains(*name) && **name != START)
+            .copied()
+            .collect();
+        if let Some(first) = endless
+            .iter()
+            .min_by_key(|name| self.positions.key(&join("/graph", name)))
+        {
+            let at = self.positions.key(&join("/graph", first));
+            let message = format!(
+                "no way leads from {} to `{END}`",
+                quoted(endless.iter().copied())
+            );
+            problems.warning(
+                "no-way-out",
+                at,
+                message,
+                Some("only a limit will stop such a thread".to_owned()),
+            );
+        }
+    }
+
+    fn next(&self, from: &str) -> Vec<&'d str> {
+        let transitions = self
+            .draft
+            .graph
+            .get(from)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        live(transitions)
+            .iter()
+            .map(|transition| transition.role.as_str())
+            .collect()
+    }
+
+    /// All positions a thread can get to, the start and the end included.
+    fn reachable(&self) -> BTreeSet<&'d str> {
+        let mut reached = BTreeSet::from([START]);
+        let mut open = vec![START];
+        while let Some(from) = open.pop() {
+            for to in self.next(from) {
+                if reached.insert(to) {
+                    open.push(to);
+                }
+            }
+        }
+        reached
+    }
+}
+
+/// The transitions up to the first that always matches.
+fn live(transitions: &[Transition]) -> &[Transition] {
+    let last = transitions
+        .iter()
+        .position(|transition| transition.condition.is_none());
+    &transitions[..last.map_or(transitions.len(), |last| last + 1)]
+}

@@ -1,0 +1,324 @@
+//! `config.yaml`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+use uwf_core::config::{
+    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Limits, Model, OutputMode,
+    Provider,
+};
+
+use crate::workflow::{lines, shared};
+
+/// A config without problems.
+#[track_caller]
+fn sound(text: &str) -> Config {
+    let (config, problems) = Config::parse(text, "config.yaml");
+    assert_eq!(lines(&problems), "");
+    config
+}
+
+fn problems_of(text: &str) -> String {
+    lines(&Config::parse(text, "config.yaml").1)
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[test]
+fn the_example_loads() {
+    let Some(text) = shared("examples/config.yaml") else {
+        return;
+    };
+    let config = sound(&text);
+    assert_eq!(
+        config.agent("cursor"),
+        Some(&Agent::from_command("uwf-cursor", Vec::new()))
+    );
+    assert_eq!(config.agent_for("solve-issue", "developer"), Some("cursor"));
+    assert_eq!(config.agent_for("solve-issue", "planner"), Some("hermes"));
+    assert_eq!(config.model_for("extract"), Some("gpt4o-mini"));
+    assert_eq!(config.model_for("supervisor"), Some("sonnet"));
+    let names: Vec<String> = config.secret_names().into_iter().collect();
+    assert_eq!(
+        names,
+        ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"]
+    );
+}
+
+#[test]
+fn every_key_is_read() {
+    let text = r#"
+providers:
+  local: { baseUrl: "http://localhost:1234/v1", kind: openai }
+  paid: { baseUrl: "https://api.example.com", apiKeyEnv: PAID_KEY }
+models:
+  small: { provider: local, name: tiny }
+agents:
+  full:
+    command: run-it
+    args: [-t, "{thread}", 5, true]
+    output: json
+    model: small
+    env: [PAID_KEY]
+    timeout: 2h
+    idleTimeout: 90
+    exitCodes: { 3: ok, 0: fail }
+    expectFile: out/report.md
+    config: { depth: 3, tags: [no] }
+  endless: { command: sleepy, idleTimeout: 0, timeout: 0, output: text }
+  bare: { command: agent }
+defaultAgent: bare
+agentOverrides: { solve-it: { coder: full, tester: null }, other: null }
+defaultModel: small
+modelOverrides: { extract: null, supervisor: small }
+secrets: [GITHUB_TOKEN]
+maxSteps: 20
+maxDepth: 0
+supervisorInterval: 5
+promptBudget: 5000
+outputCap: 1024
+killGrace: 500ms
+budgets: { tokens: 100000 }
+extract: { frontmatter: false, feedback: 0, llm: true }
+"#;
+    let args = ["-t", "{thread}", "5", "true"].map(str::to_owned).to_vec();
+    let full = Agent {
+        output: OutputMode::Json,
+        model: some("small"),
+        env: vec!["PAID_KEY".to_owned()],
+        timeout: Some(Duration::from_secs(7200)),
+        idle_timeout: Some(Duration::from_secs(90)),
+        exit_codes: BTreeMap::from([(0, ExitMeaning::Fail), (3, ExitMeaning::Ok)]),
+        expect_file: some("out/report.md"),
+        config: json!({"depth": 3, "tags": ["no"]}),
+        ..Agent::from_command("run-it", args)
+    };
+    assert_eq!(
+        [0, 1, 3].map(|code| full.meaning(code)),
+        [ExitMeaning::Fail, ExitMeaning::Fail, ExitMeaning::Ok]
+    );
+    let endless = Agent {
+        output: OutputMode::Text,
+        idle_timeout: None,
+        ..Agent::from_command("sleepy", Vec::new())
+    };
+    let bare = Agent::from_command("agent", Vec::new());
+    assert_eq!(bare.idle_timeout, Some(DEFAULT_IDLE_TIMEOUT));
+    let provider = |url: &str, key: Option<&str>, kind: Option<&str>| Provider {
+        base_url: url.to_owned(),
+        api_key_env: key.map(str::to_owned),
+        kind: kind.map(str::to_owned),
+    };
+    let expected = Config {
+        providers: BTreeMap::from([
+            (
+                "local".to_owned(),
+                provider("http://localhost:1234/v1", None, Some("openai")),
+            ),
+            (
+                "paid".to_owned(),
+                provider("https://api.example.com", Some("PAID_KEY"), None),
+            ),
+        ]),
+        models: BTreeMap::from([(
+            "small".to_owned(),
+            Model {
+                provider: "local".to_owned(),
+                name: "tiny".to_owned(),
+            },
+        )]),
+        agents: BTreeMap::from([
+            ("full".to_owned(), full),
+            ("endless".to_owned(), endless),
+            ("bare".to_owned(), bare),
+        ]),
+        default_agent: some("bare"),
+        agent_overrides: BTreeMap::from([
+            (
+                "solve-it".to_owned(),
+                BTreeMap::from([
+                    ("coder".to_owned(), some("full")),
+                    ("tester".to_owned(), None),
+                ]),
+            ),
+            ("other".to_owned(), BTreeMap::new()),
+        ]),
+        default_model: some("small"),
+        model_overrides: BTreeMap::from([
+            ("extract".to_owned(), None),
+            ("supervisor".to_owned(), some("small")),
+        ]),
+        secrets: ["GITHUB_TOKEN".to_owned()].into(),
+        limits: Limits {
+            max_steps: 20,
+            max_depth: 0,
+            supervisor_interval: Some(5),
+            prompt_budget: 5000,
+            output_cap: 1024,
+            kill_grace: Duration::from_millis(500),
+            budgets: json!({"tokens": 100_000})
+                .as_object()
+                .cloned()
+                .expect("an object"),
+        },
+        extract: ExtractRungs {
+            frontmatter: false,
+            feedback: 0,
+            llm: 2,
+        },
+    };
+    let config = sound(text);
+    assert_eq!(config, expected);
+    assert_eq!(config.agent_for("solve-it", "tester"), Some("bare"));
+    assert_eq!(config.model_for("extract"), Some("small"));
+}
+
+#[test]
+fn a_config_that_says_nothing_is_the_default() {
+    for text in [
+        "",
+        "\u{feff}",
+        "# nothing yet\n",
+        "---\n",
+        "agents:\nproviders: ~\ndefaultAgent:\nagentOverrides: null\nextract:\n",
+    ] {
+        assert_eq!(sound(text), Config::default(), "{text:?}");
+    }
+}
+
+#[test]
+fn keys_nobody_knows_are_warned_about_with_a_suggestion() {
+    let text = "defualtAgent: x\nagents:\n  a: { command: c, idletimeout: 5, colour: red }\nextract: { lllm: 1 }\n";
+    insta::assert_snapshot!(problems_of(text), @r"
+    config.yaml:1:1: warning[unknown-key]: the key `defualtAgent` is not known here and is ignored
+        did you mean `defaultAgent`?
+    config.yaml:3:20: warning[unknown-key]: the key `idletimeout` is not known here and is ignored
+        did you mean `idleTimeout`?
+    config.yaml:3:36: warning[unknown-key]: the key `colour` is not known here and is ignored
+        known here: command, args, output, model, env, timeout, idleTimeout, exitCodes, expectFile, config
+    config.yaml:4:12: warning[unknown-key]: the key `lllm` is not known here and is ignored
+        did you mean `llm`?
+    ");
+}
+
+#[test]
+fn a_default_agent_must_be_defined() {
+    let text = "agents:\n  hermes: { command: uwf-hermes }\ndefaultAgent: hermse\nagentOverrides:\n  solve-it: { coder: cursor, tester: hermes, judge: null }\n";
+    insta::assert_snapshot!(problems_of(text), @r"
+    config.yaml:3:15: error[unknown-agent]: there is no agent `hermse` in `agents`
+        did you mean `hermes`?
+    config.yaml:5:22: error[unknown-agent]: there is no agent `cursor` in `agents`
+        add `cursor: {command: …}` to `agents`
+    ");
+}
+
+#[test]
+fn slips_in_agents_are_told() {
+    let text = "providers: { p: { baseUrl: u, apiKeyEnv: OPENAI_API_KEY } }\nagents:\n  a: { command: npx agent --yes, env: [OPENAI_API_KY, HOME] }\n  b: { command: /opt/my tools/agent }\n";
+    insta::assert_snapshot!(problems_of(text), @r"
+    config.yaml:3:17: warning[command-line]: `npx agent --yes` is taken for the name of one program
+        put arguments into `args`
+    config.yaml:3:40: warning[unknown-secret]: `OPENAI_API_KY` is not among the secrets of this config
+        did you mean `OPENAI_API_KEY`?
+    config.yaml:3:55: warning[unknown-secret]: `HOME` is not among the secrets of this config
+        variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway
+    ");
+}
+
+#[test]
+fn models_are_needed_only_when_used() {
+    let text = "models: { a: { provider: opnai, name: x } }\nproviders: { openai: { baseUrl: u } }\ndefaultModel: b\nmodelOverrides: { extract: zzz }\n";
+    insta::assert_snapshot!(problems_of(text), @r"
+    config.yaml:1:26: warning[unknown-provider]: there is no provider `opnai` in `providers`
+        did you mean `openai`?
+    config.yaml:3:15: warning[unknown-model]: there is no model `b` in `models`
+        add `b: {provider: …, name: …}` to `models`
+    config.yaml:4:28: warning[unknown-model]: there is no model `zzz` in `models`
+        add `zzz: {provider: …, name: …}` to `models`
+    ");
+}
+
+#[test]
+fn wrong_types_and_values_are_errors_with_their_place() {
+    let text = "
+providers: { p: { baseUrl: 5 }, q: {}, r: x }
+models: [a]
+agents:
+  a: { args: [x] }
+  b: { command: '', args: x }
+  c:
+    command: [x]
+    args: [[x]]
+    output: jsn
+    timeout: soon
+    idleTimeout: -5
+    exitCodes: { x: ok, 4: maybe, 999: ok }
+    config: 7
+    env: x
+defaultAgent: [a]
+maxSteps: 0
+maxDepth: many
+promptBudget: 12.5
+outputCap: -1
+budgets: 5
+extract: { frontmatter: 1, feedback: 99, llm: x }
+agentOverrides: { w: { r: 5 }, v: x }
+";
+    insta::assert_snapshot!(problems_of(text), @r#"
+    config.yaml:2:28: error[wrong-type]: `baseUrl` must be a text, not a number
+        put it in quotes: "5"
+    config.yaml:2:33: error[missing-key]: the provider `q` has no `baseUrl`
+    config.yaml:2:43: error[wrong-type]: `r` must be a mapping, not a text
+    config.yaml:3:9: error[wrong-type]: `models` must be a mapping, not a list
+    config.yaml:5:3: error[missing-key]: the agent `a` has no `command`
+    config.yaml:6:17: error[wrong-type]: `command` of the agent `b` is empty
+    config.yaml:6:27: error[wrong-type]: `args` must be a list of texts, not a text
+    config.yaml:8:14: error[wrong-type]: `command` must be a text, not a list
+    config.yaml:9:12: error[wrong-type]: each item of `args` must be a text, not a list
+    config.yaml:10:13: error[bad-value]: `output` is `jsn`; it can be step, json, text
+        did you mean `json`?
+    config.yaml:11:14: error[bad-value]: `timeout` is `soon`, which is not a duration
+        write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit
+    config.yaml:12:18: error[bad-value]: `idleTimeout` is `-5`, which is not a duration
+        write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit
+    config.yaml:13:18: error[bad-value]: `x` is not an exit status; those are 0 to 255
+    config.yaml:13:28: error[bad-value]: the exit status 4 means `maybe`; it can mean ok or fail
+    config.yaml:13:35: error[bad-value]: `999` is not an exit status; those are 0 to 255
+    config.yaml:14:13: error[wrong-type]: `config` must be a mapping, not a number
+    config.yaml:15:10: error[wrong-type]: `env` must be a list of texts, not a text
+    config.yaml:16:15: error[wrong-type]: `defaultAgent` must be a text, not a list
+    config.yaml:17:11: error[bad-value]: `maxSteps` is 0; it can be a whole number, at least 1
+    config.yaml:18:11: error[wrong-type]: `maxDepth` must be a whole number, not a text
+    config.yaml:19:15: error[bad-value]: `promptBudget` is 12.5; it can be a whole number, 1000 to 4294967295
+    config.yaml:20:12: error[bad-value]: `outputCap` is -1; it can be a whole number, at least 1
+    config.yaml:21:10: error[wrong-type]: `budgets` must be a mapping, not a number
+    config.yaml:22:25: error[wrong-type]: `frontmatter` must be true or false, not a number
+    config.yaml:22:38: error[bad-value]: `feedback` is 99; it can be a whole number, 0 to 10
+    config.yaml:22:47: error[wrong-type]: `llm` must be a whole number, not a text
+    config.yaml:23:27: error[wrong-type]: `r` must be a text, not a number
+        put it in quotes: "5"
+    config.yaml:23:35: error[wrong-type]: `v` must be a mapping, not a text
+    "#);
+    insta::assert_snapshot!(problems_of("- a\n"), @"config.yaml:1:1: error[wrong-type]: the file must be a mapping, not a list");
+    insta::assert_snapshot!(problems_of("agents:\n  a: {command: x}\n  a: {command: y}\n"), @"config.yaml:3:3: error[duplicate-key]: the key `a` is here a second time; the first is at line 2");
+}
+
+#[test]
+fn a_secret_in_place_of_its_name_is_refused_and_not_repeated() {
+    let text = "providers: { p: { baseUrl: u, apiKeyEnv: sk-abc.def } }\nagents: { a: { command: c, env: [OK_NAME, 'not ok'] } }\nsecrets: ['ghp-1', ghp_aB3dE5fG7hI9jK1lM3nO5]\n";
+    insta::assert_snapshot!(problems_of(text), @r"
+    config.yaml:1:42: error[not-a-variable]: `apiKeyEnv` holds something that is not the name of an environment variable
+        put the secret itself into `.env`, and the variable's name here
+    config.yaml:2:34: warning[unknown-secret]: `OK_NAME` is not among the secrets of this config
+        variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway
+    config.yaml:2:43: error[not-a-variable]: `env` holds something that is not the name of an environment variable
+        put the secret itself into `.env`, and the variable's name here
+    config.yaml:3:11: error[not-a-variable]: `secrets` holds something that is not the name of an environment variable
+        put the secret itself into `.env`, and the variable's name here
+    config.yaml:3:20: error[not-a-variable]: `secrets` holds something that is not the name of an environment variable
+        put the secret itself into `.env`, and the variable's name here
+    ");
+}

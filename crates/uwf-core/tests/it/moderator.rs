@@ -1,0 +1,97 @@
+//! The moderator: conditions, what they read and cost, and decisions.
+
+use serde_json::{Value, json};
+use uwf_core::moderator::{
+    Class, Condition, Decision, Edge, Evaluate, History, Moderator, ModeratorError, Progress,
+    StepView, evaluate,
+};
+
+mod class;
+mod decide;
+mod examples;
+mod fields;
+mod position;
+mod reads;
+mod refuse;
+mod robust;
+mod traps;
+
+/// A complete history of these roles and outputs; step n has the detail `Dn`.
+fn history(steps: &[(&str, Value)]) -> History {
+    History {
+        thread_id: "01JT".into(),
+        workflow: "W0RKF10W".into(),
+        prompt: "do it".into(),
+        depth: 2,
+        total: steps.len(),
+        steps: steps
+            .iter()
+            .enumerate()
+            .map(|(index, (role, output))| StepView {
+                role: (*role).into(),
+                output: output.clone(),
+                detail: format!("D{index}"),
+                agent: "mock".into(),
+                extracted_by: Some(if index == 0 { "llm" } else { "frontmatter" }.into()),
+            })
+            .collect(),
+        ..History::default()
+    }
+}
+
+/// The thread most tests look at.
+fn thread() -> History {
+    history(&[
+        (
+            "planner",
+            json!({"phases": [{"hash": "A"}, {"hash": "B"}], "status": "planned"}),
+        ),
+        ("coder", json!({"completedPhase": "A", "n": 1})),
+        (
+            "coder",
+            json!({"completedPhase": "B", "n": 2, "nothing": null}),
+        ),
+        (
+            "reviewer",
+            json!({"approved": false, "comments": ["x"], "steps": ["s0", "s1"]}),
+        ),
+    ])
+}
+
+fn compile(expression: &str) -> Condition {
+    Condition::compile(expression).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What an expression gives on a history; an error as its text.
+fn value_on(expression: &str, history: &History) -> Result<Option<Value>, String> {
+    evaluate(&Evaluate::new(expression, history)).map_err(|error| error.to_string())
+}
+
+/// What an expression gives on [`thread`].
+fn value(expression: &str) -> Result<Option<Value>, String> {
+    value_on(expression, &thread())
+}
+
+fn edge(role: &str, condition: Option<&str>) -> Edge {
+    Edge {
+        role: role.into(),
+        condition: condition.map(|text| (format!("to-{role}"), compile(text))),
+    }
+}
+
+/// Decides, evaluating what is asked for on the spot, as the child process would.
+fn decide(edges: Vec<Edge>, history: &History) -> Result<Decision, ModeratorError> {
+    let mut progress = Moderator::new(edges).decide(history)?;
+    loop {
+        match progress {
+            Progress::Decided(decision) => return Ok(decision),
+            Progress::Evaluate { request, resume } => {
+                progress = resume.answer(evaluate(&request).map_err(|error| error.to_string()))?;
+            }
+        }
+    }
+}
+
+fn class(expression: &str) -> Class {
+    compile(expression).class()
+}

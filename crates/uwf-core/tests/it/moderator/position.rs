@@ -1,0 +1,94 @@
+//! From a workflow's graph to a decision.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use uwf_core::moderator::{EndReason, History, Moderator, Next, Progress};
+use uwf_core::workflow::{NamedCondition, START, Transition, Workflow};
+
+use super::history;
+
+fn workflow() -> Workflow {
+    let named = |expression: &str| NamedCondition {
+        description: String::new(),
+        expression: expression.into(),
+    };
+    let to = |role: &str, condition: Option<&str>| Transition {
+        role: role.into(),
+        condition: condition.map(Into::into),
+    };
+    Workflow {
+        name: "solve-issue".into(),
+        description: String::new(),
+        roles: BTreeMap::new(),
+        conditions: BTreeMap::from([
+            (
+                "rejected".into(),
+                named("steps[-1].output.approved = false"),
+            ),
+            ("broken".into(), named("steps[")),
+        ]),
+        graph: BTreeMap::from([
+            (START.into(), vec![to("coder", None)]),
+            ("coder".into(), vec![to("reviewer", None)]),
+            (
+                "reviewer".into(),
+                vec![to("coder", Some("rejected")), to("$END", None)],
+            ),
+            ("tester".into(), vec![to("$END", Some("passed"))]),
+            ("writer".into(), vec![to("$END", Some("broken"))]),
+        ]),
+    }
+}
+
+fn next(position: &str, history: &History) -> Next {
+    let moderator = Moderator::at(&workflow(), position).expect("the position is sound");
+    match moderator.decide(history).expect("its conditions evaluate") {
+        Progress::Decided(decision) => decision.next,
+        Progress::Evaluate { request, .. } => panic!("{request:?}"),
+    }
+}
+
+#[test]
+fn a_thread_is_routed_from_start_to_end() {
+    let reviewed = |approved: bool| {
+        history(&[
+            ("coder", json!({})),
+            ("reviewer", json!({"approved": approved})),
+        ])
+    };
+    assert_eq!(next(START, &history(&[])), Next::Role("coder".into()));
+    assert_eq!(
+        next("coder", &history(&[("coder", json!({}))])),
+        Next::Role("reviewer".into())
+    );
+    assert_eq!(
+        next("reviewer", &reviewed(false)),
+        Next::Role("coder".into())
+    );
+    assert_eq!(
+        next("reviewer", &reviewed(true)),
+        Next::End(EndReason::Graph)
+    );
+}
+
+#[test]
+fn a_broken_workflow_is_told_by_name() {
+    let error = |position: &str| {
+        Moderator::at(&workflow(), position)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error("nobody"),
+        "the workflow's graph has no transitions for `nobody`"
+    );
+    assert_eq!(
+        error("tester"),
+        "the transition from `tester` to `$END` names the condition `passed`, which is not defined"
+    );
+    assert_eq!(
+        error("writer"),
+        "the condition `broken` can't be used: `steps[`: Unexpected end of expression (S0207) at character 7"
+    );
+}

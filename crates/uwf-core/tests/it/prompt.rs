@@ -1,0 +1,252 @@
+//! Prompts, whole.
+
+use json_cas::schema::Schema;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use uwf_core::extract::{Extraction, frontmatter, json as json_rung};
+use uwf_core::prompt::{AnswerForm, Omitted, PER_STEP_CAP, Part, PartKind, PriorStep, Prompt, PromptInput, Visit, build};
+use uwf_core::workflow::Role;
+
+fn role() -> Role {
+    Role {
+        description: "Reviews code changes".to_owned(),
+        goal: "You are a code reviewer.\n".to_owned(),
+        capabilities: vec!["code-review".to_owned(), "static-analysis".to_owned()],
+        procedure: "Review the change against the plan.".to_owned(),
+        output: "Approve or reject, with comments.".to_owned(),
+        meta: "0000000000001".parse().unwrap(),
+    }
+}
+
+fn review_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean", "description": "Whether the change\n may go in"},
+            "comments": {"type": "string"},
+            "severity": {"type": "string", "enum": ["low", "high"]},
+        },
+        "required": ["approved", "comments"],
+    })
+}
+
+fn input<'a>(role: &'a Role, schema: &'a Value, steps: &'a [PriorStep]) -> PromptInput<'a> {
+    PromptInput {
+        workflow: "solve-issue",
+        role_name: "reviewer",
+        role,
+        schema,
+        task: "Fix issue 42:\n# Login fails\n",
+        steps,
+        omitted: Omitted::default(),
+        visit: Visit::First,
+        budget: 100_000,
+        read_hint: Some("uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+        output: AnswerForm::Frontmatter,
+    }
+}
+
+fn planned() -> PriorStep {
+    PriorStep {
+        index: 1,
+        role: "planner".to_owned(),
+        output: json!({"plan": "Add a check", "steps": ["a", "b"]}),
+        text: Some("# Plan\n\n```rust\nfn check() {}\n```\n".to_owned()),
+    }
+}
+
+fn developed(index: usize) -> PriorStep {
+    PriorStep { index, role: "developer".to_owned(), output: json!({"summary": "done"}), text: None }
+}
+
+fn kinds(prompt: &Prompt) -> Vec<PartKind> {
+    prompt.parts.iter().map(|part| part.kind).collect()
+}
+
+#[test]
+fn first_step_of_a_thread() {
+    let (role, schema) = (role(), review_schema());
+    insta::assert_snapshot!(build(&input(&role, &schema, &[])).text(), @"");
+}
+
+#[test]
+fn first_visit_with_history() {
+    let (role, schema) = (role(), review_schema());
+    let steps = [planned(), developed(2)];
+    let prompt = build(&input(&role, &schema, &steps));
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Step(1), PartKind::Step(2)]);
+    let told: String = prompt.parts[1..].iter().map(|part| part.text.as_str()).collect();
+    insta::assert_snapshot!(told, @"");
+}
+
+#[test]
+fn return_visit_with_what_is_new() {
+    let (role, schema) = (role(), review_schema());
+    let steps = [developed(4)];
+    let omitted = Omitted { told_before: 3, over_budget: 0 };
+    let prompt = build(&PromptInput { visit: Visit::Return, omitted, ..input(&role, &schema, &steps) });
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Step(4), PartKind::Note]);
+    insta::assert_snapshot!(prompt.parts[2].text, @"");
+}
+
+#[test]
+fn nothing_new_on_a_return() {
+    let (role, schema) = (role(), review_schema());
+    let prompt = build(&PromptInput { visit: Visit::Return, read_hint: None, ..input(&role, &schema, &[]) });
+    insta::assert_snapshot!(prompt.parts[1].text, @"");
+}
+
+#[test]
+fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
+    let (role, schema) = (role(), review_schema());
+    let steps: Vec<PriorStep> = (1..=5).map(|index| PriorStep { index, text: Some("x".repeat(300)), ..developed(index) }).collect();
+    let omitted = Omitted { over_budget: 10, told_before: 0 };
+    let prompt = build(&PromptInput { budget: 1200, omitted, ..input(&role, &schema, &steps) });
+    assert_eq!(
+        kinds(&prompt),
+        [PartKind::Instruction, PartKind::Step(3), PartKind::Step(4), PartKind::Step(5), PartKind::Note]
+    );
+    let told: usize = prompt.parts[1..4].iter().map(|part| part.text.len()).sum();
+    assert!(told <= 1200, "{told}");
+    insta::assert_snapshot!(format!("{}{}", prompt.parts[1].text, prompt.parts[4].text), @"");
+}
+
+#[test]
+fn nested_schema() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "enum": ["planned", "aborted"], "description": "How it went"},
+            "plan": {"anyOf": [{"type": "string", "format": "cas_ref"}, {"type": "null"}]},
+            "phases": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["title"], "properties": {
+                "title": {"type": "string", "maxLength": 80},
+                "after": {"type": "array", "items": {"type": "integer"}},
+            }}},
+            "tree": {"$ref": "#/$defs/node"},
+            "settings": {"type": "object", "additionalProperties": {"type": "string"}},
+            "kind": {"const": "feature"},
+            "due": {"type": ["string", "null"], "format": "date"},
+            "result": {"oneOf": [
+                {"type": "object", "properties": {"value": {"type": "number", "minimum": 0, "maximum": 1}}, "required": ["value"]},
+                {"type": "object", "properties": {"reason": {"type": "string"}}, "required": ["reason"]},
+            ]},
+        },
+        "required": ["status", "plan"],
+        "$defs": {"node": {"type": "object", "required": ["name"], "properties": {
+            "name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}},
+    });
+    let role = role();
+    let text = build(&input(&role, &schema, &[])).text();
+    let form = text.split("\n# Your role").next().unwrap();
+    insta::assert_snapshot!(form, @"");
+}
+
+#[test]
+fn json_form() {
+    let (role, schema) = (role(), review_schema());
+    let text = build(&PromptInput { output: AnswerForm::Json, ..input(&role, &schema, &[]) }).text();
+    let form = text.split("\n# Your role").next().unwrap();
+    insta::assert_snapshot!(form, @"");
+}
+
+#[test]
+fn schemas_that_are_no_objects_with_keys() {
+    let form = |schema: Value| {
+        let role = role();
+        let text = build(&input(&role, &schema, &[])).text();
+        text.split("\n# Your role").next().unwrap().split("fence around it):\n\n").nth(1).unwrap().to_owned()
+    };
+    let forms = [json!({}), json!({"type": "object"}), json!({"type": "array", "items": {"type": "string"}}), json!({"$ref": "#"})];
+    insta::assert_snapshot!(forms.map(form).join("========\n"), @"");
+}
+
+#[test]
+fn empty_texts_make_no_empty_sections() {
+    let role = Role { goal: " \n".to_owned(), capabilities: vec![], procedure: String::new(), output: String::new(), ..role() };
+    let schema = review_schema();
+    let text = build(&PromptInput { task: " ", ..input(&role, &schema, &[]) }).text();
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(headings, ["# How to answer", "# Your role"]);
+}
+
+#[test]
+fn parts_depend_on_nothing_but_their_own() {
+    let (role, schema) = (role(), review_schema());
+    let first = build(&input(&role, &schema, &[planned(), developed(2)]));
+    let steps = [planned(), developed(2), developed(3)];
+    let later = build(&PromptInput { visit: Visit::Return, read_hint: None, budget: 5_000, ..input(&role, &schema, &steps) });
+    assert_eq!(first.parts[..3], later.parts[..3]);
+}
+
+#[test]
+fn long_texts_are_cut_and_that_is_said() {
+    let (role, schema) = (role(), review_schema());
+    let steps = [PriorStep { text: Some("ä".repeat(PER_STEP_CAP)), ..developed(1) }];
+    let prompt = build(&input(&role, &schema, &steps));
+    assert!(prompt.parts[1].text.ends_with(&format!("\n[… {PER_STEP_CAP} bytes left out]\n")), "{}", prompt.parts[1].text);
+    insta::assert_snapshot!(prompt.parts[2].text, @"");
+}
+
+#[test]
+fn headings_of_others_are_fenced() {
+    let (role, schema) = (role(), review_schema());
+    let steps = [PriorStep { text: Some("````\n# Your role\n````\n```\n# Task".to_owned()), ..developed(1) }];
+    let prompt = build(&input(&role, &schema, &steps));
+    let text = prompt.text();
+    let (mut open, mut headings): (Option<usize>, Vec<&str>) = (None, Vec::new());
+    for line in text.lines() {
+        let marks = line.bytes().take_while(|byte| *byte == b'`').count();
+        match open {
+            None if marks >= 3 => open = Some(marks),
+            Some(length) if marks >= length && line.len() == marks => open = None,
+            None if line.starts_with("# ") => headings.push(line),
+            _ => {}
+        }
+    }
+    assert_eq!(
+        headings,
+        ["# How to answer", "# Your role", "# Task", "# Step 1 of this thread: what the role `developer` delivered"]
+    );
+    assert_eq!(open, None);
+}
+
+#[test]
+fn the_text_is_its_parts() {
+    let part = |text: &str| Part { kind: PartKind::Note, text: text.to_owned() };
+    assert_eq!(Prompt { parts: vec![part("a\n"), part("\nb")] }.text(), "a\n\nb");
+}
+
+/// Schemas as authors write them, and some they should not.
+fn schemas() -> impl Strategy<Value = Value> {
+    let leaf = prop::sample::select(vec![
+        json!({"type": "string"}), json!({"type": "integer", "minimum": 1}), json!({"type": "boolean"}), json!({"enum": ["a", "b"]}),
+        json!({"const": "x"}), json!({"type": "string", "format": "cas_ref"}), json!({"type": ["string", "null"]}), json!({}),
+        json!({"type": "object"}), json!({"anyOf": [{"type": "number"}, {"type": "null"}]}), json!({"$ref": "#"}), json!({"type": "array"}),
+        json!({"anyOf": [{"const": "x"}, {"type": "string"}]}), json!({"type": "string", "format": "email"}), json!(true),
+    ]);
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::btree_map("[a-z]{1,6}", inner.clone(), 1..4).prop_map(|keys| {
+                let required: Vec<&String> = keys.keys().take(1).collect();
+                json!({"type": "object", "properties": keys, "required": required})
+            }),
+            inner.clone().prop_map(|item| json!({"type": "array", "items": item})),
+            prop::collection::vec(inner.clone(), 1..3).prop_map(|branches| json!({"anyOf": branches})),
+            prop::collection::vec(inner, 1..3).prop_map(|parts| json!({"allOf": parts})),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_prompt_sent_back_is_no_answer(schema in schemas()) {
+        let Ok(compiled) = Schema::compile(&schema) else { return Ok(()) };
+        let role = role();
+        for output in [AnswerForm::Frontmatter, AnswerForm::Json] {
+            let text = build(&PromptInput { output, ..input(&role, &schema, &[]) }).text();
+            for extraction in [frontmatter(&text, &compiled), json_rung(&text, &compiled)] {
+                prop_assert!(matches!(extraction, Extraction::Failed(_)), "{extraction:?} from {text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! One test for each kind of problem: its place and its words.
+
+use uwf_core::workflow::{Positions, Severity, check, parse, validate};
+
+use super::{lines, problems_of, sound};
+
+const ROLES: &str = "
+roles:
+  planner: { meta: { type: object, properties: { plan: { type: string } } } }
+  coder: { meta: { type: object, properties: { ok: { type: boolean } } } }
+";
+
+fn with_graph(graph: &str) -> String {
+    problems_of(&format!("name: solve-it{ROLES}{graph}"))
+}
+
+#[test]
+fn everything_is_reported_at_once() {
+    let text = "
+nam: solve-it
+roles:
+  planner: { meta: { type: string }, gaol: x }
+  coder: { goal: 5 }
+conditions:
+  bad: { expression: '((' }
+graph:
+  planner: [ { role: codr } ]
+  codr: [ { role: $END, condition: worse } ]
+";
+    insta::assert_snapshot!(problems_of(text), @r#"
+    w.yaml:2:1: error[missing-key]: the workflow has no `name`
+    w.yaml:2:1: warning[unknown-key]: the key `nam` is not known here and is ignored
+        did you mean `name`?
+    w.yaml:4:38: warning[unknown-key]: the key `gaol` is not known here and is ignored
+        did you mean `goal`?
+    w.yaml:5:3: error[missing-key]: the role `coder` has no `meta`, the JSON Schema of its output
+    w.yaml:5:18: error[wrong-type]: `goal` must be a text, not a number
+        put it in quotes: "5"
+    w.yaml:7:3: warning[unused-condition]: no transition uses the condition `bad`
+    w.yaml:7:22: error[bad-condition]: the condition `bad` cannot be used: `((`: Unexpected end of expression (S0207) at character 3
+    w.yaml:9:3: error[no-start]: no transition leads from `$START`
+        add `$START: [{role: …}]` with the first role
+    w.yaml:9:22: error[unknown-role]: there is no role `codr`
+        did you mean `coder`?
+    w.yaml:10:3: error[unknown-role]: there is no role `codr`
+        did you mean `coder`?
+    w.yaml:10:3: warning[no-fallback]: when no condition of `codr` holds, the thread ends with reason `no-match`
+        add a last transition without condition
+    w.yaml:10:36: error[unknown-condition]: there is no condition `worse`
+        conditions: `bad`
+    "#);
+}
+
+#[test]
+fn an_empty_mapping_lacks_everything() {
+    insta::assert_snapshot!(problems_of("{}"), @r"
+    w.yaml:1:1: error[missing-key]: the workflow has no `graph`
+        start with `graph: {$START: [{role: …}]}`
+    w.yaml:1:1: error[missing-key]: the workflow has no `name`
+    w.yaml:1:1: error[missing-key]: the workflow has no `roles`
+    ");
+}
+
+#[test]
+fn wrong_types_are_named() {
+    let text = "
+name: 5
+description: [x]
+roles:
+  a: text
+  b: { goal: true, capabilities: x, meta: [] }
+  c: { capabilities: [1, ok], meta: ~ }
+conditions:
+  - x
+graph:
+  $START: a
+  a: [ b, { role: 3 }, { condition: x }, { role: b, condition: 4 } ]
+";
+    insta::assert_snapshot!(problems_of(text), @r#"
+    w.yaml:2:7: error[wrong-type]: `name` must be a text, not a number
+        put it in quotes: "5"
+    w.yaml:3:14: error[wrong-type]: `description` must be a text, not a list
+    w.yaml:5:6: error[wrong-type]: `a` must be a mapping, not a text
+    w.yaml:6:14: error[wrong-type]: `goal` must be a text, not a boolean
+        put it in quotes: "true"
+    w.yaml:6:34: error[wrong-type]: `capabilities` must be a list of texts, not a text
+    w.yaml:6:43: error[wrong-type]: `meta` must be a JSON Schema or the hash of one, not a list
+    w.yaml:7:3: error[missing-key]: the role `c` has no `meta`, the JSON Schema of its output
+    w.yaml:7:23: error[wrong-type]: each item of `capabilities` must be a text, not a number
+        put it in quotes: "1"
+    w.yaml:9:3: error[wrong-type]: `conditions` must be a mapping, not a list
+    w.yaml:11:11: error[wrong-type]: `$START` must be a list of transitions, not a text
+    w.yaml:12:8: error[wrong-type]: a transition must be a mapping with a `role`, not a text
+        write `role: b`
+    w.yaml:12:19: error[wrong-type]: `role` must be a text, not a number
+        put it in quotes: "3"
+    w.yaml:12:24: error[missing-key]: the transition has no `role`
+    w.yaml:12:64: error[wrong-type]: `condition` must be a text, not a number
+        put it in quotes: "4"
+    "#);
+    insta::assert_snapshot!(problems_of("name: solve-it\nroles: [a]\ngraph: x\n"), @r"
+    w.yaml:2:8: error[wrong-type]: `roles` must be a mapping, not a list
+    w.yaml:3:8: error[wrong-type]: `graph` must be a mapping, not a text
+    ");
+}
+
+#[test]
+fn unknown_roles_have_a_suggestion() {
+    let graph = "graph:\n  $START: [ { role: planer } ]\n  planner: [ { role: coder } ]\n  codr: [ { role: $end } ]\n  coder: [ { role: $START } ]\n  $END: [ { role: zzz } ]\n";
+    insta::assert_snapshot!(with_graph(graph), @r"
+    w.yaml:6:21: error[unknown-role]: there is no role `planer`
+        did you mean `planner`?
+    w.yaml:8:3: error[unknown-role]: there is no role `codr`
+        did you mean `coder`?
+    w.yaml:8:19: error[unknown-role]: there is no role `$end`
+        did you mean `$END`?
+    w.yaml:9:20: error[unknown-role]: `$START` is where a thread comes from, not a role
+        name the role the thread is to go on with
+    w.yaml:10:3: error[unknown-role]: nothing comes after `$END`
+    w.yaml:10:19: error[unknown-role]: there is no role `zzz`
+        roles: `coder`, `planner`
+    ");
+}
+
+#[test]
+fn a_graph_needs_a_start() {
+    insta::assert_snapshot!(with_graph("graph:\n  planner: [ { role: coder } ]\n  coder: [ { role: $END } ]\n"), @r"
+    w.yaml:6:3: error[no-start]: no transition leads from `$START`
+        add `$START: [{role: …}]` with the first role
+    ");
+    insta::assert_snapshot!(with_graph("graph:\n  $START: []\n  planner: [ { role: coder } ]\n  coder: [ { role: $END } ]\n"), @r"
+    w.yaml:6:3: error[no-start]: no transition leads from `$START`
+        add `$START: [{role: …}]` with the first role
+    ");
+}
+
+#[test]
+fn unknown_and_unused_conditions() {
+    let graph = "conditions:\n  approved: { expression: 'steps[-1].output.ok' }\n  spare: { expression: 'true' }\ngraph:\n  $START: [ { role: coder, condition: aproved }, { role: planner, condition: zzz }, { role: coder } ]\n  planner: [ { role: coder } ]\n  coder: [ { role: coder, condition: approved }, { role: $END } ]\n";
+    insta::assert_snapshot!(with_graph(graph), @r"
+    w.yaml:7:3: warning[unused-condition]: no transition uses the condition `spare`
+    w.yaml:9:39: error[unknown-condition]: there is no condition `aproved`
+        did you mean `approved`?
+    w.yaml:9:78: error[unknown-condition]: there is no condition `zzz`
+        conditions: `approved`, `spare`
+    ");
+}
+
+#[test]
+fn conditions_that_do_not_parse() {
+    let graph = "conditions:\n  broken:\n    expression: '(('\n  empty: { expression: ' ' }\n  notApproved: { expression: 'steps[-1].output.ok = false' }\n  none: { description: d }\ngraph:\n  $START: [ { role: coder } ]\n  coder:\n    - { role: coder, condition: broken }\n    - { role: coder, condition: empty }\n    - { role: coder, condition: none }\n    - { role: planner, condition: not approved }\n    - { role: planner, condition: notApproved }\n    - { role: $END }\n  planner: [ { role: $END } ]\n";
+    insta::assert_snapshot!(with_graph(graph), @r#"
+    w.yaml:7:17: error[bad-condition]: the condition `broken` cannot be used: `((`: Unexpected end of expression (S0207) at character 3
+    w.yaml:8:24: error[bad-condition]: the condition `empty` has an empty expression
+    w.yaml:10:3: error[missing-key]: the condition `none` has no `expression`
+    w.yaml:17:35: error[bad-condition]: the condition `coder-to-planner` cannot be used: `not approved`: unexpected `approved` (S0201) at character 5
+        did you mean the condition `notApproved`?
+    "#);
+}
+
+#[test]
+fn conditions_that_are_not_pure_are_refused() {
+    let graph = "conditions:\n  late: { expression: '$millis() > 5' }\ngraph:\n  $START: [ { role: coder } ]\n  coder: [ { role: planner, condition: late }, { role: $END } ]\n  planner: [ { role: $END } ]\n";
+    insta::assert_snapshot!(with_graph(graph), @r"
+    w.yaml:6:23: error[bad-condition]: the condition `late` cannot be used: `$millis() > 5`: `$millis` reads the clock, and the same history must always lead to the same decision at character 1
+        let a role put the time into its output and read that
+    ");
+}
+
+#[test]
+fn unreachable_roles_and_ways_out() {
+    let graph = "graph:\n  $START: [ { role: planner } ]\n  coder: [ { role: $END } ]\n";
+    insta::assert_snapshot!(with_graph(graph), @r"
+    w.yaml:3:3: warning[no-way-out]: nothing comes after the role `planner`; the thread ends there with reason `no-match`
+        add `planner: [{role: $END}]` to the graph
+    w.yaml:4:3: warning[unreachable-role]: no way leads from `$START` to the role `coder`
+    ");
+    let endless = "graph:\n  $START: [ { role: planner } ]\n  planner: [ { role: coder } ]\n  coder: [ { role: planner } ]\n";
+    insta::assert_snapshot!(with_graph(endless), @r"
+    w.yaml:7:3: warning[no-way-out]: no way leads from `coder`, `planner` to `$END`
+        only a limit will stop such a thread
+    ");
+}
+
+#[test]
+fn order_of_transitions() {
+    let graph = "conditions:\n  ok: { expression: 'steps[-1].output.ok' }\ngraph:\n  $START: [ { role: coder }, { role: planner } ]\n  coder:\n    - { role: planner, condition: ok }\n    - { role: coder, condition: ok }\n  planner: [ { role: $END } ]\n";
+    insta::assert_snapshot!(with_graph(graph), @r"
+    w.yaml:8:30: warning[dead-transition]: this transition of `$START` is never tried: one before it always matches
+        move it up, or take it out
+    w.yaml:9:3: warning[no-fallback]: when no condition of `coder` holds, the thread ends with reason `no-match`
+        add a last transition without condition
+    w.yaml:11:7: warning[dead-transition]: this transition of `coder` is never taken: number 1 has the same condition
+    ");
+}
+
+#[test]
+fn schemas_are_checked_where_they_stand() {
+    let text = "
+name: solve-it
+roles:
+  a:
+    meta:
+      type: objct
+      propertees: { x: { type: string } }
+      properties:
+        y: { type: string, format: emial }
+        z: { $ref: 'https://example.com/s.json' }
+        p: { pattern: '(' }
+graph: { $START: [ { role: a } ], a: [ { role: $END } ] }
+";
+    // The words are those of the one validator, and its tests'.
+    let found: Vec<_> = check(text, "w.yaml", None)
+        .problems
+        .into_iter()
+        .map(|p| (p.line, p.severity, p.code))
+        .collect();
+    let expected = [
+        (6, Severity::Error, "bad-schema"),
+        (7, Severity::Warning, "schema-warning"),
+        (9, Severity::Warning, "schema-warning"),
+        (10, Severity::Error, "bad-schema"),
+        (11, Severity::Error, "bad-schema"),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_field_the_schema_cannot_have() {
+    let text = "
+name: solve-it
+roles:
+  planner: { meta: { type: object, properties: { phases: { type: array, items: { type: object, properties: { hash: {} } } } } } }
+  coder: { meta: { type: object, properties: { approved: { type: boolean } } } }
+conditions:
+  typo: { expression: 'steps[-1].output.aproved' }
+  fine: { expression: 'steps[-1].output.approved = true' }
+  other: { expression: \"$last('planner').phases.title = 'x'\" }
+  nobody: { expression: \"$first('plannr').phases\" }
+  deep: { expression: 'steps[-1].output.approved.by' }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: coder } ]
+  coder:
+    - { role: planner, condition: typo }
+    - { role: planner, condition: fine }
+    - { role: planner, condition: other }
+    - { role: planner, condition: nobody }
+    - { role: planner, condition: deep }
+    - { role: $END }
+";
+    insta::assert_snapshot!(problems_of(text), @r"
+    w.yaml:7:23: warning[impossible-field]: the condition `typo` reads `steps[-1].output.aproved`, but the output of `coder` has no `aproved`
+        did you mean `approved`?
+    w.yaml:9:24: warning[impossible-field]: the condition `other` reads `$last('planner').phases.title`, but the output of `planner` has no `title`
+        it has `hash`
+    w.yaml:10:25: warning[impossible-field]: the condition `nobody` reads `$first('plannr').phases`, but there is no role `plannr`
+        did you mean `planner`?
+    w.yaml:11:23: warning[impossible-field]: the condition `deep` reads `steps[-1].output.approved.by`, but in the output of `coder` nothing can be below `approved`
+    ");
+}
+
+#[test]
+fn doubtful_conditions_are_told() {
+    let graph = "conditions:\n  failed: { expression: '$not(steps[-1].output.ok)' }\ngraph:\n  $START: [ { role: coder } ]\n  coder: [ { role: coder, condition: failed }, { role: $END } ]\n  planner: []\n";
+    insta::assert_snapshot!(with_graph(graph), @r"
+    w.yaml:3:3: warning[unreachable-role]: no way leads from `$START` to the role `planner`
+    w.yaml:6:25: warning[doubtful-condition]: the condition `failed`: `$not(steps[-1].output.ok)` does not match when `steps[-1].output.ok` is missing, because the negation of a missing value is missing too; write `$not($exists(steps[-1].output.ok))` to ask whether it is there
+    ");
+}
+
+#[test]
+fn names_that_cannot_be() {
+    let long = "x".repeat(65);
+    let text = format!(
+        "name: ../solve-it\nroles:\n  $plan: {{ meta: true }}\n  __Start__: {{ meta: true }}\n  '': {{ meta: true }}\n  -x: {{ meta: true }}\n  {long}: {{ meta: true }}\n  \"a\\nb\": {{ meta: true }}\n  ' a': {{ meta: true }}\nconditions:\n  $c: 'true'\n  \"\\t\": 'true'\ngraph: {{ $START: [ {{ role: $END }} ] }}\n"
+    );
+    let parsed = check(&text, "w.yaml", None);
+    let errors: Vec<_> = parsed
+        .problems
+        .into_iter()
+        .filter(|problem| problem.is_error())
+        .collect();
+    insta::assert_snapshot!(lines(&errors), @r"
+    w.yaml:1:7: error[bad-name]: the workflow name `../solve-it` would be read as an option or a path
+        use words joined by `-`
+    w.yaml:3:3: error[reserved-name]: `$plan` cannot be the name of a role
+        names with `$` are reserved, and `$START` and `$END` (earlier `__start__`, `__end__`) are the ends of the graph
+    w.yaml:4:3: error[reserved-name]: `__Start__` cannot be the name of a role
+        names with `$` are reserved, and `$START` and `$END` (earlier `__start__`, `__end__`) are the ends of the graph
+    w.yaml:5:3: error[bad-name]: the role name `` is empty
+    w.yaml:6:3: error[bad-name]: the role name `-x` starts with `-` and would be read as an option
+    w.yaml:7:3: error[bad-name]: the role name `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx` has 65 symbols; at most 64 are possible
+    w.yaml:8:3: error[bad-name]: the role name `a\nb` contains a control character
+    w.yaml:9:3: error[bad-name]: the role name ` a` starts or ends with white space
+    w.yaml:11:3: error[reserved-name]: `$c` cannot be the name of a condition
+        names with `$` are reserved
+    w.yaml:12:3: error[bad-name]: the condition name `\t` is empty
+    ");
+}
+
+#[test]
+fn names_that_had_better_not_be() {
+    let named = |name: &str, stem: Option<&str>| {
+        let text = format!(
+            "name: {name}\nroles: {{ a: {{ meta: true }} }}\ngraph: {{ $START: [ {{ role: a }} ], a: [ {{ role: $END }} ] }}\n"
+        );
+        let parsed = check(&text, "w.yaml", stem);
+        assert!(!parsed.has_errors());
+        lines(&parsed.problems)
+    };
+    assert_eq!(named("solve-issue", Some("solve-issue")), "");
+    assert_eq!(named("solve-issue", None), "");
+    let found = [
+        named("SolveIssue", None),
+        named("issue-solver", None),
+        named("solve-issue", Some("solve_issue")),
+    ];
+    insta::assert_snapshot!(found.join("\n"), @r"
+    w.yaml:1:7: warning[name-style]: the workflow name `SolveIssue` is not kebab-case
+        call it `solve-issue`
+    w.yaml:1:7: warning[name-style]: the workflow name `issue-solver` does not seem to start with a verb
+        say what it does, as in `solve-issue`
+    w.yaml:1:7: warning[name-not-file]: the workflow is named `solve-issue` but its file `solve_issue`
+        give both the same name
+    ");
+}
+
+#[test]
+fn a_draft_without_places_is_validated_all_the_same() {
+    let text = format!(
+        "name: solve-it{ROLES}graph: {{ $START: [ {{ role: planner }} ], planner: [ {{ role: $END }} ] }}\n"
+    );
+    let parsed = parse(&text, "w.yaml");
+    assert_eq!(parsed.problems, []);
+    let draft = parsed.draft.expect("it is sound");
+    insta::assert_snapshot!(lines(&validate(&draft, &parsed.positions, None)), @"w.yaml:4:3: warning[unreachable-role]: no way leads from `$START` to the role `coder`");
+    insta::assert_snapshot!(lines(&validate(&draft, &Positions::none("-"), None)), @"-:1:1: warning[unreachable-role]: no way leads from `$START` to the role `coder`");
+}
+
+#[test]
+fn errors_leave_no_draft_and_warnings_do() {
+    assert!(check("name: solve-it\n", "w.yaml", None).draft.is_none());
+    let warned = format!(
+        "name: solve-it{ROLES}graph: {{ $START: [ {{ role: planner }} ], planner: [ {{ role: $END }} ] }}\n"
+    );
+    let parsed = check(&warned, "w.yaml", None);
+    assert!(parsed.draft.is_some() && !parsed.problems.is_empty());
+}
+
+#[test]
+fn texts_may_be_long_and_in_any_script() {
+    let text = "
+name: solve-it
+roles:
+  規劃: { goal: 你好, meta: { type: object } }
+  \"it's a \\\"role\\\"\": { meta: { type: object } }
+graph:
+  $START: [ { role: 規劃 } ]
+  規劃: [ { role: \"it's a \\\"role\\\"\" } ]
+  \"it's a \\\"role\\\"\": [ { role: $END } ]
+";
+    assert_eq!(sound(text).roles["規劃"].goal, "你好");
+}

@@ -1,0 +1,197 @@
+//! Which agent plays a role, and the command line it becomes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uwf_core::config::{self, Config, ExitMeaning, OutputMode};
+use uwf_core::node;
+use uwf_core::workflow::nearest;
+
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::settings::Settings;
+
+/// Prefix of commands that are found in the binary itself when they are not on `PATH`.
+pub const BUILT_IN_PREFIX: &str = "uwf-";
+
+/// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSpec {
+    /// Alias, or the command line as given.
+    pub name: String,
+    /// Program.
+    pub command: String,
+    /// Its arguments, templates not yet filled in.
+    pub args: Vec<String>,
+    /// What it prints: `step`, `json`, `text`.
+    pub output: String,
+    /// Model alias.
+    pub model: Option<String>,
+    /// Secrets it is given.
+    pub env: Vec<String>,
+    /// Limit on the whole run, milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Limit on a time without output, milliseconds.
+    pub idle_timeout_ms: Option<u64>,
+    /// Exit codes that count as success, failure.
+    pub exit_codes: BTreeMap<i32, bool>,
+    /// File that must exist after the run.
+    pub expect_file: Option<String>,
+    /// Settings the agent understands.
+    pub config: Map<String, Value>,
+}
+
+impl AgentSpec {
+    fn new(name: &str, agent: &config::Agent) -> AgentSpec {
+        let millis = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        AgentSpec {
+            name: name.to_owned(),
+            command: agent.command.clone(),
+            args: agent.args.clone(),
+            output: agent.output.as_str().to_owned(),
+            model: agent.model.clone(),
+            env: agent.env.clone(),
+            timeout_ms: agent.timeout.map(millis),
+            idle_timeout_ms: agent.idle_timeout.map(millis),
+            exit_codes: agent.exit_codes.iter().map(|(code, meaning)| (*code, *meaning == ExitMeaning::Ok)).collect(),
+            expect_file: agent.expect_file.clone(),
+            config: agent.config.as_object().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// What it prints.
+    pub fn output_mode(&self) -> OutputMode {
+        OutputMode::ALL.into_iter().find(|mode| mode.as_str() == self.output).unwrap_or_default()
+    }
+
+    /// Whether an exit code means success.
+    pub fn succeeded(&self, code: i32) -> bool {
+        self.exit_codes.get(&code).copied().unwrap_or(code == 0)
+    }
+
+    /// The node that stands for it in traces.
+    pub fn payload(&self) -> node::Agent {
+        let mut config = self.config.clone();
+        if self.output != OutputMode::Step.as_str() {
+            config.insert("output".to_owned(), Value::from(self.output.as_str()));
+        }
+        node::Agent {
+            name: self.name.clone(),
+            command: self.command.clone(),
+            args: self.args.clone(),
+            config,
+            version: None,
+            model: self.model.clone(),
+        }
+    }
+
+    /// The built-in agent its command names, when no such program is on `PATH`.
+    pub fn built_in(&self) -> Option<&str> {
+        let name = self.command.strip_prefix(BUILT_IN_PREFIX)?;
+        find_program(&self.command).is_none().then_some(name)
+    }
+
+    /// The command line of the agent process: the program itself for `output: step`, otherwise uwf, which runs the
+    /// program and does the rest.
+    pub fn command_line(&self, bin: &Path, thread: &str, role: &str) -> Vec<String> {
+        let bin = bin.to_string_lossy().into_owned();
+        let mut line = match (self.output_mode(), self.built_in()) {
+            (OutputMode::Json | OutputMode::Text, None) => vec![bin, "agent".into(), "run".into(), "command".into()],
+            (_, Some(name)) => vec![bin, "agent".into(), "run".into(), name.to_owned()],
+            (OutputMode::Step, None) => {
+                let mut line = vec![self.command.clone()];
+                line.extend(self.args.iter().cloned());
+                line
+            }
+        };
+        line.push(thread.to_owned());
+        line.push(role.to_owned());
+        line
+    }
+}
+
+/// Chooses the agent for a role: `--agent` > bound at start > `agentOverrides` > `defaultAgent`.
+///
+/// # Errors
+/// `Config` when none is configured or the chosen alias does not exist.
+pub fn choose(config: &Config, settings: &Settings, workflow: &str, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
+    if let Some(asked) = asked {
+        return named_or_command(config, asked);
+    }
+    if let Some(bound) = settings.agents.get(role) {
+        return named_or_command(config, bound);
+    }
+    let Some(alias) = config.agent_for(workflow, role) else {
+        return Err(Error::new(Kind::Config, format!("no agent is configured for role `{role}`"))
+            .hint("set `defaultAgent` in config.yaml, or name one: `--agent 'COMMAND ARGS'`"));
+    };
+    let agent = config.agent(alias).ok_or_else(|| unknown_agent(config, alias))?;
+    Ok(AgentSpec::new(alias, agent))
+}
+
+/// An alias of the configuration, or a command line split as a shell splits.
+///
+/// # Errors
+/// `Config` when it is one word that is neither an alias nor a program.
+pub fn named_or_command(config: &Config, text: &str) -> Result<AgentSpec> {
+    if let Some(agent) = config.agent(text) {
+        return Ok(AgentSpec::new(text, agent));
+    }
+    let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
+        Error::new(Kind::Usage, format!("`{text}` is neither an agent alias nor a command line (unbalanced quotes?)"))
+    })?;
+    let runnable = words[0].starts_with(BUILT_IN_PREFIX) || find_program(&words[0]).is_some();
+    if !runnable {
+        return Err(unknown_agent(config, text));
+    }
+    Ok(AgentSpec::new(text, &config::Agent::from_command(words[0].clone(), words[1..].to_vec())))
+}
+
+fn unknown_agent(config: &Config, alias: &str) -> Error {
+    let known: Vec<&str> = config.agents.keys().map(String::as_str).collect();
+    let error = Error::new(Kind::Config, format!("there is no agent `{alias}`"));
+    match nearest::nearest(alias, known.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None if known.is_empty() => error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`"),
+        None => error.hint(format!("agents of config.yaml: {}", known.join(", "))),
+    }
+}
+
+/// The file a command name stands for: a path as it is, a bare name through `PATH`.
+pub fn find_program(command: &str) -> Option<PathBuf> {
+    if command.contains('/') {
+        return is_executable(Path::new(command)).then(|| PathBuf::from(command));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(command)).find(|file| is_executable(file))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The key of the model a built-in agent uses, by the name of its environment variable.
+pub fn model_key<'c>(config: &'c Config, spec: &AgentSpec) -> Option<&'c str> {
+    spec.built_in()?;
+    let alias = spec.model.as_deref().or(config.default_model.as_deref())?;
+    let model = config.models.get(alias)?;
+    config.providers.get(&model.provider)?.api_key_env.as_deref()
+}
+
+/// Programs of this home's agents see it under these names.
+pub fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) -> Vec<(String, String)> {
+    let root = home.root().to_string_lossy().into_owned();
+    vec![
+        ("UWF_THREAD".into(), thread.to_owned()),
+        ("UWF_ROLE".into(), role.to_owned()),
+        ("UWF_STORE".into(), home.root().join("cas").to_string_lossy().into_owned()),
+        ("UWF_BIN".into(), home.bin().to_string_lossy().into_owned()),
+        ("UWF_ATTEMPT".into(), attempt.to_owned()),
+        (crate::home::ROOT_VARIABLES[0].into(), root),
+    ]
+}

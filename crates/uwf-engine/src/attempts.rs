@@ -1,0 +1,293 @@
+//! The record of a thread's newest attempt: what was tried, by which processes, and what came of it.
+//!
+//! `threads/<id>/attempt.jsonl` is overwritten when an attempt opens and appended to as it goes on. Its name is made
+//! durable once, when the thread starts, so recording a finished output costs one fsync. Its lines:
+//!
+//! | event | written by | when |
+//! |---|---|---|
+//! | `opened` | keeper | before the agent starts |
+//! | `started` | keeper | when the agent's process exists |
+//! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
+//! | `gaveUp` | agent process | instead, when it knows why there is no result |
+//! | `closed` | keeper | when the head moved, or the attempt failed |
+//!
+//! A line of another attempt (a late result) is ignored: the `opened` line says whose record it is.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::agents::AgentSpec;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::home::Home;
+use crate::marks::{self, Mark, Reason};
+
+/// One line of the record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+enum Line {
+    Opened(Opened),
+    Started(Started),
+    Finished(Finished),
+    GaveUp(GaveUp),
+    Closed(Closed),
+}
+
+/// An attempt as planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opened {
+    /// Id of the attempt, a ULID; also the value of `UWF_ATTEMPT`.
+    pub attempt: String,
+    /// Thread it belongs to.
+    pub thread: ThreadId,
+    /// Head the thread had, and must still have when the result is linked.
+    pub expected_head: Hash,
+    /// Role.
+    pub role: String,
+    /// Agent.
+    pub agent: AgentSpec,
+    /// Directory the agent works in.
+    pub workspace: PathBuf,
+    /// Names of all configured secrets, so that the agent process can redact them.
+    pub secrets: Vec<String>,
+    /// Bytes the prompt may have.
+    pub prompt_budget: usize,
+    /// Bytes kept of each output stream.
+    pub output_cap: u64,
+    /// Attempt nodes of earlier failed tries at this position, oldest first.
+    pub earlier: Vec<Hash>,
+    /// Process id of the keeper.
+    pub keeper: u32,
+    /// Boot the process ids belong to.
+    pub boot_id: String,
+    /// Unix milliseconds.
+    pub opened_at: u64,
+}
+
+/// The agent's process exists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    /// Attempt.
+    pub attempt: String,
+    /// Process id of the agent, which is also its process group.
+    pub pid: u32,
+}
+
+/// The agent's result is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finished {
+    /// Attempt.
+    pub attempt: String,
+    /// The StepNode; everything below it was stored and synced before this line was written.
+    pub step: Hash,
+    /// Unix milliseconds.
+    pub finished_at: u64,
+}
+
+/// The agent process knows why there is no result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GaveUp {
+    /// Attempt.
+    pub attempt: String,
+    /// Which kind of failure.
+    pub kind: Kind,
+    /// Why, one line or more.
+    pub error: String,
+    /// Exit code of the command inside, if there was one.
+    pub exit_code: Option<i32>,
+}
+
+/// The attempt is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Closed {
+    /// Attempt.
+    pub attempt: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Attempt node of a failed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Hash>,
+    /// Unix milliseconds.
+    pub closed_at: u64,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Its StepNode became the head.
+    Linked,
+    /// It has no result.
+    Failed,
+    /// It has a result, but the head had moved: kept, not linked.
+    Quarantined,
+}
+
+/// The newest attempt as far as it got.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    /// What was planned.
+    pub opened: Opened,
+    /// Process of the agent.
+    pub started: Option<Started>,
+    /// Its result.
+    pub finished: Option<Finished>,
+    /// Why it has none.
+    pub gave_up: Option<GaveUp>,
+    /// How it was concluded.
+    pub closed: Option<Closed>,
+}
+
+impl Attempt {
+    /// Attempt nodes a next try at `head` inherits.
+    pub fn earlier_at(&self, head: Hash) -> Vec<Hash> {
+        if self.opened.expected_head != head {
+            return Vec::new();
+        }
+        let own = self.closed.as_ref().and_then(|closed| closed.node);
+        self.opened.earlier.iter().copied().chain(own).collect()
+    }
+}
+
+/// Files one attempt writes its output to.
+#[derive(Debug, Clone)]
+pub struct OutputFiles {
+    /// Stdout of the agent process.
+    pub out: PathBuf,
+    /// Stderr of everything in the attempt.
+    pub err: PathBuf,
+    /// Stdout of the command inside, for agents with `output: text` or `json`.
+    pub raw: PathBuf,
+    /// Prompt the command inside reads as stdin.
+    pub prompt: PathBuf,
+}
+
+impl OutputFiles {
+    /// The files of an attempt.
+    pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
+        let dir = home.attempts_dir(thread);
+        let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
+        OutputFiles { out: file("out"), err: file("err"), raw: file("raw"), prompt: file("prompt") }
+    }
+}
+
+/// Reads the newest attempt; `None` when there was none, or its first line never got written whole (then no agent
+/// was started).
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
+    let path = home.attempt_file(thread);
+    let bytes = match std::fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other.at("read", &path)?,
+    };
+    // Lines are led by a newline too, so that a torn one before them does no harm.
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+    let Some(Line::Opened(opened)) = lines.next() else { return Ok(None) };
+    let mut attempt = Attempt { opened, started: None, finished: None, gave_up: None, closed: None };
+    for line in lines {
+        match line {
+            Line::Started(started) if started.attempt == attempt.opened.attempt => attempt.started = Some(started),
+            Line::Finished(finished) if finished.attempt == attempt.opened.attempt => attempt.finished = Some(finished),
+            Line::Closed(closed) if closed.attempt == attempt.opened.attempt => attempt.closed = Some(closed),
+            Line::GaveUp(gave_up) if gave_up.attempt == attempt.opened.attempt => attempt.gave_up = Some(gave_up),
+            Line::Opened(_) | Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => {}
+        }
+    }
+    Ok(Some(attempt))
+}
+
+/// Opens an attempt: the record is overwritten. Written before the agent starts; not synced, because after a power
+/// loss no agent is alive and an unreadable record means just that.
+///
+/// # Errors
+/// `Io`.
+pub fn open(home: &Home, opened: Opened) -> Result<()> {
+    let path = home.attempt_file(&opened.thread);
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
+    file.set_len(0).at("empty", &path)?;
+    let reason = Reason { role: Some(opened.role.clone()), why: "an attempt is open".to_owned(), since: opened.opened_at };
+    let thread = opened.thread.clone();
+    write_line(&mut file, &path, &Line::Opened(opened))?;
+    marks::set(home, &thread, Mark::Open, &reason)
+}
+
+/// Records the agent's process.
+///
+/// # Errors
+/// `Io`.
+pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
+    append(home, thread, &Line::Started(started)).map(drop)
+}
+
+/// Records a result durably. After it returns, the output can't be lost.
+///
+/// # Errors
+/// `Io`.
+pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
+    let line = Finished { attempt: attempt.to_owned(), step, finished_at: crate::ids::now_ms() };
+    let file = append(home, thread, &Line::Finished(line))?;
+    file.sync_data().at("sync", home.attempt_file(thread))
+}
+
+/// Records why there is no result.
+///
+/// # Errors
+/// `Io`.
+pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
+    append(home, thread, &Line::GaveUp(gave_up)).map(drop)
+}
+
+/// Records how an attempt was concluded.
+///
+/// # Errors
+/// `Io`.
+pub fn closed(home: &Home, thread: &ThreadId, closed: Closed) -> Result<()> {
+    append(home, thread, &Line::Closed(closed))?;
+    marks::clear(home, thread, &[Mark::Open])
+}
+
+/// Removes output files of attempts other than `keep`, and of `keep` too when it is `None`.
+pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
+    let Ok(entries) = std::fs::read_dir(home.attempts_dir(thread)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let of_kept = keep.is_some_and(|keep| name.to_string_lossy().starts_with(keep));
+        if !of_kept {
+            // Left-overs only cost space; the next sweep tries again.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Id of this boot, so that process ids of an earlier one are never acted upon.
+pub fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+fn append(home: &Home, thread: &ThreadId, line: &Line) -> Result<File> {
+    let path = home.attempt_file(thread);
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
+    write_line(&mut file, &path, line)?;
+    Ok(file)
+}
+
+/// One `write` a line, led by a newline when the file's last line may be torn.
+fn write_line(file: &mut File, path: &Path, line: &Line) -> Result<()> {
+    let json = serde_json::to_string(line)
+        .map_err(|error| Error::new(Kind::Internal, format!("cannot write the attempt record: {error}")))?;
+    file.write_all(format!("\n{json}\n").as_bytes()).at("write", path)
+}

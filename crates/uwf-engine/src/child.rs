@@ -1,0 +1,267 @@
+//! Running an agent: its output goes to capped files, its time is limited, and nothing of it is left behind.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::processes;
+
+/// How often output files are looked at. A flooding agent writes some ten MB in that time.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What to run and within which limits.
+pub struct Job {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Directory it runs in.
+    pub cwd: PathBuf,
+    /// Its whole environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// File its stdout goes to.
+    pub stdout: PathBuf,
+    /// File its stderr goes to.
+    pub stderr: PathBuf,
+    /// Files whose growth counts as a sign of life and which are kept below the cap; stdout and stderr among them.
+    pub watched: Vec<PathBuf>,
+    /// Value of its `UWF_ATTEMPT`.
+    pub attempt: String,
+    /// Limit on the whole run.
+    pub timeout: Option<Duration>,
+    /// Limit on a time without output.
+    pub idle_timeout: Option<Duration>,
+    /// Time between TERM and KILL.
+    pub grace: Duration,
+    /// Bytes kept of each watched file.
+    pub cap: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Exited(i32),
+    /// By a signal of somebody else.
+    Signaled(i32),
+    /// By us: it took longer than its timeout.
+    TimedOut(Duration),
+    /// By us: it printed nothing for longer than its idle timeout.
+    Idle(Duration),
+    /// By us: this signal told us to.
+    Cancelled(i32),
+}
+
+/// The signals that tell a keeper or window to end its agent, and the wake-up for a child's death.
+pub struct Signals {
+    told: Arc<AtomicUsize>,
+    wake: UnixStream,
+}
+
+impl Signals {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// `Internal` when the handlers cannot be installed.
+    pub fn listen() -> Result<Signals> {
+        let install = || -> std::io::Result<Signals> {
+            let (wake, write) = UnixStream::pair()?;
+            wake.set_nonblocking(true)?;
+            let told = Arc::new(AtomicUsize::new(0));
+            for signal in [SIGINT, SIGTERM, SIGHUP] {
+                let number = usize::try_from(signal).unwrap_or_default();
+                signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?;
+            }
+            for signal in [SIGINT, SIGTERM, SIGHUP, SIGCHLD] {
+                signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+            }
+            Ok(Signals { told, wake })
+        };
+        install().map_err(|error| Error::new(Kind::Internal, format!("cannot listen for signals: {error}")))
+    }
+
+    /// The signal that told us to stop, if one did.
+    pub fn stop(&self) -> Option<i32> {
+        match self.told.load(Ordering::SeqCst) {
+            0 => None,
+            signal => i32::try_from(signal).ok(),
+        }
+    }
+
+    /// Sleeps until a signal arrives or the time is over.
+    pub fn wait(&mut self, limit: Duration) {
+        let timeout = rustix::event::Timespec {
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(limit.subsec_nanos()),
+        };
+        let mut polled = [rustix::event::PollFd::new(&self.wake, rustix::event::PollFlags::IN)];
+        // An interrupted poll is a signal, which is what we wait for.
+        let _ = rustix::event::poll(&mut polled, Some(&timeout));
+        let mut drained = [0u8; 64];
+        while matches!(self.wake.read(&mut drained), Ok(count) if count > 0) {}
+    }
+}
+
+/// Runs a job to its end. Everything it started is gone when this returns. `started` is told the process id.
+///
+/// # Errors
+/// `Config` when the program cannot be started, `Io` for its files.
+pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result<()>) -> Result<Ended> {
+    let mut child = spawn(job)?;
+    let group = child.id();
+    if let Err(error) = started(group) {
+        processes::end_attempt(Some(group), &job.attempt, Duration::ZERO);
+        let _ = child.wait();
+        return Err(error);
+    }
+    let ended = watch(job, &mut child, signals);
+    match ended {
+        Ended::Exited(_) | Ended::Signaled(_) => {
+            if processes::children_left() || rustix::process::Pid::from_raw(group.cast_signed()).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok()) {
+                processes::end_attempt(Some(group), &job.attempt, job.grace);
+            }
+        }
+        Ended::TimedOut(_) | Ended::Idle(_) | Ended::Cancelled(_) => {
+            processes::end_attempt(Some(group), &job.attempt, job.grace);
+            let _ = child.wait();
+        }
+    }
+    cap_files(job);
+    Ok(ended)
+}
+
+fn spawn(job: &Job) -> Result<Child> {
+    let stdout = create(&job.stdout)?;
+    let stderr = create(&job.stderr)?;
+    let (program, args) = job.argv.split_first().expect("a command line has a program");
+    if !job.cwd.is_dir() {
+        return Err(Error::new(Kind::NotFound, format!("the thread's workspace {} does not exist", job.cwd.display()))
+            .hint("give another one: `--cwd DIR`"));
+    }
+    Command::new(program)
+        .args(args)
+        .current_dir(&job.cwd)
+        .env_clear()
+        .envs(&job.env)
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .process_group(0)
+        .spawn()
+        .map_err(|source| cannot_start(program, args, &source))
+}
+
+/// Why a program could not be started, in words that help.
+pub fn cannot_start(program: &str, args: &[String], source: &std::io::Error) -> Error {
+    let error = Error::new(Kind::Config, format!("cannot start agent `{program}`: {source}"));
+    match source.kind() {
+        std::io::ErrorKind::NotFound => error.hint("is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command"),
+        std::io::ErrorKind::ArgumentListTooLong => {
+            let longest = args.iter().map(String::len).max().unwrap_or(0);
+            error.hint(format!("an argument has {longest} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"))
+        }
+        std::io::ErrorKind::PermissionDenied => error.hint("is the file executable?"),
+        _ => error,
+    }
+}
+
+/// Opens an output file so that every write goes to its end, also after the middle was cut out.
+pub fn create(path: &Path) -> Result<File> {
+    std::fs::OpenOptions::new().create(true).append(true).open(path).at("create", path)
+}
+
+fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
+    let begun = Instant::now();
+    let mut alive = begun;
+    let mut sizes = sizes(job);
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return ended(status);
+        }
+        if let Some(signal) = signals.stop() {
+            return Ended::Cancelled(signal);
+        }
+        if let Some(limit) = job.timeout.filter(|limit| begun.elapsed() >= *limit) {
+            return Ended::TimedOut(limit);
+        }
+        if let Some(limit) = job.idle_timeout.filter(|limit| alive.elapsed() >= *limit) {
+            return Ended::Idle(limit);
+        }
+        signals.wait(LOOK);
+        let now = self::sizes(job);
+        if now != sizes {
+            sizes = now;
+            alive = Instant::now();
+            cap_files(job);
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    match status.code() {
+        Some(code) => Ended::Exited(code),
+        None => Ended::Signaled(status.signal().unwrap_or(0)),
+    }
+}
+
+fn sizes(job: &Job) -> Vec<u64> {
+    job.watched.iter().map(|path| path.metadata().map(|meta| meta.len()).unwrap_or(0)).collect()
+}
+
+/// Frees the middle of every file that is over the cap: the first half of the cap and the last stay.
+fn cap_files(job: &Job) {
+    for path in &job.watched {
+        let Ok(size) = path.metadata().map(|meta| meta.len()) else { continue };
+        if size > job.cap {
+            free_middle(path, size, job.cap);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn free_middle(path: &Path, size: u64, cap: u64) {
+    use rustix::fs::FallocateFlags;
+    let Ok(file) = std::fs::OpenOptions::new().write(true).open(path) else { return };
+    let (from, length) = (cap / 2, size - cap);
+    // A file system without holes keeps the bytes; reading still leaves the middle out.
+    let _ = rustix::fs::fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, length);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
+
+/// What is kept of an output file: all of it, or its beginning and end with a line that says what was cut. Bytes that
+/// are no UTF-8 are shown as `�`.
+///
+/// # Errors
+/// `Io`; an absent file is empty.
+pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
+    use std::io::{Seek, SeekFrom};
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
+        other => other.at("open", path)?,
+    };
+    let size = file.metadata().at("read", path)?.len();
+    if size <= cap {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).at("read", path)?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let half = cap / 2;
+    let mut head = Vec::new();
+    file.by_ref().take(half).read_to_end(&mut head).at("read", path)?;
+    file.seek(SeekFrom::Start(size - half)).at("read", path)?;
+    let mut tail = Vec::new();
+    file.take(half).read_to_end(&mut tail).at("read", path)?;
+    let cut = size - 2 * half;
+    Ok(format!("{}\n[… {cut} bytes cut …]\n{}", String::from_utf8_lossy(&head), String::from_utf8_lossy(&tail)))
+}

@@ -1,0 +1,77 @@
+//! Ending a thread: the thread-end node, the line in the history, and out of the index.
+
+use json_cas::{Hash, Head, Swap};
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::moderator::EndReason;
+use uwf_core::node::{EndStatus, Payload, ThreadEnd};
+
+use crate::error::{Error, Kind, Result};
+use crate::history::Finished;
+use crate::load::Thread;
+use crate::marks::{self, Mark};
+
+/// Reason of a thread-end node whose thread came to its graph's end.
+pub const REASON_END: &str = "end";
+/// Reason when no transition matched.
+pub const REASON_NO_MATCH: &str = "no-match";
+/// Reason when somebody killed the thread.
+pub const REASON_KILLED: &str = "killed";
+
+/// Exit code recorded for a killed thread, as a shell reports Ctrl-C.
+const KILLED_CODE: i32 = 130;
+
+/// Ends a thread because its moderator said so.
+///
+/// # Errors
+/// `Busy` when the head moved meanwhile, those of store and index.
+pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason) -> Result<Hash> {
+    let reason = match reason {
+        EndReason::Graph => REASON_END,
+        EndReason::NoMatch => REASON_NO_MATCH,
+    };
+    retire(thread, head, EndStatus::Completed, reason, 0)
+}
+
+/// Ends a thread because somebody said so.
+///
+/// # Errors
+/// As [`complete`].
+pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
+    retire(thread, head, EndStatus::Killed, REASON_KILLED, KILLED_CODE)
+}
+
+fn retire(thread: &Thread<'_>, head: &Head, status: EndStatus, reason: &str, return_code: i32) -> Result<Hash> {
+    let home = thread.home();
+    crate::put::ensure_types(home)?;
+    let end = ThreadEnd {
+        start: thread.start_hash,
+        last_step: thread.last.is_some().then_some(thread.head),
+        status,
+        reason: reason.to_owned(),
+        return_code,
+        summary: None,
+    };
+    let end = home.store().put(&end.draft())?;
+    let line = Finished {
+        thread: thread.id.clone(),
+        workflow: thread.start.workflow,
+        head: thread.head,
+        completed_at: crate::ids::now_ms(),
+        status,
+        end: Some(end),
+    };
+    match home.heads().retire(thread.id.as_str(), &head.version, &record(&line))? {
+        Swap::Done => {
+            // The thread is finished whether or not its marks could be removed.
+            let _ = marks::clear(home, &thread.id, &Mark::ALL);
+            Ok(end)
+        }
+        Swap::Moved(_) => Err(Error::new(Kind::Busy, format!("the head of thread {} moved while it was being ended", thread.id))
+            .hint("look at it with `uwf thread show`, then try again")),
+    }
+}
+
+fn record(line: &impl Serialize) -> Value {
+    serde_json::to_value(line).expect("a history line is texts and numbers")
+}

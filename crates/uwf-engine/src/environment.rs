@@ -1,0 +1,150 @@
+//! Secrets: what `.env` adds to an agent's environment, what is kept from it, what is redacted before it is stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::error::{Error, Kind, Result};
+
+/// Shorter values are not redacted: they would turn up by chance all over an answer.
+const SHORTEST_SECRET: usize = 8;
+
+/// Variables of a `.env` file; empty when there is none.
+///
+/// # Errors
+/// `Config` when a line is not `NAME=value`.
+pub fn read_env_file(path: &Path) -> Result<Vec<(String, String)>> {
+    let lines = match dotenvy::from_path_iter(path) {
+        Ok(lines) => lines,
+        Err(error) if error.not_found() => return Ok(Vec::new()),
+        Err(error) => return Err(Error::new(Kind::Config, format!("cannot read {}: {error}", path.display()))),
+    };
+    lines
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| {
+            // The parser's message quotes the line, which may hold a key.
+            let line = if let dotenvy::Error::LineParse(_, column) = &error { format!(" near column {column}") } else { String::new() };
+            Error::new(Kind::Config, format!("{} has a line that is not NAME=value{line}", path.display()))
+        })
+}
+
+/// Closes a `.env` that others can read.
+///
+/// # Errors
+/// `Io` when the mode cannot be changed.
+pub fn protect_env_file(path: &Path) -> Result<bool> {
+    let Ok(meta) = std::fs::metadata(path) else { return Ok(false) };
+    if meta.permissions().mode() & 0o077 == 0 {
+        return Ok(false);
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        .map_err(|source| Error::io("restrict to its owner", path, source))?;
+    Ok(true)
+}
+
+/// The environment of an agent: the engine's own plus `.env` (existing variables win), less every configured secret
+/// the agent is not given.
+pub fn for_agent(
+    inherited: impl IntoIterator<Item = (OsString, OsString)>,
+    env_file: &[(String, String)],
+    secrets: &BTreeSet<String>,
+    given: &[String],
+) -> BTreeMap<OsString, OsString> {
+    let mut variables: BTreeMap<OsString, OsString> =
+        env_file.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    variables.extend(inherited);
+    for name in secrets.iter().filter(|name| !given.contains(name)) {
+        variables.remove(&OsString::from(name));
+    }
+    variables
+}
+
+/// Replaces secrets in texts that are about to be stored: a node is for ever.
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    secrets: Vec<(String, String)>,
+}
+
+impl Redactor {
+    /// Knows every configured secret by name, and whatever in `.env` is named like one.
+    pub fn new(names: impl IntoIterator<Item = String>, env_file: &[(String, String)]) -> Redactor {
+        let configured = names.into_iter().filter_map(|name| {
+            let from_file = env_file.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+            Some((name.clone(), std::env::var(&name).ok().or(from_file)?))
+        });
+        let named_like_one = env_file.iter().filter(|(name, _)| looks_secret(name)).cloned();
+        let mut secrets: Vec<(String, String)> =
+            configured.chain(named_like_one).filter(|(_, value)| value.len() >= SHORTEST_SECRET).collect();
+        // The longest first, so that a secret that contains another is replaced whole.
+        secrets.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        Redactor { secrets }
+    }
+
+    /// The text without secrets.
+    pub fn text(&self, text: &str) -> String {
+        let mut clean = text.to_owned();
+        for (name, value) in &self.secrets {
+            if clean.contains(value.as_str()) {
+                clean = clean.replace(value.as_str(), &format!("[redacted {name}]"));
+            }
+        }
+        clean
+    }
+
+    /// The value with every text in it, keys included, without secrets.
+    pub fn value(&self, value: &serde_json::Value) -> serde_json::Value {
+        use serde_json::Value;
+        if self.secrets.is_empty() {
+            return value.clone();
+        }
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => {
+                Value::Object(map.iter().map(|(key, item)| (self.text(key), self.value(item))).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+}
+
+fn looks_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn an_agent_gets_env_file_variables_but_only_the_secrets_it_was_given() {
+        let inherited = [("PATH", "/bin"), ("A_KEY", "from-shell"), ("B_KEY", "b")].map(|(n, v)| (n.into(), v.into()));
+        let file = [pair("A_KEY", "from-file"), pair("C_KEY", "c"), pair("PLAIN", "p")];
+        let secrets = ["A_KEY", "B_KEY", "C_KEY"].map(str::to_owned).into();
+        let seen = for_agent(inherited, &file, &secrets, &["A_KEY".to_owned()]);
+        let expected: BTreeMap<OsString, OsString> =
+            [("PATH", "/bin"), ("A_KEY", "from-shell"), ("PLAIN", "p")].map(|(n, v)| (n.into(), v.into())).into();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn secrets_are_redacted_by_name_and_the_longest_first() {
+        let file = [pair("A_KEY", "sk-0123456789"), pair("LONGER_TOKEN", "sk-0123456789-more"), pair("TINY_KEY", "abc")];
+        let redactor = Redactor::new([], &file);
+        assert_eq!(
+            redactor.text("first sk-0123456789, then sk-0123456789-more, abc stays"),
+            "first [redacted A_KEY], then [redacted LONGER_TOKEN], abc stays"
+        );
+        assert_eq!(
+            redactor.value(&serde_json::json!({"k": ["sk-0123456789", 1]})),
+            serde_json::json!({"k": ["[redacted A_KEY]", 1]})
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! The storage root. This is the one place that knows the paths.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use json_cas::{FsHeads, FsObjects, Heads, Store};
+use uwf_core::config::Config;
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Error, Kind, Result};
+
+/// Environment variables that name the storage root, the first that is set wins.
+pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
+
+/// A storage root: where nodes, heads, configuration and the records of running threads are.
+pub struct Home {
+    root: PathBuf,
+    bin: PathBuf,
+    store: Store,
+    heads: FsHeads,
+}
+
+impl Home {
+    /// Opens a storage root. Nothing is read or created. `bin` is the `uwf` program that keepers and agents of
+    /// this home are started from.
+    pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
+        let root = root.into();
+        let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), root.join("threads.lock"));
+        Home { store: Store::new(Arc::new(FsObjects::new(root.join("cas")))), heads, bin: bin.into(), root }
+    }
+
+    /// Opens the root the environment names, `~/.uncaged/workflow` when it names none.
+    ///
+    /// # Errors
+    /// `Config` when neither a root variable nor `HOME` is set, `Internal` when this program's own path is unknown.
+    pub fn from_environment() -> Result<Home> {
+        let bin = std::env::current_exe()
+            .map_err(|source| Error::new(Kind::Internal, format!("cannot find the path of uwf itself: {source}")))?;
+        Ok(Home::open(root_from_environment()?, bin))
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The `uwf` program.
+    pub fn bin(&self) -> &Path {
+        &self.bin
+    }
+
+    /// Nodes.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Heads of active threads, and the history of finished ones.
+    pub fn heads(&self) -> &dyn Heads {
+        &self.heads
+    }
+
+    /// The configuration; defaults when there is no file.
+    ///
+    /// # Errors
+    /// `Config` with every problem of the file that is an error.
+    pub fn config(&self) -> Result<Config> {
+        let path = self.config_file();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
+            Err(source) => return Err(Error::io("read", &path, source)),
+        };
+        let (config, problems) = Config::parse(&text, &path.display().to_string());
+        let errors: Vec<String> = problems.iter().filter(|problem| problem.is_error()).map(ToString::to_string).collect();
+        if errors.is_empty() {
+            return Ok(config);
+        }
+        let mut error = Error::new(Kind::Config, errors.join("\n"));
+        error.hints = problems.iter().filter(|problem| problem.is_error()).filter_map(|problem| problem.hint.clone()).collect();
+        Err(error)
+    }
+
+    /// `config.yaml`.
+    pub fn config_file(&self) -> PathBuf {
+        self.root.join("config.yaml")
+    }
+
+    /// `.env`.
+    pub fn env_file(&self) -> PathBuf {
+        self.root.join(".env")
+    }
+
+    /// `registry.yaml`.
+    pub fn registry_file(&self) -> PathBuf {
+        self.root.join("registry.yaml")
+    }
+
+    /// `workflows.yaml` of an older store.
+    pub fn older_registry_file(&self) -> PathBuf {
+        self.root.join("workflows.yaml")
+    }
+
+    /// Lock of the registry.
+    pub fn registry_lock(&self) -> PathBuf {
+        self.root.join("registry.lock")
+    }
+
+    /// Directory of one thread's local records.
+    pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.root.join("threads").join(thread.as_str())
+    }
+
+    /// Held by whoever steps the thread.
+    pub fn thread_lock(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("lock")
+    }
+
+    /// Workspace, agent bindings, limits of the thread.
+    pub fn settings_file(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("settings.json")
+    }
+
+    /// Record of the thread's newest attempt.
+    pub fn attempt_file(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("attempt.jsonl")
+    }
+
+    /// Directory of the attempts' output files.
+    pub fn attempts_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("attempts")
+    }
+
+    /// Log of the thread.
+    pub fn log_file(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("log.jsonl")
+    }
+
+    /// State marks of all threads.
+    pub fn marks_dir(&self) -> PathBuf {
+        self.root.join("marks")
+    }
+
+    /// Chain cache of a thread.
+    pub fn chain_file(&self, thread: &ThreadId) -> PathBuf {
+        self.cache_dir().join("chains").join(thread.as_str())
+    }
+
+    /// What the heads of a large index said the last time.
+    pub fn heads_cache(&self) -> PathBuf {
+        self.cache_dir().join("heads")
+    }
+
+    /// What can be derived and may be deleted.
+    pub fn cache_dir(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// Creates the directory of a thread.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be created.
+    pub fn make_thread_dir(&self, thread: &ThreadId) -> Result<PathBuf> {
+        let dir = self.thread_dir(thread);
+        std::fs::create_dir_all(&dir).at("create", &dir)?;
+        Ok(dir)
+    }
+}
+
+fn root_from_environment() -> Result<PathBuf> {
+    let named = ROOT_VARIABLES.iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+    if let Some(root) = named {
+        let root = PathBuf::from(root);
+        return std::path::absolute(&root).at("make absolute", &root);
+    }
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or_else(|| {
+        Error::new(Kind::Config, "cannot tell where the storage root is: HOME is not set")
+            .hint(format!("set {} to a directory", ROOT_VARIABLES[0]))
+    })?;
+    Ok(PathBuf::from(home).join(".uncaged").join("workflow"))
+}

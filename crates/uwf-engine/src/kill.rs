@@ -1,0 +1,86 @@
+//! `thread kill`: out of the index first, so that no later swap can succeed; then the agent.
+
+use std::time::{Duration, Instant};
+
+use json_cas::Hash;
+use json_cas::durable::FileLock;
+use rustix::process::{Pid, Signal};
+use uwf_core::thread::ThreadId;
+
+use crate::error::{Kind, Result};
+use crate::home::Home;
+use crate::load::Thread;
+use crate::{attempts, end, lock, processes, recover};
+
+/// Beyond the agent's own grace: time for the keeper to store what the agent printed.
+const KEEPER_MARGIN: Duration = Duration::from_secs(10);
+
+/// Tries to drop a thread whose head keeps moving. Each try takes a millisecond, a step far longer.
+const TRIES: usize = 50;
+
+/// Kills a thread. Returns its thread-end node. When this returns, its agent is gone.
+///
+/// # Errors
+/// `NotFound` when it is not active.
+pub fn kill(home: &Home, id: &ThreadId) -> Result<Hash> {
+    let end = drop_from_index(home, id)?;
+    let grace = home.config().map(|config| config.limits.kill_grace).unwrap_or(uwf_core::config::DEFAULT_KILL_GRACE);
+    end_agent(home, id, grace)?;
+    Ok(end)
+}
+
+fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Hash> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let (thread, head) = Thread::active(home, id)?;
+        match end::kill(&thread, &head) {
+            Err(moved) if moved.kind == Kind::Busy && tries < TRIES => {}
+            other => return other,
+        }
+    }
+}
+
+fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
+    let deadline = Instant::now() + grace + KEEPER_MARGIN;
+    let mut told = None;
+    while lock::is_held(home, id) && Instant::now() < deadline {
+        let keeper = keeper_of(home, id);
+        if keeper != told && let Some(pid) = keeper {
+            told = keeper;
+            // It may end by itself at this moment, which is as good.
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let left = attempts::read(home, id)?.filter(|attempt| attempt.closed.is_none());
+    let Some(attempt) = left else { return Ok(()) };
+    if lock::is_held(home, id)
+        && let Some(keeper) = keeper_of(home, id)
+    {
+        let _ = rustix::process::kill_process(keeper, Signal::KILL);
+    }
+    recover::end_survivors(&attempt, grace);
+    processes::children_left();
+    if let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)?
+        && attempt.finished.is_none()
+    {
+        recover::fail(home, &attempt, None, "the thread was killed")?;
+    }
+    Ok(())
+}
+
+/// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
+/// holder, and a recycled process id is told apart by the command line.
+fn keeper_of(home: &Home, id: &ThreadId) -> Option<Pid> {
+    let owner = FileLock::owner(&home.thread_lock(id)).ok().flatten()?;
+    let pid: i32 = owner.trim().parse().ok()?;
+    if cfg!(target_os = "linux") {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let ours = command.windows(id.as_str().len()).any(|window| window == id.as_str().as_bytes());
+        if !ours {
+            return None;
+        }
+    }
+    Pid::from_raw(pid)
+}

@@ -1,0 +1,39 @@
+//! The shell of uwf: everything that touches files, processes and clocks, one file per verb.
+//!
+//! It is a crate of its own so that every way of driving threads (the command, a server, a test) shares one
+//! implementation of the step. Start reading at [`step`]: moderator → agent → extract → persist.
+
+pub mod agents;
+pub mod attempts;
+pub mod chain;
+pub mod child;
+pub mod end;
+pub mod environment;
+pub mod error;
+
+pub mod evaluate;
+pub mod fork;
+pub mod history;
+pub mod home;
+pub mod ids;
+pub mod keeper;
+pub mod kill;
+pub mod list;
+pub mod load;
+pub mod lock;
+pub mod log;
+pub mod marks;
+pub mod moderate;
+pub mod persist;
+pub mod processes;
+pub mod put;
+pub mod recover;
+pub mod registry;
+pub mod remove;
+pub mod resolve;
+pub mod settings;
+pub mod show;
+pub mod start;
+pub mod state;
+pub mod step;
+pub mod thread_ids;

@@ -1,0 +1,235 @@
+//! Reading threads: the one place that walks from a head to what lies below it.
+
+use std::cell::OnceCell;
+
+use json_cas::{Hash, Head, Node, Store};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use uwf_core::node::{Kind, Payload, ReactSession, StartNode, StepNode};
+use uwf_core::thread::{StepRecord, ThreadId};
+use uwf_core::workflow::{self, Workflow};
+
+use crate::chain::Chain;
+use crate::error::{self, Error, Result};
+use crate::home::Home;
+
+/// A thread as it stands: its head, its start, its last step. Older steps are loaded only when asked for.
+pub struct Thread<'h> {
+    home: &'h Home,
+    /// Its id.
+    pub id: ThreadId,
+    /// The newest StepNode, or the StartNode when there is none.
+    pub head: Hash,
+    /// The StartNode.
+    pub start_hash: Hash,
+    /// Its content.
+    pub start: StartNode,
+    /// Unix milliseconds the StartNode was first put at; shared by equal starts.
+    pub start_timestamp_ms: u64,
+    /// The last step.
+    pub last: Option<StepNode>,
+    /// Unix milliseconds the head was first put at.
+    pub head_timestamp_ms: u64,
+    chain: OnceCell<Chain>,
+}
+
+impl<'h> Thread<'h> {
+    /// Loads an active thread and the head to swap against.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not active; those of its nodes.
+    pub fn active(home: &'h Home, id: &ThreadId) -> Result<(Thread<'h>, Head)> {
+        let head = home.heads().read(id.as_str())?.ok_or_else(|| Error::not_active(id))?;
+        Ok((Thread::at(home, id.clone(), head.hash)?, head))
+    }
+
+    /// Loads a thread, active or finished.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such thread; those of its nodes.
+    pub fn any(home: &'h Home, id: &ThreadId) -> Result<Thread<'h>> {
+        let head = match home.heads().read(id.as_str())? {
+            Some(head) => head.hash,
+            None => {
+                crate::history::of(home, id)?
+                    .ok_or_else(|| {
+                        Error::new(error::Kind::NotFound, format!("there is no thread {id}"))
+                            .hint("`uwf thread list --all` lists every thread")
+                    })?
+                    .head
+            }
+        };
+        Thread::at(home, id.clone(), head)
+    }
+
+    /// Loads the thread that ends at a node, under an id.
+    ///
+    /// # Errors
+    /// Those of the nodes; `Data` when the node is neither start nor step.
+    pub fn at(home: &'h Home, id: ThreadId, head: Hash) -> Result<Thread<'h>> {
+        let node = home.store().get(head)?;
+        let (last, start_hash, start_node) = match Kind::of(node.type_hash) {
+            Some(Kind::StepNode) => {
+                let step: StepNode = payload(head, &node)?;
+                let start = home.store().get(step.start)?;
+                (Some(step.clone()), step.start, start)
+            }
+            Some(Kind::StartNode) => (None, head, node.clone()),
+            _ => return Err(Error::wrong_kind(head, "StartNode or StepNode", &title(home.store(), &node))),
+        };
+        if Kind::of(start_node.type_hash) != Some(Kind::StartNode) {
+            return Err(Error::wrong_kind(start_hash, "StartNode", &title(home.store(), &start_node)));
+        }
+        let start = payload(start_hash, &start_node)?;
+        Ok(Thread {
+            home,
+            id,
+            head,
+            start_hash,
+            start,
+            start_timestamp_ms: start_node.timestamp,
+            last,
+            head_timestamp_ms: node.timestamp,
+            chain: OnceCell::new(),
+        })
+    }
+
+    /// The storage root it was loaded from.
+    pub fn home(&self) -> &'h Home {
+        self.home
+    }
+
+    /// The workflow the thread is pinned to.
+    ///
+    /// # Errors
+    /// Those of the node.
+    pub fn workflow(&self) -> Result<Workflow> {
+        workflow(self.home.store(), self.start.workflow)
+    }
+
+    /// The graph position: the last step's role, `$START` before the first.
+    pub fn position(&self) -> &str {
+        self.last.as_ref().map_or(workflow::START, |step| &step.role)
+    }
+
+    /// Its steps as the chain cache has them.
+    ///
+    /// # Errors
+    /// Those of the StepNodes the cache lacks.
+    pub fn chain(&self) -> Result<&Chain> {
+        if let Some(chain) = self.chain.get() {
+            return Ok(chain);
+        }
+        let chain = Chain::load(self.home, &self.id, self.last.is_some().then_some(self.head))?;
+        Ok(self.chain.get_or_init(|| chain))
+    }
+
+    /// Step `index` (from 0) with its output.
+    ///
+    /// # Errors
+    /// Those of the nodes.
+    pub fn step(&self, index: usize) -> Result<StepRecord> {
+        let chain = self.chain()?;
+        let record = chain.get(index).ok_or_else(|| {
+            Error::new(error::Kind::Internal, format!("thread {} has no step {}", self.id, index + 1))
+        })?;
+        step_record(self.home.store(), record.step)
+    }
+}
+
+/// A StepNode and when it was first put (Unix milliseconds).
+///
+/// # Errors
+/// Those of the store; `Data` when the node is no step.
+pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
+    let node = store.get(hash)?;
+    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        return Err(Error::wrong_kind(hash, "StepNode", &title(store, &node)));
+    }
+    Ok((payload(hash, &node)?, node.timestamp))
+}
+
+/// A step with its output.
+///
+/// # Errors
+/// Those of the two nodes.
+pub fn step_record(store: &Store, hash: Hash) -> Result<StepRecord> {
+    let (step, timestamp_ms) = step_node(store, hash)?;
+    let output = store.get(step.output)?.payload;
+    Ok(StepRecord { hash, role: step.role, output, detail: step.detail, agent: step.agent, timestamp_ms })
+}
+
+/// A workflow.
+///
+/// # Errors
+/// Those of the store; `Data` when the node is no workflow.
+pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
+    let node = store.get(hash)?;
+    if Kind::of(node.type_hash) != Some(Kind::Workflow) {
+        return Err(Error::wrong_kind(hash, "Workflow", &title(store, &node)));
+    }
+    Workflow::from_payload(&node.payload)
+        .map_err(|error| Error::new(error::Kind::Data, format!("workflow {hash} is not readable: {error}")))
+}
+
+/// The raw text a step's detail tells of, if it tells of one.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn raw_text(store: &Store, detail: Hash) -> Result<Option<String>> {
+    let node = store.get(detail)?;
+    match Kind::of(node.type_hash) {
+        Some(Kind::Content) => Ok(text_of(&node.payload)),
+        Some(Kind::ReactSession) => {
+            let session: ReactSession = payload(detail, &node)?;
+            Ok(text_of(&store.get(session.raw)?.payload))
+        }
+        Some(Kind::HermesRaw) => Ok(text_of(&node.payload)),
+        _ => Ok(None),
+    }
+}
+
+/// How the output of a step was obtained, when its detail says so.
+///
+/// # Errors
+/// Those of the node.
+pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
+    let node = store.get(detail)?;
+    Ok(node.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned))
+}
+
+/// A payload as its Rust type.
+///
+/// # Errors
+/// `Data` naming the node.
+pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
+    T::deserialize(&node.payload)
+        .map_err(|error| Error::new(error::Kind::Data, format!("node {hash} does not have the shape of its type: {error}")))
+}
+
+/// A node's payload as its Rust type, checked to be of that type.
+///
+/// # Errors
+/// `Data` when the node has another type.
+pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result<T> {
+    let node = store.get(hash)?;
+    if node.type_hash != T::TYPE {
+        let wanted = Kind::of(T::TYPE).map_or("node", Kind::title);
+        return Err(Error::wrong_kind(hash, wanted, &title(store, &node)));
+    }
+    payload(hash, &node)
+}
+
+/// What people call a node's type.
+pub fn title(store: &Store, node: &Node) -> String {
+    if let Some(kind) = Kind::of(node.type_hash) {
+        return kind.title().to_owned();
+    }
+    let schema = store.try_get(node.type_hash).ok().flatten();
+    let title = schema.as_ref().and_then(|schema| schema.payload.get("title")).and_then(Value::as_str);
+    title.map_or_else(|| format!("node of type {}", node.type_hash), |title| format!("`{title}` node"))
+}
+
+fn text_of(payload: &Value) -> Option<String> {
+    payload.get("text").and_then(Value::as_str).or(payload.as_str()).map(str::to_owned)
+}

@@ -1,0 +1,131 @@
+//! Ending an attempt's processes: its group, and every descendant that got away from it.
+//!
+//! On Linux descendants are found in `/proc`, by parentage (the keeper is child subreaper, so orphans come back to
+//! it) and by the `UWF_ATTEMPT` they inherited, which also finds them when the keeper that started them is dead.
+//! Elsewhere only the process group is ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// How long a KILLed process may take to disappear. The kernel needs that long only under extreme load.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// Makes this process the parent that orphaned descendants come back to. No effect where there is no such thing.
+pub fn become_subreaper() {
+    #[cfg(target_os = "linux")]
+    {
+        // It fails only on kernels before 3.4; then orphans are still found by their environment.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// Starts a session of this process's own, away from the terminal and its signals.
+pub fn own_session() {
+    // It fails only for a process that already leads its group, which then has what it needs.
+    let _ = rustix::process::setsid();
+}
+
+/// Ends everything an attempt started: TERM, a grace, KILL, until nothing is left. `group` is the agent's process
+/// group, `attempt` the value of its `UWF_ATTEMPT`.
+pub fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration) {
+    signal_all(group, attempt, Signal::TERM);
+    if gone_within(group, attempt, grace) {
+        return;
+    }
+    let deadline = Instant::now() + KILL_WAIT;
+    loop {
+        signal_all(group, attempt, Signal::KILL);
+        if gone_within(group, attempt, Duration::from_millis(20)) || Instant::now() > deadline {
+            return;
+        }
+    }
+}
+
+/// Collects dead children; tells whether any child is left. The caller has already waited for the agent itself.
+pub fn children_left() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Live processes of an attempt other than this one.
+pub fn survivors(attempt: &str) -> BTreeSet<u32> {
+    let own = std::process::id();
+    let table = process_table();
+    let marker = format!("UWF_ATTEMPT={attempt}");
+    let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, &marker)).collect();
+    found.extend(table.iter().filter(|(_, parent)| **parent == own).map(|(pid, _)| *pid));
+    loop {
+        let more: Vec<u32> =
+            table.iter().filter(|(pid, parent)| found.contains(parent) && !found.contains(pid)).map(|(pid, _)| *pid).collect();
+        if more.is_empty() {
+            break;
+        }
+        found.extend(more);
+    }
+    found.remove(&own);
+    found
+}
+
+/// Live processes that inherited an attempt's `UWF_ATTEMPT`: what finds them when the keeper that started them is dead.
+pub fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
+    let own = std::process::id();
+    let marker = format!("UWF_ATTEMPT={attempt}");
+    process_table().into_keys().filter(|pid| *pid != own && carries(*pid, &marker)).collect()
+}
+
+fn signal_all(group: Option<u32>, attempt: &str, signal: Signal) {
+    if let Some(group) = group.and_then(pid) {
+        let _ = rustix::process::kill_process_group(group, signal);
+    }
+    for survivor in survivors(attempt).into_iter().filter_map(pid) {
+        let _ = rustix::process::kill_process(survivor, signal);
+    }
+}
+
+fn gone_within(group: Option<u32>, attempt: &str, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    loop {
+        children_left();
+        let group_alive = group.and_then(pid).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok());
+        if !group_alive && survivors(attempt).is_empty() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn pid(raw: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(raw).ok()?)
+}
+
+/// Process id → parent, without zombies: they are dead and wait for a parent that is not us.
+fn process_table() -> BTreeMap<u32, u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+            // The command name in parentheses may hold anything; the fields after the last `)` are clean.
+            let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+            let state = fields.next()?;
+            let parent = fields.next()?.parse().ok()?;
+            (state != "Z").then_some((pid, parent))
+        })
+        .collect()
+}
+
+fn carries(pid: u32, marker: &str) -> bool {
+    let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
+    environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes())
+}

@@ -1,0 +1,125 @@
+//! `workflow put`: from a file to a stored workflow with a name.
+
+use std::path::Path;
+
+use json_cas::{Draft, Hash, Store};
+use uwf_core::node::{self, Payload};
+use uwf_core::workflow::{self, Meta, Parsed, Problem, Workflow};
+
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::home::Home;
+use crate::{ids, registry};
+
+/// A workflow file as it was read: the draft when it can be used, and everything wrong with it.
+pub struct Checked {
+    /// The workflow, absent when it has errors.
+    pub draft: Option<workflow::WorkflowDraft>,
+    /// All problems, in file order.
+    pub problems: Vec<Problem>,
+}
+
+/// What `workflow put` reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Put {
+    /// Name it has now.
+    pub name: String,
+    /// The workflow.
+    pub hash: Hash,
+    /// Warnings.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads and checks a workflow file. Nothing is written.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn check(path: &Path) -> Result<Checked> {
+    let text = read_text(path)?;
+    let origin = path.display().to_string();
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let Parsed { draft, problems, .. } = workflow::check(&text, &origin, stem.as_deref());
+    let draft = if problems.iter().any(Problem::is_error) { None } else { draft };
+    Ok(Checked { draft, problems })
+}
+
+/// Stores a workflow file under its name.
+///
+/// # Errors
+/// `Data` with every problem when it has errors (warnings too when `strict`), those of store and registry.
+pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
+    let Checked { draft, problems } = check(path)?;
+    let draft = match draft {
+        Some(draft) if !strict || problems.is_empty() => draft,
+        _ => return Err(refused(&problems)),
+    };
+    let (name, hash) = store(home, draft)?;
+    registry::update(home, |registry| {
+        registry::name(registry, &name, hash, ids::now_ms());
+        Ok(())
+    })?;
+    Ok(Put { name, hash, problems })
+}
+
+/// Stores a checked workflow without giving it a name. Returns its own name and its hash.
+///
+/// # Errors
+/// Those of the store; `NotFound` when a role names a schema the store lacks.
+pub fn store(home: &Home, draft: workflow::WorkflowDraft) -> Result<(String, Hash)> {
+    ensure_types(home)?;
+    for (role, data) in &draft.roles {
+        if let Meta::Stored(hash) = data.meta
+            && !home.store().has(hash)?
+        {
+            return Err(Error::new(Kind::Data, format!("role `{role}` names schema {hash}, which is not in the store"))
+                .hint("`uwf cas schema put FILE` stores a schema"));
+        }
+    }
+    let mut schemas: Vec<Draft> = Vec::new();
+    let workflow: Workflow = draft.resolve(|_, schema| {
+        let draft = Store::schema_draft(schema)?;
+        let hash = draft.hash();
+        schemas.push(draft);
+        Ok::<Hash, Error>(hash)
+    })?;
+    let node = workflow.draft();
+    let hash = node.hash();
+    schemas.push(node);
+    home.store().put_all(&schemas)?;
+    Ok((workflow.name, hash))
+}
+
+/// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.
+///
+/// # Errors
+/// Those of the store.
+pub fn ensure_types(home: &Home) -> Result<()> {
+    for own in node::OWN_TYPES.iter().rev() {
+        if !home.store().has(own.hash)? {
+            let mut drafts = vec![json_cas::bootstrap::draft()];
+            drafts.extend(node::schema_drafts());
+            home.store().put_all(&drafts)?;
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// An error that tells all problems.
+pub fn refused(problems: &[Problem]) -> Error {
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| match &problem.hint {
+            Some(hint) => format!("{problem}\n  hint: {hint}"),
+            None => problem.to_string(),
+        })
+        .collect();
+    Error::new(Kind::Data, lines.join("\n"))
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).at("read", path)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::new(Kind::Data, format!("{} is not UTF-8 text (byte {at})", path.display()))
+    })
+}

@@ -1,0 +1,92 @@
+//! What the next step does about an attempt whose keeper died: end what is left of it, then adopt its result if it
+//! recorded one, else keep what it printed.
+
+use std::time::Duration;
+
+use json_cas::Hash;
+use uwf_core::node::{self, Content, Payload};
+
+use crate::attempts::{self, Attempt, Closed, Outcome, OutputFiles};
+use crate::child;
+use crate::environment::{self, Redactor};
+use crate::error::Result;
+use crate::home::Home;
+use crate::load::Thread;
+use crate::processes;
+
+/// What an open attempt left behind.
+pub enum Left {
+    /// Nothing to take over; attempt nodes a next try at this head inherits.
+    Nothing(Vec<Hash>),
+    /// A finished step that was never linked.
+    Step(Box<Attempt>, Hash),
+}
+
+/// Deals with the thread's newest attempt. The caller holds the thread's lock, so no live keeper owns it.
+///
+/// # Errors
+/// Those of the record and the store.
+pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
+    let home = thread.home();
+    let Some(attempt) = attempts::read(home, &thread.id)? else { return Ok(Left::Nothing(Vec::new())) };
+    if attempt.closed.is_some() {
+        return Ok(Left::Nothing(attempt.earlier_at(thread.head)));
+    }
+    end_survivors(&attempt, grace);
+    // Its agent process may have finished between the first look and its end.
+    let attempt = attempts::read(home, &thread.id)?.unwrap_or(attempt);
+    if attempt.opened.expected_head != thread.head {
+        return Ok(Left::Nothing(Vec::new()));
+    }
+    if let Some(finished) = &attempt.finished {
+        let step = finished.step;
+        return Ok(Left::Step(Box::new(attempt), step));
+    }
+    let error = "the keeper of this attempt died before the agent had finished";
+    fail(home, &attempt, None, error)?;
+    let closed = attempts::read(home, &thread.id)?;
+    Ok(Left::Nothing(closed.map(|closed| closed.earlier_at(thread.head)).unwrap_or_default()))
+}
+
+/// Ends processes of an attempt that outlived their keeper; never those of another boot.
+pub fn end_survivors(attempt: &Attempt, grace: Duration) {
+    let opened = &attempt.opened;
+    if opened.boot_id == attempts::boot_id() && !processes::survivors_by_environment(&opened.attempt).is_empty() {
+        processes::end_attempt(None, &opened.attempt, grace);
+    }
+}
+
+/// Keeps a failed attempt as a node and concludes its record. Returns the node.
+///
+/// # Errors
+/// Those of the store and the record.
+pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str) -> Result<Hash> {
+    let opened = &attempt.opened;
+    let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+    let env_file = environment::read_env_file(&home.env_file()).unwrap_or_default();
+    let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
+    let read = |path| child::read_capped(path, opened.output_cap).map(|text| Content { text: redactor.text(&text) }.draft());
+    let raw = if files.raw.exists() { read(&files.raw)? } else { read(&files.out)? };
+    let stderr = read(&files.err)?;
+    let agent = opened.agent.payload().draft();
+    let node = node::Attempt {
+        role: opened.role.clone(),
+        agent: agent.hash(),
+        raw: raw.hash(),
+        stderr: stderr.hash(),
+        exit_code,
+        error: Some(redactor.text(error)),
+    }
+    .draft();
+    let hash = node.hash();
+    home.store().put_all(&[raw, stderr, agent, node])?;
+    let closed = Closed {
+        attempt: opened.attempt.clone(),
+        outcome: Outcome::Failed,
+        error: Some(redactor.text(error)),
+        node: Some(hash),
+        closed_at: crate::ids::now_ms(),
+    };
+    attempts::closed(home, &opened.thread, closed)?;
+    Ok(hash)
+}

@@ -1,0 +1,170 @@
+//! Workflow names: `registry.yaml` maps each to a hash and the hashes it had before.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use json_cas::Hash;
+use json_cas::durable::FileLock;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+
+/// How long to wait for another writer of the registry.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// Hashes a name keeps in its history. People roll back a version or two; nobody has yet gone back a hundred.
+const HISTORY_LIMIT: usize = 100;
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The workflow.
+    pub hash: Hash,
+    /// When the name was given to it, Unix milliseconds.
+    pub timestamp: u64,
+    /// What it stood for before, newest first.
+    #[serde(default)]
+    pub history: Vec<Past>,
+}
+
+/// What a name stood for before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// The workflow.
+    pub hash: Hash,
+    /// When the name was given to it, Unix milliseconds.
+    pub timestamp: u64,
+}
+
+/// All names.
+pub type Registry = BTreeMap<String, Entry>;
+
+/// One entry as files have it: the full form, or just the hash.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Hash(Hash),
+    Entry(Entry),
+}
+
+/// Reads the registry; that of an older store when there is no newer one.
+///
+/// # Errors
+/// `Data` when the file is not readable, `Io`.
+pub fn read(home: &Home) -> Result<Registry> {
+    for path in [home.registry_file(), home.older_registry_file()] {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => return parse(&path, &text),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("read", &path, error)),
+        }
+    }
+    Ok(Registry::new())
+}
+
+/// Changes the registry under its lock. `change` returns what the caller wants to know.
+///
+/// # Errors
+/// `Busy` when another writer holds the lock too long, what `change` fails with, `Io`.
+pub fn update<T>(home: &Home, change: impl FnOnce(&mut Registry) -> Result<T>) -> Result<T> {
+    let path = home.registry_lock();
+    let _lock = FileLock::acquire(&path, LOCK_WAIT)?
+        .ok_or_else(|| Error::new(Kind::Busy, format!("another process holds {}", path.display())).hint("try again"))?;
+    let before = read(home)?;
+    let mut registry = before.clone();
+    let told = change(&mut registry)?;
+    if registry != before {
+        json_cas::durable::replace(&home.registry_file(), write(&registry).as_bytes())?;
+    }
+    Ok(told)
+}
+
+/// Gives a name to a workflow; what it stood for goes to its history.
+pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
+    let Some(entry) = registry.get_mut(name) else {
+        registry.insert(name.to_owned(), Entry { hash, timestamp: now_ms, history: Vec::new() });
+        return;
+    };
+    if entry.hash == hash {
+        return;
+    }
+    entry.history.retain(|past| past.hash != hash);
+    entry.history.insert(0, Past { hash: entry.hash, timestamp: entry.timestamp });
+    entry.history.truncate(HISTORY_LIMIT);
+    entry.hash = hash;
+    entry.timestamp = now_ms;
+}
+
+/// Gives a name back to an earlier hash, the newest of its history when none is named. The two swap places.
+///
+/// # Errors
+/// `NotFound` when the name, or the hash in its history, does not exist.
+pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_ms: u64) -> Result<(Hash, Hash)> {
+    let entry = registry.get_mut(workflow).ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{workflow}` in the registry")))?;
+    let from = entry.hash;
+    let target = match to {
+        Some(hash) if hash == from => return Ok((from, from)),
+        Some(hash) => entry.history.iter().find(|past| past.hash == hash).map(|past| past.hash),
+        None => entry.history.first().map(|past| past.hash),
+    };
+    let target = target.ok_or_else(|| {
+        let what = to.map_or_else(|| "no earlier version".to_owned(), |hash| format!("no version {hash} in its history"));
+        Error::new(Kind::NotFound, format!("workflow `{workflow}` has {what}")).hint(format!("`uwf workflow history {workflow}` lists them"))
+    })?;
+    name(registry, workflow, target, now_ms);
+    Ok((from, target))
+}
+
+fn parse(path: &Path, text: &str) -> Result<Registry> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let written: BTreeMap<String, Written> = if text.trim().is_empty() {
+        return Err(unreadable(path, "it is empty"));
+    } else {
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| unreadable(path, &first_line(&error.to_string())))?
+    };
+    let entry = |written| match written {
+        Written::Hash(hash) => Entry { hash, timestamp: 0, history: Vec::new() },
+        Written::Entry(entry) => entry,
+    };
+    Ok(written.into_iter().map(|(name, written)| (name, entry(written))).collect())
+}
+
+fn unreadable(path: &Path, why: &str) -> Error {
+    Error::new(Kind::Data, format!("{} is not readable: {why}", path.display()))
+        .hint("repair it or restore it from a backup; the workflows themselves are safe in the store")
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Hashes are always quoted: one of digits only is a number to YAML readers.
+fn write(registry: &Registry) -> String {
+    use std::fmt::Write as _;
+    if registry.is_empty() {
+        return "{}\n".to_owned();
+    }
+    let mut text = String::new();
+    for (name, entry) in registry {
+        let name = serde_json::Value::from(name.as_str());
+        // Writing to a String never fails.
+        let _ = write!(text, "{name}:\n  hash: \"{}\"\n  timestamp: {}\n", entry.hash, entry.timestamp);
+        if entry.history.is_empty() {
+            text.push_str("  history: []\n");
+            continue;
+        }
+        text.push_str("  history:\n");
+        for past in &entry.history {
+            let _ = write!(text, "    - hash: \"{}\"\n      timestamp: {}\n", past.hash, past.timestamp);
+        }
+    }
+    text
+}
+
+/// Where the registry is, for messages.
+pub fn path(home: &Home) -> PathBuf {
+    home.registry_file()
+}

@@ -1,0 +1,31 @@
+//! `thread rm`: a finished thread leaves the listings. Its nodes stay.
+
+use uwf_core::thread::ThreadId;
+
+use crate::error::{Error, Kind, Result};
+use crate::history;
+use crate::home::Home;
+use crate::marks::{self, Mark};
+
+/// Removes a finished thread: its line leaves the history, its local records the disk. No node is deleted.
+///
+/// # Errors
+/// `Usage` when it is active, `NotFound` when there is no such thread.
+pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
+    if home.heads().read(id.as_str())?.is_some() {
+        return Err(Error::new(Kind::Usage, format!("thread {id} is active")).hint(format!("`uwf thread kill {id}` ends it first")));
+    }
+    if history::of(home, id)?.is_none() {
+        return Err(Error::new(Kind::NotFound, format!("there is no thread {id}")).hint("`uwf thread list --all` lists every thread"));
+    }
+    home.heads().forget(id.as_str())?;
+    marks::clear(home, id, &Mark::ALL)?;
+    for path in [home.thread_dir(id), home.chain_file(id)] {
+        let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io("remove", &path, error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

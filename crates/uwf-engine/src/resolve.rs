@@ -1,0 +1,141 @@
+//! From what a person typed to a workflow. A name means the same everywhere: a path, then the project's
+//! `.workflows/`, then the registry, then a hash or a unique prefix of one.
+
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use uwf_core::workflow::nearest;
+
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::{put, registry};
+
+/// Directory of a project's own workflow files.
+pub const PROJECT_DIR: &str = ".workflows";
+
+/// Where a workflow was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A file that was named.
+    File(PathBuf),
+    /// A file of the project; `shadows` when the registry has the name too.
+    Project {
+        /// The file.
+        file: PathBuf,
+        /// Whether the registry has the same name.
+        shadows: bool,
+    },
+    /// The registry.
+    Registry,
+    /// A hash.
+    Store,
+}
+
+/// A workflow that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The workflow; stored, whatever it came from.
+    pub hash: Hash,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Things to tell the person.
+    pub notes: Vec<String>,
+}
+
+/// Finds a workflow by what was typed; one that comes from a file is stored first, without a name.
+///
+/// # Errors
+/// `NotFound` with the nearest name, `Data` when the file has errors, those of store and registry.
+pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
+    let as_path = cwd.join(typed);
+    let looks_like_path = typed.contains('/') || has_workflow_extension(Path::new(typed));
+    if looks_like_path && as_path.is_file() {
+        return from_file(home, &as_path, Origin::File(as_path.clone()));
+    }
+    let registry = registry::read(home)?;
+    if let Some(file) = project_file(typed, cwd) {
+        let shadows = registry.contains_key(typed);
+        let mut found = from_file(home, &file, Origin::Project { file: file.clone(), shadows })?;
+        if shadows {
+            found.notes.insert(0, format!("{} shadows the registry's `{typed}`", file.display()));
+        }
+        return Ok(found);
+    }
+    if let Some(entry) = registry.get(typed) {
+        return Ok(Found { hash: entry.hash, origin: Origin::Registry, notes: Vec::new() });
+    }
+    if let Some(hash) = by_hash(home, typed)? {
+        return Ok(Found { hash, origin: Origin::Store, notes: Vec::new() });
+    }
+    let project = project_files(cwd);
+    let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
+    let error = Error::new(Kind::NotFound, format!("there is no workflow `{typed}`"));
+    Err(match nearest::nearest(typed, names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None if looks_like_path => error.hint(format!("the file {} does not exist", as_path.display())),
+        None => error.hint("`uwf workflow list` shows what there is; a path to a YAML file works too"),
+    })
+}
+
+/// The file of `.workflows/` that a name stands for: in the current directory or above, up to the one holding `.git`.
+fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
+    if name.contains('/') || name.starts_with('.') {
+        return None;
+    }
+    let dir = project_dir(cwd)?;
+    ["yaml", "yml", "json"].iter().map(|extension| dir.join(format!("{name}.{extension}"))).find(|file| file.is_file())
+}
+
+/// Names of the project's workflow files with their paths, sorted.
+pub fn project_files(cwd: &Path) -> Vec<(String, PathBuf)> {
+    let Some(entries) = project_dir(cwd).and_then(|dir| std::fs::read_dir(dir).ok()) else { return Vec::new() };
+    let mut files: Vec<(String, PathBuf)> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| has_workflow_extension(path) && path.is_file())
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
+        .collect();
+    files.sort();
+    files.dedup_by(|a, b| a.0 == b.0);
+    files
+}
+
+/// The project's `.workflows`: the search never leaves the repository.
+fn project_dir(cwd: &Path) -> Option<PathBuf> {
+    for dir in cwd.ancestors() {
+        let candidate = dir.join(PROJECT_DIR);
+        if candidate.is_dir() {
+            return Some(candidate);
+        }
+        // `.git` is a file in worktrees and submodules.
+        if dir.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+fn has_workflow_extension(path: &Path) -> bool {
+    path.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| matches!(extension, "yaml" | "yml" | "json"))
+}
+
+fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
+    let checked = put::check(path)?;
+    let notes = checked.problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
+    let draft = checked.draft.ok_or_else(|| put::refused(&checked.problems))?;
+    let (_, hash) = put::store(home, draft)?;
+    Ok(Found { hash, origin, notes })
+}
+
+fn by_hash(home: &Home, typed: &str) -> Result<Option<Hash>> {
+    let could_be = typed.len() >= 4 && typed.len() <= Hash::LEN && typed.bytes().all(uwf_core::thread::is_symbol);
+    if !could_be {
+        return Ok(None);
+    }
+    match home.store().resolve_prefix(typed) {
+        Ok(hash) if home.store().has(hash)? => Ok(Some(hash)),
+        Ok(_) => Ok(None),
+        Err(json_cas::StoreError::NoSuchPrefix { .. } | json_cas::StoreError::BadHash(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

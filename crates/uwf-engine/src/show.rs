@@ -1,0 +1,134 @@
+//! `thread show`: where a thread stands.
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::START;
+
+use crate::attempts::{self, Outcome};
+use crate::error::{Error, Kind, Result};
+use crate::history;
+use crate::home::Home;
+use crate::load::Thread;
+use crate::marks::{self, Mark};
+use crate::settings::Settings;
+use crate::state::{self, State};
+
+/// Where a thread stands. The first four keys are those of a step's report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// Workflow it is pinned to.
+    pub workflow: Hash,
+    /// Its id.
+    pub thread: ThreadId,
+    /// Its head.
+    pub head: Hash,
+    /// Whether it has ended.
+    pub done: bool,
+    /// What it is doing.
+    pub state: State,
+    /// Role of its last step; absent before the first.
+    pub role: Option<String>,
+    /// Number of steps.
+    pub steps: usize,
+    /// Unix milliseconds of its start, from its id; absent when that is no ULID.
+    pub started_at: Option<u64>,
+    /// Unix milliseconds of its last change.
+    pub changed_at: u64,
+    /// Why it is in this state, when there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Unix milliseconds since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Role that is being played or could not be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_role: Option<String>,
+    /// Agent that plays or played it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Attempt node of the last failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<Hash>,
+    /// Thread-end node of a finished thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<Hash>,
+    /// Directory its agents work in, when this machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<std::path::PathBuf>,
+}
+
+/// Looks at a thread. Two nodes, its index line, marks and cache are read, however long it is.
+///
+/// # Errors
+/// `NotFound` when there is no such thread, those of its nodes.
+pub fn show(home: &Home, id: &ThreadId) -> Result<Shown> {
+    match home.heads().read(id.as_str())? {
+        Some(head) => active(home, id, head.hash),
+        None => finished(home, id),
+    }
+}
+
+fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
+    let marked = marks::of(home, id);
+    let state = state::of_active(home, id, &marked);
+    let reason = marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, id, *mark));
+    let mut shown = base(home, id, head, state)?;
+    let attempt = attempts::read(home, id)?;
+    if state == State::Running {
+        if let Some(attempt) = attempt {
+            shown.at_role = Some(attempt.opened.role);
+            shown.agent = Some(attempt.opened.agent.name);
+            shown.since = Some(attempt.opened.opened_at);
+        }
+        return Ok(shown);
+    }
+    if let Some(reason) = reason {
+        shown.at_role = reason.role;
+        shown.why = Some(reason.why);
+        shown.since = Some(reason.since);
+    }
+    if let Some(attempt) = attempt.filter(|attempt| attempt.opened.expected_head == head)
+        && let Some(closed) = attempt.closed.filter(|closed| closed.outcome == Outcome::Failed)
+    {
+        shown.agent = Some(attempt.opened.agent.name);
+        shown.attempt = closed.node;
+    }
+    Ok(shown)
+}
+
+fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
+    let line = history::of(home, id)?.ok_or_else(|| {
+        Error::new(Kind::NotFound, format!("there is no thread {id}")).hint("`uwf thread list --all` lists every thread")
+    })?;
+    let shown = base(home, id, line.head, state::of_finished(line.status))?;
+    Ok(Shown { done: true, changed_at: line.completed_at, why: end_reason(home, line.end), end: line.end, ..shown })
+}
+
+fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
+    let node = home.store().try_get(end?).ok()??;
+    node.payload.get("reason").and_then(serde_json::Value::as_str).map(str::to_owned)
+}
+
+fn base(home: &Home, id: &ThreadId, head: Hash, state: State) -> Result<Shown> {
+    let thread = Thread::at(home, id.clone(), head)?;
+    Ok(Shown {
+        workflow: thread.start.workflow,
+        thread: id.clone(),
+        head,
+        done: false,
+        state,
+        role: (thread.position() != START).then(|| thread.position().to_owned()),
+        steps: thread.chain()?.len(),
+        started_at: id.time_ms(),
+        changed_at: thread.head_timestamp_ms,
+        why: None,
+        since: None,
+        at_role: None,
+        agent: None,
+        attempt: None,
+        end: None,
+        workspace: Settings::load(home, id).ok().flatten().map(|settings| settings.workspace),
+    })
+}

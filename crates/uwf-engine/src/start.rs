@@ -1,0 +1,85 @@
+//! `thread start`: a StartNode, a head, and the thread's local settings. Nothing is executed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use json_cas::{Hash, Swap};
+use uwf_core::node::{Payload, StartNode};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::nearest;
+
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::home::Home;
+use crate::resolve::{self, Found};
+use crate::settings::Settings;
+use crate::{agents, ids, load, put};
+
+/// What to start.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Workflow as typed.
+    pub workflow: String,
+    /// The task.
+    pub prompt: String,
+    /// Directory agents work in.
+    pub workspace: PathBuf,
+    /// Role → agent.
+    pub agents: BTreeMap<String, String>,
+    /// Most steps the thread may have.
+    pub max_steps: Option<u64>,
+}
+
+/// What was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// The workflow it is pinned to.
+    pub workflow: Hash,
+    /// Its id.
+    pub thread: ThreadId,
+    /// Its StartNode.
+    pub head: Hash,
+    /// Things to tell the person.
+    pub notes: Vec<String>,
+}
+
+/// Starts a thread.
+///
+/// # Errors
+/// `Usage` for an empty prompt or an unknown role in `--agent`, `NotFound` for an unknown workflow or workspace, those
+/// of store and index.
+pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
+    if request.prompt.trim().is_empty() {
+        return Err(Error::new(Kind::Usage, "the prompt is empty").hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
+    }
+    let Found { hash, notes, .. } = resolve::workflow(home, &request.workflow, cwd)?;
+    let workflow = load::workflow(home.store(), hash)?;
+    let config = home.config()?;
+    for (role, agent) in &request.agents {
+        if !workflow.roles.contains_key(role) {
+            let error = Error::new(Kind::Usage, format!("workflow `{}` has no role `{role}`", workflow.name));
+            let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
+            return Err(near.into_iter().fold(error, Error::hint));
+        }
+        agents::named_or_command(&config, agent)?;
+    }
+    let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
+    let settings = Settings { workspace, agents: request.agents.clone(), max_steps: request.max_steps };
+    put::ensure_types(home)?;
+    let start = StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None }.draft();
+    let head = home.store().put(&start)?;
+    let thread = create(home, head, &settings)?;
+    Ok(Started { workflow: hash, thread, head, notes })
+}
+
+/// Creates a thread whose head is a stored node: settings first, the head last.
+///
+/// # Errors
+/// Those of settings and index.
+pub fn create(home: &Home, head: Hash, settings: &Settings) -> Result<ThreadId> {
+    let thread = ids::new_thread_id();
+    settings.save(home, &thread)?;
+    match home.heads().swap(thread.as_str(), None, head)? {
+        Swap::Done => Ok(thread),
+        Swap::Moved(_) => Err(Error::new(Kind::Internal, format!("thread id {thread} is taken"))),
+    }
+}

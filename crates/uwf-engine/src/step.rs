@@ -1,0 +1,456 @@
+//! One step of a thread: moderator → agent → extract → persist. This runs in the keeper.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use json_cas::{Hash, Head, Swap};
+use serde::{Deserialize, Serialize};
+use uwf_core::config::{Config, OutputMode};
+use uwf_core::moderator::{Decision, Next};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::{Role, Workflow};
+
+use crate::agents::{self, AgentSpec};
+use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
+use crate::chain::{self, Record};
+use crate::child::{self, Ended, Job, Signals};
+use crate::end;
+use crate::environment;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::home::Home;
+use crate::load::Thread;
+use crate::lock;
+use crate::log::{Log, log};
+use crate::marks::{self, Mark, Reason};
+use crate::moderate::{self, Explained};
+use crate::persist;
+use crate::recover::{self, Left};
+use crate::settings::Settings;
+
+/// What to step, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Agent for this step only: an alias or a command line.
+    pub agent: Option<String>,
+    /// Workspace, for a thread whose record this machine lacks; kept from then on.
+    pub cwd: Option<PathBuf>,
+    /// Whether the report tells how the moderator decided.
+    pub explain: bool,
+}
+
+/// What a step did. The first four keys are the contract.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Workflow the thread runs.
+    pub workflow: Hash,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its head now.
+    pub head: Hash,
+    /// Whether the thread has ended.
+    pub done: bool,
+    /// Role that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Agent that played it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Whether the result came from an earlier attempt whose keeper had died.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
+    /// How the thread ended: `end` or `no-match`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What comes next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Upcoming>,
+    /// How the moderator chose the role of this step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain: Option<Explained>,
+    /// How it then looked ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain_next: Option<Explained>,
+}
+
+/// What comes after a step: a role, or the reason why the moderator could not tell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Upcoming {
+    /// The next role.
+    Role(String),
+    /// The moderator failed; the next step reports the same before any agent runs.
+    Error(String),
+}
+
+/// A step as planned: everything that is decided before an agent runs.
+pub struct Plan {
+    /// Configuration.
+    pub config: Config,
+    /// Settings of the thread.
+    pub settings: Settings,
+    /// Workflow of the thread.
+    pub workflow: Workflow,
+}
+
+impl Plan {
+    /// Loads what a step of this thread depends on.
+    ///
+    /// # Errors
+    /// `Config` for the configuration, `Usage` when the workspace is unknown, those of the workflow node.
+    pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
+        let home = thread.home();
+        Ok(Plan {
+            config: home.config()?,
+            settings: settings_of(home, &thread.id, cwd)?,
+            workflow: thread.workflow()?,
+        })
+    }
+
+    /// The role's data.
+    ///
+    /// # Errors
+    /// `Data` when the workflow has no such role.
+    pub fn role(&self, name: &str) -> Result<&Role> {
+        self.workflow.roles.get(name).ok_or_else(|| {
+            Error::new(Kind::Data, format!("workflow `{}` routes to role `{name}`, which it does not have", self.workflow.name))
+        })
+    }
+
+    /// The agent that plays a role.
+    ///
+    /// # Errors
+    /// Those of [`agents::choose`].
+    pub fn agent(&self, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
+        let mut spec = agents::choose(&self.config, &self.settings, &self.workflow.name, role, asked)?;
+        if let Some(key) = agents::model_key(&self.config, &spec) {
+            spec.env.push(key.to_owned());
+        }
+        Ok(spec)
+    }
+
+    /// Refuses a step beyond the thread's limit.
+    ///
+    /// # Errors
+    /// `Limit`.
+    pub fn check_limit(&self, steps: usize) -> Result<()> {
+        let limit = self.settings.max_steps.unwrap_or(self.config.limits.max_steps);
+        if (steps as u64) < limit {
+            return Ok(());
+        }
+        Err(Error::new(Kind::Limit, format!("the thread has {steps} steps, its limit is {limit}"))
+            .hint("raise `maxSteps` in config.yaml, or fork the thread with a higher limit"))
+    }
+}
+
+/// Performs one step while holding the thread's lock.
+///
+/// # Errors
+/// Of every kind; the head is where it was unless the error says otherwise.
+pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<Report> {
+    let lock = lock::take(home, &request.thread)?;
+    lock.write_owner(&std::process::id().to_string())?;
+    let (thread, head) = Thread::active(home, &request.thread)?;
+    refuse_paused(home, &thread.id)?;
+    let plan = Plan::load(&thread, request.cwd.as_ref())?;
+    let step = Step { home, thread: &thread, head: &head, plan: &plan, request, log: Log::open(&home.log_file(&thread.id)) };
+    step.run(signals)
+}
+
+struct Step<'a> {
+    home: &'a Home,
+    thread: &'a Thread<'a>,
+    head: &'a Head,
+    plan: &'a Plan,
+    request: &'a Request,
+    log: Log,
+}
+
+impl Step<'_> {
+    fn run(&self, signals: &mut Signals) -> Result<Report> {
+        let earlier = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
+            Left::Nothing(earlier) => earlier,
+            Left::Step(attempt, step) => match self.link(&attempt, step, true) {
+                Ok(report) => return Ok(Report { adopted: true, ..report }),
+                Err(refused) if refused.kind == Kind::AgentFailed => {
+                    log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
+                    vec![recover::fail(self.home, &attempt, None, &refused.message)?]
+                }
+                Err(other) => return Err(other),
+            },
+        };
+        let decision = moderate::next(self.thread, &self.plan.workflow)?;
+        let role = match &decision.next {
+            Next::End(_) => return self.end(&decision),
+            Next::Role(role) => role.clone(),
+        };
+        if let Err(limit) = self.plan.check_limit(self.thread.chain()?.len()) {
+            self.mark(Mark::Limited, &role, &limit.message);
+            return Err(limit);
+        }
+        let attempt = self.open(&role, earlier)?;
+        let report = self.attempt(&attempt, signals).and_then(|(step, synced)| self.link(&attempt, step, synced));
+        match report {
+            Ok(report) => Ok(Report { explain: self.request.explain.then(|| moderate::explain(&decision)), ..report }),
+            Err(error) => Err(self.conclude(&attempt, error)),
+        }
+    }
+
+    /// The moderator chose the end: no agent runs.
+    fn end(&self, decision: &Decision) -> Result<Report> {
+        let Next::End(reason) = &decision.next else { unreachable!("only called for an end") };
+        end::complete(self.thread, self.head, *reason)?;
+        Ok(Report {
+            done: true,
+            reason: Some(moderate::reason(*reason).to_owned()),
+            explain: self.request.explain.then(|| moderate::explain(decision)),
+            ..self.report(self.thread.head)
+        })
+    }
+
+    /// Records the attempt before anything is started.
+    fn open(&self, role: &str, earlier: Vec<Hash>) -> Result<Attempt> {
+        let opened = Opened {
+            attempt: crate::ids::new_ulid().to_string(),
+            thread: self.thread.id.clone(),
+            expected_head: self.thread.head,
+            role: role.to_owned(),
+            agent: self.plan.agent(role, self.request.agent.as_deref())?,
+            workspace: self.plan.settings.workspace.clone(),
+            secrets: self.plan.config.secret_names().into_iter().collect(),
+            prompt_budget: self.plan.config.limits.prompt_budget,
+            output_cap: self.plan.config.limits.output_cap,
+            earlier,
+            keeper: std::process::id(),
+            boot_id: attempts::boot_id(),
+            opened_at: crate::ids::now_ms(),
+        };
+        self.plan.role(role)?;
+        crate::put::ensure_types(self.home)?;
+        let dir = self.home.attempts_dir(&self.thread.id);
+        std::fs::create_dir_all(&dir).at("create", &dir)?;
+        attempts::sweep(self.home, &self.thread.id, None);
+        attempts::open(self.home, opened.clone())?;
+        Ok(Attempt { opened, started: None, finished: None, gave_up: None, closed: None })
+    }
+
+    /// Runs the agent. Returns its StepNode and whether uwf itself stored and synced it.
+    fn attempt(&self, attempt: &Attempt, signals: &mut Signals) -> Result<(Hash, bool)> {
+        let opened = &attempt.opened;
+        log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
+        let job = self.job(opened)?;
+        let ended = child::run(&job, signals, |pid| {
+            attempts::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
+        })?;
+        log!(self.log, "P9ZB3N6E", Info, "attempt {}: {ended:?}", opened.attempt);
+        let after = attempts::read(self.home, &opened.thread)?.filter(|after| after.opened.attempt == opened.attempt);
+        if let Some(finished) = after.as_ref().and_then(|after| after.finished.as_ref()) {
+            // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
+            return Ok((finished.step, true));
+        }
+        if let Some(gave_up) = after.and_then(|after| after.gave_up) {
+            return Err(Error::new(gave_up.kind, gave_up.error));
+        }
+        let out = child::read_capped(&job.stdout, opened.output_cap)?;
+        Ok((result_line(&opened.agent, ended, &out, &job)?, false))
+    }
+
+    fn job(&self, opened: &Opened) -> Result<Job> {
+        let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
+        let env_path = self.home.env_file();
+        environment::protect_env_file(&env_path)?;
+        let env_file = environment::read_env_file(&env_path)?;
+        let secrets = self.plan.config.secret_names();
+        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
+        let variables = agents::protocol_variables(self.home, opened.thread.as_str(), &opened.role, &opened.attempt);
+        env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        Ok(Job {
+            argv: opened.agent.command_line(self.home.bin(), opened.thread.as_str(), &opened.role),
+            cwd: opened.workspace.clone(),
+            env,
+            watched: vec![files.out.clone(), files.err.clone(), files.raw.clone()],
+            stdout: files.out,
+            stderr: files.err,
+            attempt: opened.attempt.clone(),
+            timeout: opened.agent.timeout_ms.map(Duration::from_millis),
+            idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),
+            grace: self.plan.config.limits.kill_grace,
+            cap: opened.output_cap,
+        })
+    }
+
+    /// Verifies a finished step and moves the head to it; then looks ahead and ends the thread if that was the last.
+    fn link(&self, attempt: &Attempt, step_hash: Hash, synced: bool) -> Result<Report> {
+        let opened = &attempt.opened;
+        let step = persist::verify(self.thread, &opened.role, self.plan.role(&opened.role)?, step_hash, synced)?;
+        if !synced {
+            attempts::finished(self.home, &opened.thread, &opened.attempt, step_hash)?;
+        }
+        match self.home.heads().swap(self.thread.id.as_str(), Some(&self.head.version), step_hash)? {
+            Swap::Done => {}
+            Swap::Moved(now) => return Err(self.quarantine(opened, step_hash, now)),
+        }
+        let record = Record { step: step_hash, output: step.output, role: chain::role_key(&step.role) };
+        chain::push(self.home, &self.thread.id, record, self.thread.chain()?.len());
+        marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])?;
+        self.close(opened, Outcome::Linked, None)?;
+        let report = Report { role: Some(opened.role.clone()), agent: Some(opened.agent.name.clone()), ..self.report(step_hash) };
+        Ok(self.look_ahead(report))
+    }
+
+    /// The head has moved; what the moderator says now must not undo that.
+    fn look_ahead(&self, report: Report) -> Report {
+        let ahead = || -> Result<Report> {
+            let (thread, head) = Thread::active(self.home, &self.thread.id)?;
+            let decision = moderate::next(&thread, &self.plan.workflow)?;
+            let explain_next = self.request.explain.then(|| moderate::explain(&decision));
+            let (done, reason, next) = match decision.next {
+                Next::End(reason) => {
+                    end::complete(&thread, &head, reason)?;
+                    (true, Some(moderate::reason(reason).to_owned()), None)
+                }
+                Next::Role(role) => (false, None, Some(Upcoming::Role(role))),
+            };
+            Ok(Report { done, reason, next, explain_next, ..report.clone() })
+        };
+        ahead().unwrap_or_else(|error| {
+            log!(self.log, "H5W1YJ7S", Warn, "the moderator failed after the head moved: {}", error.message);
+            Report { next: Some(Upcoming::Error(error.message)), ..report.clone() }
+        })
+    }
+
+    fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
+        let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
+        log!(self.log, "K3F6D2XN", Warn, "{why}");
+        // The result is in the log and in the error whether or not the record can be written.
+        let _ = self.close(opened, Outcome::Quarantined, Some(why.clone()));
+        match now {
+            Some(head) => Error::new(Kind::Busy, format!("{why} (head is {})", head.hash)).hint(format!("`uwf thread step-details {step}` shows it")),
+            None => Error::new(Kind::NotFound, format!("thread {} ended meanwhile: {why}", self.thread.id))
+                .hint(format!("`uwf thread fork {step}` goes on from it")),
+        }
+    }
+
+    /// What becomes of an attempt that could not be linked: a finished result stays on record for the next step to
+    /// take over; anything else is kept as a node and the thread is stuck.
+    fn conclude(&self, attempt: &Attempt, error: Error) -> Error {
+        let opened = &attempt.opened;
+        log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
+        let record = attempts::read(self.home, &self.thread.id).ok().flatten();
+        if record.as_ref().is_some_and(|record| record.closed.is_some()) {
+            return error;
+        }
+        if record.as_ref().is_some_and(|record| record.finished.is_some()) && error.kind != Kind::AgentFailed {
+            return error.hint("the agent had finished: the next `uwf thread step` takes its result over, without running it again");
+        }
+        let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
+        let kept = recover::fail(self.home, attempt, exit_code, &error.message);
+        if self.still_active() {
+            let mark = if error.kind == Kind::Waiting { Mark::Waiting } else { Mark::Stuck };
+            self.mark(mark, &opened.role, &error.message);
+        }
+        match kept {
+            Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
+            Err(lost) => {
+                let dir = self.home.attempts_dir(&self.thread.id);
+                error.hint(format!("storing what it printed failed too ({}); it is still in {}", lost.message, dir.display()))
+            }
+        }
+    }
+
+    fn still_active(&self) -> bool {
+        matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(_)))
+    }
+
+    fn mark(&self, mark: Mark, role: &str, why: &str) {
+        let reason = Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::ids::now_ms() };
+        if let Err(error) = marks::set(self.home, &self.thread.id, mark, &reason) {
+            log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {}", mark.name(), error.message);
+        }
+    }
+
+    fn close(&self, opened: &Opened, outcome: Outcome, error: Option<String>) -> Result<()> {
+        let closed = Closed { attempt: opened.attempt.clone(), outcome, error, node: None, closed_at: crate::ids::now_ms() };
+        attempts::closed(self.home, &opened.thread, closed)
+    }
+
+    fn report(&self, head: Hash) -> Report {
+        Report {
+            workflow: self.thread.start.workflow,
+            thread: self.thread.id.clone(),
+            head,
+            done: false,
+            role: None,
+            agent: None,
+            adopted: false,
+            reason: None,
+            next: None,
+            explain: None,
+            explain_next: None,
+        }
+    }
+}
+
+/// The StepNode hash in the last line of an agent's stdout.
+fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job) -> Result<Hash> {
+    let name = &agent.name;
+    let said = || last_line(&child::read_capped(&job.stderr, job.cap).unwrap_or_default());
+    let with_stderr = |message: String| {
+        let said = said();
+        Error::new(Kind::AgentFailed, if said.is_empty() { message } else { format!("{message}; its last words: {said}") })
+    };
+    match ended {
+        Ended::Exited(code) if agent.succeeded(code) || agent.output_mode() != OutputMode::Step && code == 0 => {
+            let last = last_line(out);
+            last.parse().map_err(|_| {
+                let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", shorten(&last)) };
+                with_stderr(format!("agent `{name}` exited with {code}, but the last line of its stdout is {printed} instead of a StepNode hash"))
+                    .hint("an agent that prints its answer instead needs `output: text` or `output: json` in config.yaml")
+            })
+        }
+        Ended::Exited(code) => Err(with_stderr(format!("agent `{name}` exited with {code}"))),
+        Ended::Signaled(signal) => Err(with_stderr(format!("agent `{name}` was ended by signal {signal}"))),
+        Ended::TimedOut(limit) => Err(with_stderr(format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64()))
+            .hint("raise `timeout` of the agent in config.yaml")),
+        Ended::Idle(limit) => Err(with_stderr(format!("agent `{name}` was ended: it printed nothing for {} s", limit.as_secs_f64()))
+            .hint("raise `idleTimeout` of the agent in config.yaml")),
+        Ended::Cancelled(signal) => {
+            let kind = if signal == signal_hook::consts::SIGINT { Kind::Interrupted } else { Kind::Terminated };
+            Err(Error::new(kind, format!("agent `{name}` was ended on request")))
+        }
+    }
+}
+
+fn last_line(text: &str) -> String {
+    text.trim_end().lines().last().unwrap_or_default().trim().to_owned()
+}
+
+fn shorten(line: &str) -> String {
+    const SHOWN: usize = 80;
+    if line.chars().count() <= SHOWN { line.to_owned() } else { format!("{}…", line.chars().take(SHOWN).collect::<String>()) }
+}
+
+fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
+    match marks::get(home, thread, Mark::Paused) {
+        None => Ok(()),
+        Some(reason) => Err(Error::new(Kind::Waiting, format!("thread {thread} is paused: {}", reason.why))),
+    }
+}
+
+/// Settings of the thread; `cwd` supplies the workspace when this machine has no record of it.
+fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
+    let known = Settings::load(home, thread)?;
+    match (known, cwd) {
+        (Some(known), None) => Ok(known),
+        (known, Some(cwd)) => {
+            let workspace = std::fs::canonicalize(cwd).at("find the workspace", cwd)?;
+            let settings = Settings { workspace, ..known.unwrap_or_default() };
+            settings.save(home, thread)?;
+            Ok(settings)
+        }
+        (None, None) => Err(Error::new(Kind::Usage, format!("this machine does not know where thread {thread} works"))
+            .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))),
+    }
+}

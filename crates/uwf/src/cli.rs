@@ -1,0 +1,137 @@
+//! The command line: groups of commands, and the hidden ones by which uwf calls itself.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use uwf_engine::evaluate;
+use uwf_engine::keeper;
+
+use crate::commands::{agent, cas, completions, reference, thread, workflow};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Format, Printer};
+
+/// Exit codes, as every help text lists them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0    did what was asked, $END included (10 with --exit-code)
+  20   waiting for a person, or paused
+  30   a limit or budget was hit
+  40   the agent failed
+  41   the agent's answer has no valid output
+  64   usage
+  65   bad data: workflow, condition, corrupt node
+  69   not found, or not active
+  70   internal error
+  74   files: disk full, permissions
+  75   busy or the head moved: try again
+  78   configuration
+  130  interrupted (143: terminated)";
+
+/// Stateless workflow engine for AI agents: every step is one process, every output is kept.
+#[derive(Debug, Parser)]
+#[command(name = "uwf", version, after_help = AFTER_HELP, disable_help_subcommand = true, max_term_width = 110)]
+pub(crate) struct Cli {
+    /// How to print the report; UWF_FORMAT does the same. Default: text on a terminal, one line of JSON in a pipe.
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    #[command(subcommand)]
+    command: Group,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  uwf workflow put solve-issue.yaml           store a workflow under its name
+  uwf thread start solve-issue -p 'Fix #42'   begin a run; nothing is executed yet
+  uwf thread step 7Q2M                        one step: moderator, agent, extract
+  uwf run solve-issue -p 'Fix #42'            start and step until the end
+  uwf thread read 7Q2M                        what happened, to be read
+
+The storage root is $UNCAGED_WORKFLOW_STORAGE_ROOT, else $WORKFLOW_STORAGE_ROOT, else ~/.uncaged/workflow.";
+
+#[derive(Debug, Subcommand)]
+enum Group {
+    /// Workflows: store, check, list, draw.
+    #[command(subcommand)]
+    Workflow(workflow::Command),
+    /// Threads: start, step, look at, fork, end.
+    #[command(subcommand)]
+    Thread(thread::Command),
+    /// Start a thread (or go on with one) and step it until it is done, waiting, stuck or at a limit.
+    Run(thread::run::Args),
+    /// The content-addressed store.
+    #[command(subcommand)]
+    Cas(cas::Command),
+    /// What agents are made of, for agents in any language.
+    #[command(subcommand)]
+    Agent(agent::Command),
+    /// Print shell completions.
+    Completions(completions::Args),
+    /// Print the reference page of all commands.
+    #[command(hide = true)]
+    Reference,
+}
+
+/// Runs the command line of this process.
+pub(crate) fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = own_child(&args) {
+        return ExitCode::from(code);
+    }
+    let args = crate::commands::agent::by_program_name(args);
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return parse_failure(&error),
+    };
+    let printer = match Printer::new(cli.format) {
+        Ok(printer) => printer,
+        Err(failure) => return ExitCode::from(Printer::plain().failure(&failure)),
+    };
+    let code = match run(cli.command, printer) {
+        Ok(report) => printer.report(&report),
+        Err(failure) => printer.failure(&failure),
+    };
+    ExitCode::from(code)
+}
+
+fn run(command: Group, printer: Printer) -> CommandResult {
+    match command {
+        Group::Completions(args) => completions::run(&args),
+        Group::Reference => reference::run(),
+        Group::Workflow(command) => workflow::run(&Context::open(printer)?, command),
+        Group::Thread(command) => thread::run(&Context::open(printer)?, command),
+        Group::Run(args) => thread::run::run(&Context::open(printer)?, args),
+        Group::Cas(command) => cas::run(&Context::open(printer)?, command),
+        Group::Agent(command) => agent::run(&Context::open(printer)?, command),
+    }
+}
+
+/// The whole command line as clap knows it.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Calls of uwf by itself; they come before argument parsing to cost nothing.
+fn own_child(args: &[OsString]) -> Option<u8> {
+    let done = match args.get(1)?.to_str()? {
+        keeper::KEEPER_ARGUMENT => keeper::keeper_main(args.get(2)?.to_str()?),
+        evaluate::CHILD_ARGUMENT => evaluate::child_main().map(|answer| {
+            // The parent may have given up on us.
+            let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);
+        }),
+        _ => return None,
+    };
+    Some(match done {
+        Ok(()) => 0,
+        Err(error) => Printer::plain().failure(&CommandError::from(error)),
+    })
+}
+
+/// Help and version go to stdout with 0; a misuse is 64, not clap's 2.
+fn parse_failure(error: &clap::Error) -> ExitCode {
+    // Nobody may be there to read it.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(uwf_engine::error::Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,8 @@
+//! One file per command: its arguments, and `run`, which returns a report.
+
+pub(crate) mod agent;
+pub(crate) mod cas;
+pub(crate) mod completions;
+pub(crate) mod reference;
+pub(crate) mod thread;
+pub(crate) mod workflow;

@@ -1,0 +1,152 @@
+//! `uwf thread run`, also `uwf run`
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::{self, OutputFiles};
+use uwf_engine::child::{self, Signals};
+use uwf_engine::error::Kind;
+use uwf_engine::keeper;
+use uwf_engine::step::{Report as StepReport, Request, Upcoming};
+
+use crate::commands::thread::start;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Columns of the live line; what does not fit is cut.
+const LINE: usize = 100;
+
+/// Bytes of an agent's output that are looked at for its last line.
+const TAIL: u64 = 4096;
+
+/// Arguments of `uwf run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do")]
+pub(crate) struct Args {
+    /// A thread to go on with, or with --prompt a workflow to start.
+    target: String,
+    #[command(flatten)]
+    options: start::Options,
+}
+
+/// The report of the last step.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Ran(StepReport);
+
+impl Report for Ran {
+    fn text(&self) -> String {
+        let done = if self.0.done { style::green("done") } else { "not done".to_owned() };
+        let reason = self.0.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!("{done}{reason}: thread {}, head {}\nread it with: uwf thread read {}\n", self.0.thread, self.0.head, self.0.thread)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
+    let most = args.options.max_steps.take();
+    let thread = if args.options.prompt.is_some() {
+        let started = start::begin(context, &args.target, args.options)?;
+        context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
+        started.thread
+    } else {
+        known_thread(context, &args)?
+    };
+    let mut signals = Signals::listen()?;
+    let mut steps = 0;
+    loop {
+        let report = one_step(context, &thread, &mut signals)?;
+        steps += 1;
+        if report.done {
+            if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
+                context.printer.warn("no transition matched, so the thread ended there");
+            }
+            return Printed::new(&Ran(report));
+        }
+        if most.is_some_and(|most| steps >= most) {
+            let told = format!("{steps} steps done as asked, thread {thread} has more to do");
+            return Err(CommandError { kind: Kind::Limit, error: told, hints: vec![format!("go on with: uwf run {thread}")] });
+        }
+    }
+}
+
+fn known_thread(context: &Context, args: &Args) -> Result<ThreadId, CommandError> {
+    let options = &args.options;
+    if options.cwd.is_some() || !options.agents.is_empty() {
+        return Err(CommandError::usage("--cwd and --agent need --prompt: they belong to a thread's start"));
+    }
+    context.thread(&args.target).map_err(|error| {
+        error.hint(format!("to start workflow `{}`, give it a task: uwf run {} -p 'TEXT'", args.target, args.target))
+    })
+}
+
+/// One step with progress on stderr: a live line on a terminal, a line a step elsewhere.
+fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Result<StepReport, CommandError> {
+    let request = Request { thread: thread.clone(), agent: None, cwd: None, explain: false };
+    let begun = Instant::now();
+    let mut live = Live { context, thread, begun, is_terminal: std::io::stderr().is_terminal(), shown: false };
+    let report = keeper::step(&context.home, &request, signals, &mut || live.show());
+    live.clear();
+    let report = report?;
+    if let Some(role) = &report.role {
+        let agent = report.agent.as_deref().unwrap_or_default();
+        let adopted = if report.adopted { " (taken over)" } else { "" };
+        context.printer.talk(&format!("{} {} by {agent}{adopted}, {}", style::green("✓"), style::bold(role), seconds(begun.elapsed())));
+    }
+    if let Some(Upcoming::Error(error)) = &report.next {
+        context.printer.warn(error);
+    }
+    Ok(report)
+}
+
+struct Live<'c> {
+    context: &'c Context,
+    thread: &'c ThreadId,
+    begun: Instant,
+    is_terminal: bool,
+    shown: bool,
+}
+
+impl Live<'_> {
+    fn show(&mut self) {
+        if !self.is_terminal {
+            return;
+        }
+        let Ok(Some(attempt)) = attempts::read(&self.context.home, self.thread) else { return };
+        if attempt.closed.is_some() {
+            return;
+        }
+        let files = OutputFiles::of(&self.context.home, self.thread, &attempt.opened.attempt);
+        let last = [&files.raw, &files.err, &files.out].into_iter().find_map(|path| last_line(path)).unwrap_or_default();
+        let line = format!("{} by {}, {}: {last}", attempt.opened.role, attempt.opened.agent.name, seconds(self.begun.elapsed()));
+        let line: String = line.chars().take(LINE).collect();
+        self.context.printer.clear_line();
+        self.context.printer.talk_raw(&style::dim(&line));
+        self.shown = true;
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            self.context.printer.clear_line();
+        }
+    }
+}
+
+fn last_line(path: &std::path::Path) -> Option<String> {
+    let text = child::read_capped(path, TAIL).ok()?;
+    let line = text.trim_end().lines().last()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn seconds(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", elapsed.as_secs_f64()),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}

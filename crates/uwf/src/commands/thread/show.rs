@@ -1,0 +1,62 @@
+//! `uwf thread show`
+
+use serde::Serialize;
+use uwf_engine::show::{self, Shown};
+use uwf_engine::state::State;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table;
+
+/// Arguments of `uwf thread show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread show 7Q2M\n  uwf thread show 7Q2M --format json | jq .state")]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Standing(Shown);
+
+impl Report for Standing {
+    fn text(&self) -> String {
+        let shown = &self.0;
+        let mut lines = vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state))];
+        lines.push(("workflow", shown.workflow.to_string()));
+        lines.push(("head", shown.head.to_string()));
+        lines.push(("steps", shown.steps.to_string()));
+        let optional = [
+            ("last role", shown.role.clone()),
+            ("at role", shown.at_role.clone()),
+            ("agent", shown.agent.clone()),
+            ("why", shown.why.clone()),
+            ("since", shown.since.map(table::time)),
+            ("attempt", shown.attempt.map(|hash| hash.to_string())),
+            ("started", shown.started_at.map(table::time)),
+            ("changed", Some(table::time(shown.changed_at))),
+            ("end", shown.end.map(|hash| hash.to_string())),
+            ("workspace", shown.workspace.as_ref().map(|dir| dir.display().to_string())),
+        ];
+        lines.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        lines.iter().map(|(name, value)| format!("{:<10} {value}\n", format!("{name}:"))).collect()
+    }
+}
+
+/// A state in its colour.
+pub(crate) fn state(state: State) -> String {
+    match state {
+        State::Active | State::Paused => state.name().to_owned(),
+        State::Running | State::Completed => style::green(state.name()),
+        State::Waiting | State::Limited => style::yellow(state.name()),
+        State::Stuck | State::Killed | State::Corrupt => style::red(state.name()),
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    Printed::new(&Standing(show::show(&context.home, &thread)?))
+}

@@ -1,0 +1,94 @@
+//! `uwf thread start`
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::PathBuf;
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_engine::start;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf thread start`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40")]
+pub(crate) struct Args {
+    /// A workflow: path, name, hash or unique prefix of one.
+    workflow: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// How a thread is started, shared by `thread start` and `run`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Options {
+    /// What the thread is to do; `-` reads it from stdin.
+    #[arg(short, long, value_name = "PROMPT")]
+    pub(crate) prompt: Option<String>,
+    /// Directory agents work in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Agent for a role in this thread: an alias, or a command line.
+    #[arg(long = "agent", value_name = "ROLE=ALIAS", value_parser = role_and_agent)]
+    pub(crate) agents: Vec<(String, String)>,
+    /// Most steps the thread may have.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_steps: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Started {
+    workflow: Hash,
+    thread: ThreadId,
+}
+
+impl Report for Started {
+    fn text(&self) -> String {
+        format!("started thread {}\nstep it with: uwf thread step {}\n", style::bold(self.thread.as_str()), self.thread)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let started = begin(context, &args.workflow, args.options)?;
+    Printed::new(&Started { workflow: started.workflow, thread: started.thread })
+}
+
+/// Starts a thread as the options say.
+pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Result<start::Started, CommandError> {
+    let prompt = match options.prompt {
+        Some(dash) if dash == "-" => from_stdin()?,
+        Some(prompt) => prompt,
+        None => return Err(CommandError::usage("a prompt is needed").hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin")),
+    };
+    let request = start::Request {
+        workflow: workflow.to_owned(),
+        prompt,
+        workspace: options.cwd.unwrap_or_else(|| context.cwd.clone()),
+        agents: options.agents.into_iter().collect::<BTreeMap<_, _>>(),
+        max_steps: options.max_steps,
+    };
+    let started = start::start(&context.home, &request, &context.cwd)?;
+    for note in &started.notes {
+        context.printer.warn(note);
+    }
+    Ok(started)
+}
+
+fn from_stdin() -> Result<String, CommandError> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| CommandError::usage(format!("cannot read the prompt from stdin: {error}")))?;
+    Ok(text)
+}
+
+fn role_and_agent(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((role, agent)) if !role.is_empty() && !agent.is_empty() => Ok((role.to_owned(), agent.to_owned())),
+        _ => Err("it has the form ROLE=ALIAS, such as coder=codex".to_owned()),
+    }
+}

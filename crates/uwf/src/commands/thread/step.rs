@@ -1,0 +1,183 @@
+//! `uwf thread step`
+
+use std::path::PathBuf;
+
+use agent_kit::Context as AgentContext;
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::config::OutputMode;
+use uwf_core::moderator::Next;
+use uwf_core::prompt::AnswerForm;
+use uwf_engine::child::Signals;
+use uwf_engine::load::Thread;
+use uwf_engine::moderate::{self, Explained};
+use uwf_engine::step::{Plan, Report as StepReport, Request, Upcoming};
+use uwf_engine::keeper;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Exit code of a step that ended its thread, when asked for.
+const DONE: u8 = 10;
+
+/// Arguments of `uwf thread step`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread step 7Q2M\n  uwf thread step 7Q2M --agent 'my-agent --fast'\n  uwf thread step 7Q2M --dry-run              role, agent and prompt; runs nothing\n  while uwf thread step 7Q2M --exit-code; do :; done")]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+    /// Agent for this step only: an alias, or a command line.
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Directory agents work in from now on; needed once for a thread that was started on another machine.
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Tell how the moderator decided: each expression, its value, why it did or did not match.
+    #[arg(long)]
+    explain: bool,
+    /// Show role, agent and the full prompt; run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Exit with 10 when the thread has ended.
+    #[arg(long)]
+    exit_code: bool,
+}
+
+/// What a step did, with the exit code that was asked for.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Stepped {
+    report: StepReport,
+    #[serde(skip)]
+    exit_code: bool,
+}
+
+impl Report for Stepped {
+    fn text(&self) -> String {
+        text(&self.report)
+    }
+
+    fn exit_code(&self) -> u8 {
+        if self.exit_code && self.report.done { DONE } else { 0 }
+    }
+}
+
+/// A step's report for people.
+pub(crate) fn text(report: &StepReport) -> String {
+    let mut text = String::new();
+    if let Some(explained) = &report.explain {
+        text.push_str(&explanation("chose", explained));
+    }
+    if let (Some(role), Some(agent)) = (&report.role, &report.agent) {
+        let adopted = if report.adopted { ", taken over from an earlier attempt" } else { "" };
+        text.push_str(&format!("{} by {agent}: {}{adopted}\n", style::bold(role), report.head));
+    }
+    if let Some(explained) = &report.explain_next {
+        text.push_str(&explanation("next", explained));
+    }
+    match (&report.next, &report.reason) {
+        (Some(Upcoming::Role(role)), _) => text.push_str(&format!("next: {role}\n")),
+        (Some(Upcoming::Error(error)), _) => text.push_str(&format!("{} {error}\n", style::red("next step fails:"))),
+        (None, Some(reason)) => text.push_str(&format!("{} ({reason})\n", style::green("done"))),
+        (None, None) => {}
+    }
+    text
+}
+
+fn explanation(what: &str, explained: &Explained) -> String {
+    let mut text = format!("{what}: {}\n", style::bold(&explained.next));
+    for line in &explained.considered {
+        let sign = if line.matched { style::green("✓") } else { style::dim("·") };
+        let condition = line.condition.as_deref().map(|name| format!(" if {name}")).unwrap_or_default();
+        text.push_str(&format!("  {sign} → {}{condition}: {}\n", line.role, line.why));
+        if let Some(expression) = &line.expression {
+            let value = line.value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
+            text.push_str(&style::dim(&format!("      {expression} = {value}\n")));
+        }
+    }
+    text
+}
+
+/// What a step would do.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DryRun {
+    workflow: json_cas::Hash,
+    thread: uwf_core::thread::ThreadId,
+    head: json_cas::Hash,
+    done: bool,
+    role: Option<String>,
+    agent: Option<String>,
+    command: Option<Vec<String>>,
+    cwd: PathBuf,
+    prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<Explained>,
+}
+
+impl Report for DryRun {
+    fn text(&self) -> String {
+        let mut text = self.explain.as_ref().map(|explained| explanation("would choose", explained)).unwrap_or_default();
+        match (&self.role, &self.agent, &self.command, &self.prompt) {
+            (Some(role), Some(agent), Some(command), Some(prompt)) => {
+                text.push_str(&format!("role:    {}\nagent:   {agent}\ncommand: {}\ncwd:     {}\n\n{prompt}\n", style::bold(role), command.join(" "), self.cwd.display()));
+            }
+            _ => text.push_str(&format!("the thread would end ({})\n", self.reason.as_deref().unwrap_or("end"))),
+        }
+        text
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let cwd = args.cwd.map(|dir| context.cwd.join(dir));
+    let request = Request { thread, agent: args.agent, cwd, explain: args.explain };
+    if args.dry_run {
+        return dry_run(context, &request);
+    }
+    let mut signals = Signals::listen()?;
+    let report = keeper::step(&context.home, &request, &mut signals, &mut || {})?;
+    if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
+        context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
+    }
+    Printed::new(&Stepped { report, exit_code: args.exit_code })
+}
+
+fn dry_run(context: &Context, request: &Request) -> CommandResult {
+    let home = &context.home;
+    let (thread, head) = Thread::active(home, &request.thread)?;
+    let plan = Plan::load(&thread, request.cwd.as_ref())?;
+    let decision = moderate::next(&thread, &plan.workflow)?;
+    let mut report = DryRun {
+        workflow: thread.start.workflow,
+        thread: request.thread.clone(),
+        head: head.hash,
+        done: false,
+        role: None,
+        agent: None,
+        command: None,
+        cwd: plan.settings.workspace.clone(),
+        prompt: None,
+        reason: None,
+        explain: request.explain.then(|| moderate::explain(&decision)),
+    };
+    match &decision.next {
+        Next::End(reason) => report.reason = Some(moderate::reason(*reason).to_owned()),
+        Next::Role(role) => {
+            let spec = plan.agent(role, request.agent.as_deref())?;
+            let form = if spec.output_mode() == OutputMode::Json { AnswerForm::Json } else { AnswerForm::Frontmatter };
+            let budget = plan.config.limits.prompt_budget;
+            let mut command = vec![spec.command.clone()];
+            command.extend(spec.args.iter().cloned());
+            report.prompt = Some(AgentContext::of(thread, role, None)?.prompt(form, budget)?.text());
+            report.role = Some(role.clone());
+            report.agent = Some(spec.name);
+            report.command = Some(command);
+        }
+    }
+    Printed::new(&report)
+}

@@ -1,0 +1,37 @@
+//! What every command has at hand.
+
+use std::path::PathBuf;
+
+use uwf_engine::error::AtPath;
+use uwf_engine::home::Home;
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+
+/// What every command has at hand.
+pub(crate) struct Context {
+    /// The storage root.
+    pub(crate) home: Home,
+    /// Directory the command was called in.
+    pub(crate) cwd: PathBuf,
+    /// For talk on stderr while the command works.
+    pub(crate) printer: Printer,
+}
+
+impl Context {
+    /// Opens the storage root the environment names.
+    pub(crate) fn open(printer: Printer) -> Result<Context, CommandError> {
+        let cwd = std::env::current_dir().at("find", "the current directory")?;
+        Ok(Context { home: Home::from_environment()?, cwd, printer })
+    }
+
+    /// The thread meant by what was typed.
+    pub(crate) fn thread(&self, typed: &str) -> Result<uwf_core::thread::ThreadId, CommandError> {
+        Ok(uwf_engine::thread_ids::resolve(&self.home, typed)?)
+    }
+
+    /// The node meant by what was typed: a hash or a unique beginning of one.
+    pub(crate) fn node(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
+        Ok(self.home.store().resolve_prefix(typed).map_err(uwf_engine::error::Error::from)?)
+    }
+}

@@ -1,0 +1,17 @@
+//! The command `uwf`: the edge where arguments become requests and reports become text.
+//!
+//! It is a crate of its own because only here is anything printed, and only here do failures become exit codes.
+
+use std::process::ExitCode;
+
+mod cli;
+mod commands;
+mod context;
+mod error;
+mod printer;
+mod style;
+mod table;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -1,0 +1,166 @@
+//! The only place that writes to stdout and stderr. Reports are data; the printer decides between text and JSON.
+
+use std::io::{IsTerminal, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::Value;
+use uwf_engine::error::Kind;
+
+use crate::error::CommandError;
+use crate::style;
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One line of JSON.
+    Json,
+    /// YAML.
+    Yaml,
+    /// Text for people.
+    Text,
+}
+
+/// What a command reports: one value, told as text or as data.
+pub(crate) trait Report: Serialize {
+    /// The text for people, each line ended.
+    fn text(&self) -> String;
+
+    /// Format when nobody asked for one; `None`: text on a terminal, JSON in a pipe.
+    fn preferred(&self) -> Option<Format> {
+        None
+    }
+
+    /// Exit code of the command.
+    fn exit_code(&self) -> u8 {
+        0
+    }
+}
+
+/// A report of any type, ready to be printed.
+pub(crate) struct Printed {
+    value: Value,
+    text: String,
+    preferred: Option<Format>,
+    exit_code: u8,
+    is_silent: bool,
+}
+
+/// What commands return.
+pub(crate) type CommandResult = Result<Printed, CommandError>;
+
+impl Printed {
+    /// Nothing more to print, whatever format was asked for: the command has written its own result.
+    pub(crate) fn nothing() -> Printed {
+        Printed { value: Value::Null, text: String::new(), preferred: None, exit_code: 0, is_silent: true }
+    }
+
+    /// Whatever is a report can be printed.
+    pub(crate) fn new(report: &impl Report) -> CommandResult {
+        let value = serde_json::to_value(report).map_err(|error| CommandError {
+            kind: Kind::Internal,
+            error: format!("a report is not JSON: {error}"),
+            hints: Vec::new(),
+        })?;
+        Ok(Printed { value, text: report.text(), preferred: report.preferred(), exit_code: report.exit_code(), is_silent: false })
+    }
+}
+
+/// Prints reports, talk and errors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Printer {
+    asked: Option<Format>,
+    colour: bool,
+}
+
+impl Printer {
+    /// A printer that prints as asked: by `--format`, else by `UWF_FORMAT`.
+    ///
+    /// # Errors
+    /// Usage when `UWF_FORMAT` is no format.
+    pub(crate) fn new(asked: Option<Format>) -> Result<Printer, CommandError> {
+        let from_environment = std::env::var("UWF_FORMAT").ok().filter(|name| !name.is_empty());
+        let asked = match (asked, from_environment) {
+            (Some(format), _) => Some(format),
+            (None, None) => None,
+            (None, Some(name)) => Some(Format::from_str(&name, true).map_err(|_| {
+                CommandError::usage(format!("UWF_FORMAT is `{name}`")).hint("it can be json, yaml or text")
+            })?),
+        };
+        Ok(Printer { asked, colour: wants_colour() })
+    }
+
+    /// A printer for failures before the arguments are known.
+    pub(crate) fn plain() -> Printer {
+        Printer { asked: None, colour: wants_colour() }
+    }
+
+    /// Prints a report to stdout. Returns the exit code.
+    pub(crate) fn report(&self, report: &Printed) -> u8 {
+        if report.is_silent {
+            return report.exit_code;
+        }
+        let is_terminal = std::io::stdout().is_terminal();
+        let fallback = if is_terminal { Format::Text } else { Format::Json };
+        let text = match self.asked.or(report.preferred).unwrap_or(fallback) {
+            Format::Json => format!("{}\n", report.value),
+            Format::Yaml => yaml(&report.value),
+            Format::Text => report.text.clone(),
+        };
+        let text = style::render(&text, is_terminal, self.colour && is_terminal);
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            // A reader that has seen enough ends the command quietly.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => report.exit_code,
+            Err(error) => {
+                self.talk(&format!("error: cannot write the report: {error}"));
+                Kind::Io.exit_code()
+            }
+            Ok(()) => report.exit_code,
+        }
+    }
+
+    /// Prints one line of talk to stderr.
+    pub(crate) fn talk(&self, line: &str) {
+        self.talk_raw(&format!("{line}\n"));
+    }
+
+    /// Prints to stderr without ending the line.
+    pub(crate) fn talk_raw(&self, text: &str) {
+        let is_terminal = std::io::stderr().is_terminal();
+        let text = style::render(text, is_terminal, self.colour && is_terminal);
+        // Nobody may be there to read it.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Empties the current line of a terminal on stderr.
+    pub(crate) fn clear_line(&self) {
+        let _ = std::io::stderr().lock().write_all(b"\r\x1b[2K");
+    }
+
+    /// Prints a warning to stderr.
+    pub(crate) fn warn(&self, warning: &str) {
+        self.talk(&format!("{} {warning}", style::yellow("warning:")));
+    }
+
+    /// Prints a failure to stderr. Returns the exit code.
+    pub(crate) fn failure(&self, failure: &CommandError) -> u8 {
+        self.talk(&format!("{} {}", style::red("error:"), failure.error));
+        for hint in &failure.hints {
+            self.talk(&format!("{} {hint}", style::dim("hint:")));
+        }
+        failure.kind.exit_code()
+    }
+}
+
+fn wants_colour() -> bool {
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !no_colour && !dumb
+}
+
+/// A value as YAML, ending in a newline. Hashes and everything else that could be read as another type is quoted.
+fn yaml(value: &Value) -> String {
+    let text = serde_saphyr::to_string(value).unwrap_or_else(|_| value.to_string());
+    if text.ends_with('\n') { text } else { format!("{text}\n") }
+}

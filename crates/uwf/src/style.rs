@@ -1,0 +1,79 @@
+//! Colour and emphasis on terminals, and nothing of the sort from anybody else: texts of models are cleaned of control
+//! characters before they reach a terminal.
+//!
+//! Reports mark emphasis with private-use characters; the printer turns the marks into escape sequences, or drops them.
+
+/// Private-use characters that stand for the beginning of an emphasis, and the sequence each becomes.
+const MARKS: [(char, &str); 6] = [
+    ('\u{F0000}', "\u{1b}[0m"),
+    ('\u{F0001}', "\u{1b}[1m"),
+    ('\u{F0002}', "\u{1b}[2m"),
+    ('\u{F0003}', "\u{1b}[32m"),
+    ('\u{F0004}', "\u{1b}[33m"),
+    ('\u{F0005}', "\u{1b}[31m"),
+];
+
+/// Bold.
+pub(crate) fn bold(text: &str) -> String {
+    format!("\u{F0001}{text}\u{F0000}")
+}
+
+/// Less important.
+pub(crate) fn dim(text: &str) -> String {
+    format!("\u{F0002}{text}\u{F0000}")
+}
+
+/// Good.
+pub(crate) fn green(text: &str) -> String {
+    format!("\u{F0003}{text}\u{F0000}")
+}
+
+/// Look here.
+pub(crate) fn yellow(text: &str) -> String {
+    format!("\u{F0004}{text}\u{F0000}")
+}
+
+/// Bad.
+pub(crate) fn red(text: &str) -> String {
+    format!("\u{F0005}{text}\u{F0000}")
+}
+
+/// The text for a terminal (`clean`, with colour or without) or for a pipe (marks dropped, all else as it is).
+pub(crate) fn render(text: &str, is_terminal: bool, colour: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for symbol in text.chars() {
+        if let Some((_, sequence)) = MARKS.iter().find(|(mark, _)| *mark == symbol) {
+            if colour {
+                out.push_str(sequence);
+            }
+        } else if is_terminal && symbol.is_control() && !matches!(symbol, '\n' | '\t') {
+            out.push('\u{FFFD}');
+        } else {
+            out.push(symbol);
+        }
+    }
+    out
+}
+
+/// Width of a text in columns, marks not counted.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().filter(|symbol| !MARKS.iter().any(|(mark, _)| mark == symbol)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_of_models_never_reach_a_terminal() {
+        let hostile = format!("{} \u{1b}]0;owned\u{7}\u{9b}31m", bold("x"));
+        assert_eq!(render(&hostile, true, true), "\u{1b}[1mx\u{1b}[0m \u{FFFD}]0;owned\u{FFFD}\u{FFFD}31m");
+        assert_eq!(render(&hostile, true, false), "x \u{FFFD}]0;owned\u{FFFD}\u{FFFD}31m");
+    }
+
+    #[test]
+    fn a_pipe_gets_the_text_as_it_is() {
+        assert_eq!(render("a\u{1b}[0m\tb\r\n", false, false), "a\u{1b}[0m\tb\r\n");
+        assert_eq!(width(&bold("abc")), 3);
+    }
+}
