@@ -1,1 +1,207 @@
-//! placeholder
+//! Test support: a storage root of its own for every test, the real `uwf` process, and agents as scripts.
+//!
+//! It is a crate of its own so that nothing of it can get into the product. Fakes stand at the process border only.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary storage root with a workspace beside it, and the `uwf` that works on it.
+pub struct TestHome {
+    dir: TempDir,
+    bin: PathBuf,
+}
+
+/// What a finished `uwf` process left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Exit code; `None` when it was ended by a signal.
+    pub code: Option<i32>,
+    /// Its stdout.
+    pub stdout: String,
+    /// Its stderr.
+    pub stderr: String,
+}
+
+impl Ran {
+    /// The report, parsed.
+    ///
+    /// # Panics
+    /// When the command failed or printed no JSON.
+    pub fn json(&self) -> Value {
+        assert!(matches!(self.code, Some(0 | 10)), "exit {:?}\n{}{}", self.code, self.stdout, self.stderr);
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {:?}", self.stdout))
+    }
+
+    /// Exit code, stdout and stderr as one text for snapshots.
+    pub fn told(&self) -> String {
+        let code = self.code.map_or_else(|| "signal".to_owned(), |code| code.to_string());
+        let stderr = if self.stderr.is_empty() { String::new() } else { format!("--- stderr\n{}", self.stderr) };
+        format!("exit {code}\n{}{stderr}", self.stdout)
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl TestHome {
+    /// A fresh root. `bin` is `env!("CARGO_BIN_EXE_uwf")`.
+    ///
+    /// # Panics
+    /// When no temporary directory can be made.
+    pub fn new(bin: impl Into<PathBuf>) -> TestHome {
+        let dir = TempDir::with_prefix("uwf-test-").expect("a temporary directory");
+        for name in ["root", "work", "bin"] {
+            fs::create_dir(dir.path().join(name)).expect("a directory in the temporary directory");
+        }
+        TestHome { dir, bin: bin.into() }
+    }
+
+    /// The storage root.
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().join("root")
+    }
+
+    /// Directory commands are called in, and threads work in.
+    pub fn work(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    /// Directory that comes first on `PATH`.
+    pub fn bin_dir(&self) -> PathBuf {
+        self.dir.path().join("bin")
+    }
+
+    /// Writes `config.yaml`.
+    pub fn config(&self, yaml: &str) {
+        write(&self.root().join("config.yaml"), yaml);
+    }
+
+    /// Writes a file into the working directory; returns its path.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.work().join(name);
+        write(&path, text);
+        path
+    }
+
+    /// Installs an executable script on the `PATH` of every process of this home.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.bin_dir().join(name);
+        write(&path, text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode for the script");
+        path
+    }
+
+    /// A `uwf` process, not started yet: this root, this working directory, a clean environment.
+    pub fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
+        let mut command = Command::new(&self.bin);
+        self.prepare(&mut command);
+        command.args(args);
+        command
+    }
+
+    /// Gives any process this home's environment and working directory.
+    pub fn prepare(&self, command: &mut Command) {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut dirs = vec![self.bin_dir()];
+        dirs.extend(std::env::split_paths(&path));
+        let path = std::env::join_paths(dirs).expect("a PATH of directories");
+        command
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.dir.path())
+            .env("LANG", "C.UTF-8")
+            .env("UNCAGED_WORKFLOW_STORAGE_ROOT", self.root())
+            .current_dir(self.work())
+            .stdin(Stdio::null());
+    }
+
+    /// Runs `uwf` to its end.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn uwf<A: AsRef<OsStr>>(&self, args: &[A]) -> Ran {
+        self.command(args).output().expect("uwf starts").into()
+    }
+
+    /// Runs `uwf` and parses its report.
+    pub fn json<A: AsRef<OsStr>>(&self, args: &[A]) -> Value {
+        self.uwf(args).json()
+    }
+
+    /// Stores a workflow; returns its hash.
+    pub fn put(&self, name: &str, yaml: &str) -> String {
+        let file = self.file(&format!("{name}.yaml"), yaml);
+        text(&self.json(&["workflow".as_ref(), "put".as_ref(), file.as_os_str()]), "hash")
+    }
+
+    /// Starts a thread; returns its id.
+    pub fn start(&self, workflow: &str, prompt: &str) -> String {
+        text(&self.json(&["thread", "start", workflow, "-p", prompt]), "thread")
+    }
+
+    /// The head of an active thread, straight from the index.
+    pub fn head(&self, thread: &str) -> Option<String> {
+        let index = fs::read_to_string(self.root().join("threads.yaml")).unwrap_or_default();
+        let line = index.lines().find_map(|line| line.strip_prefix(&format!("{thread}: ")))?;
+        Some(line.trim_matches('"').to_owned())
+    }
+}
+
+/// A text of a report.
+///
+/// # Panics
+/// When the report has no such text.
+pub fn text(report: &Value, key: &str) -> String {
+    report[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {report}")).to_owned()
+}
+
+/// A workflow of one role `worker` whose output is `{n: integer}`, played `rounds` times.
+pub fn counting_workflow(rounds: usize) -> String {
+    format!(
+        r#"name: count-rounds
+description: one role that counts
+roles:
+  worker:
+    description: counts
+    goal: Count.
+    meta:
+      type: object
+      properties: {{ n: {{ type: integer }} }}
+      required: [n]
+conditions:
+  enough:
+    description: it was played often enough
+    expression: "$count(steps) >= {rounds}"
+graph:
+  $START: [ {{ role: worker }} ]
+  worker:
+    - {{ role: $END, condition: enough }}
+    - {{ role: worker }}
+"#
+    )
+}
+
+/// The repository's root, where `examples/` and `docs/` are.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the crate lies in the repository")
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+}

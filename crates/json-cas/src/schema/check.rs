@@ -5,7 +5,7 @@ use std::fmt;
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-use super::document::{Document, Place, has_scheme};
+use super::document::{Document, Place};
 use super::keywords::{self, Holds, subschemas};
 use super::nearest::nearest;
 use super::refs::pattern_validator;
@@ -110,10 +110,10 @@ fn has_errors(problems: &[SchemaProblem]) -> bool {
         .any(|problem| problem.severity == Severity::Error)
 }
 
-/// Whether a `$ref` points outside the schema it is in, as far as its text tells: it is neither a
-/// fragment nor relative to the schema's own `$id`.
+/// Whether the text of a `$ref` names something by URI, which is outside the schema unless an
+/// `$id` in it is that URI.
 pub fn is_remote_ref(reference: &str) -> bool {
-    has_scheme(reference) || reference.starts_with("//")
+    !reference.starts_with('#')
 }
 
 /// Where the nesting limit is passed. Counts every value, as a reference can lead anywhere.
@@ -183,6 +183,12 @@ impl<'s> Lint<'_, 's> {
         }
     }
 
+    /// Whether the schema names a dialect in which `items` could be a list.
+    fn is_older_dialect(&self) -> bool {
+        let dialect = self.document.root().keyword("$schema");
+        dialect.is_some_and(|uri| uri.as_str().is_some_and(|uri| !uri.contains("2020-12")))
+    }
+
     fn error(&mut self, path: &str, message: String) {
         self.problems.push(SchemaProblem::error(path, message));
     }
@@ -206,6 +212,7 @@ impl<'s> Lint<'_, 's> {
             | (Holds::Schemas, Value::Array(_))
             | (Holds::SchemaOrSchemas, Value::Object(_) | Value::Bool(_))
             | (Holds::Data, _) => return,
+            (Holds::SchemaOrSchemas, Value::Array(_)) if self.is_older_dialect() => return,
             (Holds::SchemaOrSchemas, Value::Array(_)) => {
                 let message = "`items` holds one schema for all items; use `prefixItems` for a list";
                 return self.error(path, message.to_owned());

@@ -184,7 +184,7 @@ fn resolve_uri(base: &str, reference: &str) -> String {
 }
 
 /// Whether a URI reference begins with a scheme (RFC 3986 §3.1).
-pub(super) fn has_scheme(reference: &str) -> bool {
+fn has_scheme(reference: &str) -> bool {
     reference.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme

@@ -93,6 +93,10 @@ impl<'d, 's> Explainer<'d, 's> {
             ValidationErrorKind::Pattern { pattern } => {
                 format!("{} does not match the pattern `{}`", json(value), brief(pattern))
             }
+            ValidationErrorKind::Contains => match self.schema_of(error) {
+                Some(place) => format!("no item is {}", describe(self.document, place)),
+                None => "the required item is missing".to_owned(),
+            },
             ValidationErrorKind::FalseSchema => "nothing is allowed here".to_owned(),
             ValidationErrorKind::OneOfMultipleValid { context } => {
                 let fitting: Vec<String> = context
@@ -307,10 +311,12 @@ fn fails_a_tag(whole: &ValidationError<'_>, errors: &[ValidationError<'static>])
 }
 
 fn wanted_types(kind: &TypeKind) -> String {
-    let names: Vec<String> = match kind {
+    let mut names: Vec<String> = match kind {
         TypeKind::Single(single) => vec![a_type(&single.to_string())],
         TypeKind::Multiple(set) => set.iter().map(|one| a_type(&one.to_string())).collect(),
     };
+    // The set has an order of its own, in which null comes first.
+    names.sort_by_key(|name| name == "null");
     listed(&names, "or")
 }
 
@@ -332,23 +338,23 @@ fn bounds(kind: &ValidationErrorKind, value: &Value) -> Option<String> {
     let characters = || value.as_str().map_or(0, |text| text.chars().count());
     let items = || value.as_array().map_or(0, Vec::len);
     let keys = || value.as_object().map_or(0, serde_json::Map::len);
-    let at_least = |limit: u64, what: &str, has: usize| {
-        format!("expected at least {limit} {what}, found {has}")
+    let bound = |which: &str, limit: u64, what: &str, has: usize| {
+        let plural = if limit == 1 { "" } else { "s" };
+        format!("expected at {which} {limit} {what}{plural}, found {has}")
     };
-    let at_most = |limit: u64, what: &str, has: usize| {
-        format!("expected at most {limit} {what}, found {has}")
-    };
+    let at_least = |limit, what, has| bound("least", limit, what, has);
+    let at_most = |limit, what, has| bound("most", limit, what, has);
     Some(match kind {
         ValidationErrorKind::MinLength { limit: 1 } => "the text is empty".to_owned(),
-        ValidationErrorKind::MinLength { limit } => at_least(*limit, "characters", characters()),
-        ValidationErrorKind::MaxLength { limit } => at_most(*limit, "characters", characters()),
-        ValidationErrorKind::MinItems { limit } => at_least(*limit, "items", items()),
-        ValidationErrorKind::MaxItems { limit } => at_most(*limit, "items", items()),
+        ValidationErrorKind::MinLength { limit } => at_least(*limit, "character", characters()),
+        ValidationErrorKind::MaxLength { limit } => at_most(*limit, "character", characters()),
+        ValidationErrorKind::MinItems { limit } => at_least(*limit, "item", items()),
+        ValidationErrorKind::MaxItems { limit } => at_most(*limit, "item", items()),
         ValidationErrorKind::AdditionalItems { limit } => {
-            at_most(*limit as u64, "items", items())
+            at_most(*limit as u64, "item", items())
         }
-        ValidationErrorKind::MinProperties { limit } => at_least(*limit, "keys", keys()),
-        ValidationErrorKind::MaxProperties { limit } => at_most(*limit, "keys", keys()),
+        ValidationErrorKind::MinProperties { limit } => at_least(*limit, "key", keys()),
+        ValidationErrorKind::MaxProperties { limit } => at_most(*limit, "key", keys()),
         ValidationErrorKind::Minimum { limit } => {
             format!("expected {limit} or more, found {}", json(value))
         }

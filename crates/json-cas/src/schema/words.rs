@@ -39,9 +39,8 @@ pub(super) fn kind(value: &Value) -> &'static str {
 pub(super) fn found(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            format!("{} {}", kind(value), json(value))
-        }
+        Value::Bool(_) | Value::Number(_) => json(value),
+        Value::String(_) => format!("the string {}", json(value)),
         Value::Array(items) if items.is_empty() => "an empty array".to_owned(),
         Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
         Value::Array(_) | Value::Object(_) => kind(value).to_owned(),

@@ -11,6 +11,9 @@ use super::tree::{Content, Raw};
 use super::typed::{Typing, untyped};
 use super::{repair, yaml};
 
+/// Bytes of a header in YAML; texts that long belong below it.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+
 /// What is being looked for.
 pub(super) struct Target<'s> {
     pub(super) schema: &'s Schema,
@@ -66,6 +69,10 @@ impl<'s> Target<'s> {
     /// one with the fewest errors.
     pub(super) fn read_block(&self, block: &str) -> Reading {
         let block = unwrapped(block);
+        if block.len() > MAX_HEADER_BYTES && !is_braced(block) {
+            let error = format!("the header has {} bytes, the limit is {MAX_HEADER_BYTES}", block.len());
+            return Reading { errors: vec![error], ..Reading::default() };
+        }
         let mut best: Option<Reading> = None;
         let mut why = None;
         let mut offer = |reading: Reading| -> bool {

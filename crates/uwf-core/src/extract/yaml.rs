@@ -10,16 +10,10 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use super::tree::{Content, Raw, Source, Style};
 
 /// Nesting an answer may have; role schemas are far flatter.
-pub(super) const MAX_DEPTH: usize = 64;
-
-/// Bytes of one header; texts longer than this belong into the body.
-pub(super) const MAX_BLOCK_BYTES: usize = 1 << 20;
+const MAX_DEPTH: usize = 64;
 
 /// Reads a block. The error says what is wrong and in which line of the block (from 1).
 pub(super) fn parse(text: &str) -> Result<Raw, String> {
-    if text.len() > MAX_BLOCK_BYTES {
-        return Err(format!("the header has {} bytes, the limit is {MAX_BLOCK_BYTES}", text.len()));
-    }
     let mut builder = Builder { offsets: Offsets::new(text), text, shared: text.into(), open: Vec::new(), root: None };
     let mut documents = 0;
     let mut parser = Parser::new_from_str(text);

@@ -1,0 +1,10 @@
+//! The command as a user drives it: real processes, real files, real agent commands.
+
+mod first_run;
+
+use uwf_testing::TestHome;
+
+/// A fresh storage root for one test.
+fn home() -> TestHome {
+    TestHome::new(env!("CARGO_BIN_EXE_uwf"))
+}
