@@ -1,6 +1,5 @@
 //! Which agent plays a role, and the command line it becomes.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,8 +36,8 @@ pub struct AgentSpec {
     pub timeout_ms: Option<u64>,
     /// Limit on a time without output, milliseconds.
     pub idle_timeout_ms: Option<u64>,
-    /// Exit codes that count as success, failure.
-    pub exit_codes: BTreeMap<i32, bool>,
+    /// Exit codes and whether each counts as success. Pairs, since JSON has no numbers as keys.
+    pub exit_codes: Vec<(i32, bool)>,
     /// File that must exist after the run.
     pub expect_file: Option<String>,
     /// Settings the agent understands.
@@ -70,7 +69,7 @@ impl AgentSpec {
 
     /// Whether an exit code means success.
     pub fn succeeded(&self, code: i32) -> bool {
-        self.exit_codes.get(&code).copied().unwrap_or(code == 0)
+        self.exit_codes.iter().find(|(known, _)| *known == code).map_or(code == 0, |(_, succeeded)| *succeeded)
     }
 
     /// The node that stands for it in traces.

@@ -30,7 +30,7 @@ use crate::marks::{self, Mark, Reason};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 enum Line {
-    Opened(Opened),
+    Opened(Box<Opened>),
     Started(Started),
     Finished(Finished),
     GaveUp(GaveUp),
@@ -197,7 +197,7 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
     // Lines are led by a newline too, so that a torn one before them does no harm.
     let mut lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     let Some(Line::Opened(opened)) = lines.next() else { return Ok(None) };
-    let mut attempt = Attempt { opened, started: None, finished: None, gave_up: None, closed: None };
+    let mut attempt = Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None };
     for line in lines {
         match line {
             Line::Started(started) if started.attempt == attempt.opened.attempt => attempt.started = Some(started),
@@ -221,7 +221,7 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
     file.set_len(0).at("empty", &path)?;
     let reason = Reason { role: Some(opened.role.clone()), why: "an attempt is open".to_owned(), since: opened.opened_at };
     let thread = opened.thread.clone();
-    write_line(&mut file, &path, &Line::Opened(opened))?;
+    write_line(&mut file, &path, &Line::Opened(Box::new(opened)))?;
     marks::set(home, &thread, Mark::Open, &reason)
 }
 

@@ -1,6 +1,8 @@
 //! The command as a user drives it: real processes, real files, real agent commands.
 
+mod agents;
 mod first_run;
+mod keeper;
 
 use uwf_testing::TestHome;
 

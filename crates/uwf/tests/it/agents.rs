@@ -1,0 +1,199 @@
+//! Agents that behave badly, and what they may see.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+/// A home with the counting workflow, one agent `w` with these settings, and a thread.
+fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
+    let home = home();
+    home.script("worker", script);
+    home.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\nkillGrace: 1\n"));
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    (home, thread)
+}
+
+/// Exit code, state and reason after one failed step; the head must not have moved.
+fn failure(home: &TestHome, thread: &str) -> (Option<i32>, String) {
+    let before = home.head(thread);
+    let ran = home.uwf(&["thread", "step", thread]);
+    assert_eq!(home.head(thread), before);
+    assert_eq!(ran.stdout, "");
+    let shown = home.json(&["thread", "show", thread]);
+    assert_eq!(shown["state"], "stuck", "{shown}");
+    (ran.code, text(&shown, "why"))
+}
+
+#[test]
+fn each_way_to_fail_has_its_exit_code_and_its_reason() {
+    let cases = [
+        ("output: json", "#!/bin/sh\necho oops >&2\nexit 3\n", 40, "agent `w` exited with 3; its last words: oops"),
+        ("output: json", "#!/bin/sh\nkill -9 $$\n", 40, "agent `w` was ended by signal 9"),
+        ("output: step", "#!/bin/sh\nexit 0\n", 40, "agent `w` exited with 0, but the last line of its stdout is nothing instead of a StepNode hash"),
+        ("output: step", "#!/bin/sh\necho I am done\n", 40, "agent `w` exited with 0, but the last line of its stdout is `I am done` instead of a StepNode hash"),
+        ("output: step", "#!/bin/sh\necho 0000000000000\n", 40, "the agent's result 0000000000000 was refused: it is not readable: there is no node 0000000000000"),
+        ("output: json, timeout: 0.3", "#!/bin/sh\nwhile :; do echo busy >&2; sleep 0.05; done\n", 40, "agent `w` was ended after its timeout of 0.3 s; its last words: busy"),
+        ("output: json, idleTimeout: 0.3", "#!/bin/sh\nsleep 60\n", 40, "agent `w` was ended: it printed nothing for 0.3 s"),
+        ("output: json, exitCodes: { 0: fail }", "#!/bin/sh\nexit 0\n", 40, "agent `w` exited with 0"),
+        ("output: json, expectFile: made.txt", "#!/bin/sh\necho '{\"n\": 1}'\n", 40, "the expected file <work>/made.txt does not exist"),
+    ];
+    for (settings, script, code, reason) in cases {
+        let (home, thread) = with_agent(settings, script);
+        let work = fs::canonicalize(home.work()).unwrap();
+        let (told, why) = failure(&home, &thread);
+        assert_eq!((told, why.replace(work.to_str().unwrap(), "<work>").as_str()), (Some(code), reason), "{settings}");
+    }
+}
+
+#[test]
+fn an_answer_without_valid_output_is_kept_and_told_in_words() {
+    let (home, thread) = with_agent("output: json", "#!/bin/sh\necho 'let me think'\necho '{\"n\": \"many\"}'\n");
+    let (code, why) = failure(&home, &thread);
+    assert_eq!(code, Some(41));
+    assert!(why.starts_with("the answer has no valid output for role `worker`: "), "{why}");
+    assert!(why.contains("`n`") && why.contains("integer"), "{why}");
+    let shown = home.json(&["thread", "show", &thread]);
+    let attempt = home.json(&["cas", "get", &text(&shown, "attempt")]);
+    let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
+    assert_eq!(raw["payload"]["text"], "let me think\n{\"n\": \"many\"}\n");
+}
+
+#[test]
+fn a_missing_agent_is_a_matter_of_configuration() {
+    let home = home();
+    home.config("agents:\n  codex: { command: no-such-program, output: json }\ndefaultAgent: codex\n");
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78));
+    assert!(ran.stderr.starts_with("error: cannot start agent `no-such-program`: "), "{}", ran.stderr);
+    let ran = home.uwf(&["thread", "step", &thread, "--agent", "codx"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(78), "error: there is no agent `codx`\nhint: did you mean `codex`?\n"));
+}
+
+#[test]
+fn success_clears_the_failure_and_lists_every_earlier_attempt() {
+    let script = "#!/bin/sh\ncat > /dev/null\necho x >> tries\n[ $(wc -l < tries) -lt 3 ] && exit 1\necho '{\"n\": 1}'\n";
+    let (home, thread) = with_agent("output: json", script);
+    let first = failure(&home, &thread);
+    assert_eq!(first, failure(&home, &thread));
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+    let step = home.json(&["cas", "get", &text(&report, "head")]);
+    let detail = home.json(&["cas", "get", &text(&step["payload"], "detail")]);
+    let attempts = detail["payload"]["attempts"].as_array().unwrap();
+    // Two equal failures are one node: same agent, same output, same reason.
+    assert_eq!(attempts.len(), 2);
+    let attempt = home.json(&["cas", "get", attempts[0].as_str().unwrap()]);
+    assert_eq!(json!([attempt["payload"]["exitCode"], attempt["payload"]["role"]]), json!([1, "worker"]));
+}
+
+#[test]
+fn a_step_of_another_thread_is_refused() {
+    let (home, thread) = with_agent("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let other = home.start("count-rounds", "another task");
+    let foreign = text(&home.json(&["thread", "step", &other]), "head");
+    let ran = home.uwf(&["thread", "step", &thread, "--agent", &format!("echo {foreign} #")]);
+    assert_eq!(ran.code, Some(40), "{ran:?}");
+    let liar = home.script("liar", &format!("#!/bin/sh\necho {foreign}\n"));
+    let before = home.head(&thread);
+    let ran = home.uwf(&["thread", "step", &thread, "--agent", liar.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(40));
+    assert!(ran.stderr.contains("it belongs to another thread"), "{}", ran.stderr);
+    assert_eq!(home.head(&thread), before);
+}
+
+#[test]
+fn a_flood_is_capped_and_said_to_be_cut() {
+    // 64 MB before the answer; 1 MiB is kept.
+    let script = "#!/bin/sh\ncat > /dev/null\nhead -c 67108864 /dev/zero | tr '\\0' x\necho\necho '{\"n\": 7}'\n";
+    let (home, thread) = with_agent("output: json", script);
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}outputCap: 1048576\n"));
+    let report = home.json(&["thread", "step", &thread]);
+    let step = home.json(&["cas", "get", &text(&report, "head")]);
+    assert_eq!(home.json(&["cas", "get", &text(&step["payload"], "output")])["payload"], json!({"n": 7}));
+    let detail = home.json(&["cas", "get", &text(&step["payload"], "detail")]);
+    let raw = home.json(&["cas", "get", &text(&detail["payload"], "raw")]);
+    let raw = raw["payload"]["text"].as_str().unwrap();
+    assert!(raw.len() < 1_100_000 && raw.contains("bytes cut …]"), "{} bytes", raw.len());
+    let dir = home.root().join("threads").join(&thread).join("attempts");
+    let blocks: u64 = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().metadata().unwrap().blocks() * 512).sum();
+    assert!(blocks < 4 << 20, "{blocks} bytes on disk");
+}
+
+#[test]
+fn bytes_that_are_no_text_do_no_harm() {
+    let (home, thread) = with_agent("output: json", "#!/bin/sh\nprintf '\\377\\376 {\"n\": 4}\\n'\n");
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(report["role"], "worker");
+}
+
+#[test]
+fn the_agent_works_in_the_threads_directory_with_its_variables() {
+    let script = "#!/bin/sh\nset -e\ncat > prompt.txt\npwd > where.txt\nenv > env.txt\necho '{\"n\": 1}'\n";
+    let (home, _) = with_agent("output: json, args: [\"{thread}\", \"{role}\"]", script);
+    let place = home.work().join("place");
+    fs::create_dir(&place).unwrap();
+    let started = home.json(&["thread", "start", "count-rounds", "-p", "count", "--cwd", "place"]);
+    let thread = text(&started, "thread");
+    home.json(&["thread", "step", &thread]);
+    let place = fs::canonicalize(place).unwrap();
+    assert_eq!(fs::read_to_string(place.join("where.txt")).unwrap().trim(), place.to_str().unwrap());
+    let env = fs::read_to_string(place.join("env.txt")).unwrap();
+    for expected in [format!("UWF_THREAD={thread}"), "UWF_ROLE=worker".to_owned(), format!("UWF_STORE={}", home.root().join("cas").display())] {
+        assert!(env.lines().any(|line| line == expected), "{expected} not in {env}");
+    }
+    assert!(fs::read_to_string(place.join("prompt.txt")).unwrap().contains("count"));
+}
+
+#[test]
+fn a_prompt_too_large_for_an_argument_comes_on_stdin() {
+    let home = home();
+    home.script("sizer", "#!/bin/sh\nn=$(wc -c)\necho \"{\\\"n\\\": $n}\"\n");
+    home.config("agents:\n  by-stdin: { command: sizer, output: json }\n  by-argument: { command: sizer, args: [\"{prompt}\"], output: json }\ndefaultAgent: by-argument\n");
+    home.put("count-rounds", &counting_workflow(3));
+    let task = home.file("task.md", &"word ".repeat(40_000));
+    let start = home.command(&["thread", "start", "count-rounds", "-p", "-"]).stdin(fs::File::open(task).unwrap()).output().unwrap();
+    let thread = text(&serde_json::from_slice::<Value>(&start.stdout).unwrap(), "thread");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78));
+    assert!(ran.stderr.contains("too many for an argument"), "{}", ran.stderr);
+    let report = home.json(&["thread", "step", &thread, "--agent", "by-stdin"]);
+    let step = home.json(&["cas", "get", &text(&report, "head")]);
+    let output = home.json(&["cas", "get", &text(&step["payload"], "output")]);
+    assert!(output["payload"]["n"].as_u64().unwrap() > 200_000);
+}
+
+#[test]
+fn secrets_stay_with_whom_they_were_given_to_and_out_of_every_node() {
+    let home = home();
+    home.script("leaker", "#!/bin/sh\ncat > /dev/null\nenv > \"env-$UWF_ROLE-$1.txt\"\necho \"the key is $A_KEY$FROM_FILE\" >&2\nprintf -- '---\\nn: 1\\n---\\nmy key: %s %s\\n' \"$A_KEY\" \"$FROM_FILE\"\n");
+    home.config(
+        "providers:\n  p: { baseUrl: \"http://127.0.0.1:9\", apiKeyEnv: A_KEY }\nsecrets: [FROM_FILE]\nagents:\n  trusted: { command: leaker, args: [trusted], output: text, env: [A_KEY, FROM_FILE] }\n  other: { command: leaker, args: [other], output: text }\ndefaultAgent: other\n",
+    );
+    fs::write(home.root().join(".env"), "FROM_FILE=file-secret-0123456789\nPLAIN=plain\n").unwrap();
+    fs::set_permissions(home.root().join(".env"), fs::Permissions::from_mode(0o644)).unwrap();
+    home.put("count-rounds", &counting_workflow(9));
+    let thread = home.start("count-rounds", "count");
+    for agent in ["trusted", "other"] {
+        let ran = home.command(&["thread", "step", &thread, "--agent", agent]).env("A_KEY", "shell-secret-0123456789").output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let trusted = fs::read_to_string(home.work().join("env-worker-trusted.txt")).unwrap();
+    assert!(trusted.contains("A_KEY=shell-secret-0123456789") && trusted.contains("FROM_FILE=file-secret-0123456789"));
+    let other = fs::read_to_string(home.work().join("env-worker-other.txt")).unwrap();
+    assert!(other.contains("PLAIN=plain"));
+    assert!(!other.contains("secret-0123456789"), "{other}");
+    let mode = fs::metadata(home.root().join(".env")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    for entry in fs::read_dir(home.root().join("cas")).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("secret-0123456789"), "a node holds a secret");
+    }
+}

@@ -1,0 +1,193 @@
+//! Window and keeper: whoever dies, nothing paid for is lost and nothing is paid for twice.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+/// An agent that writes a line to the ledger when it begins, waits for the file `go`, then answers.
+const WAITING: &str = "#!/bin/sh\ncat > /dev/null\necho $$ >> ledger\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
+
+fn counting_home(output: &str, agent: &str) -> (TestHome, String) {
+    let home = home();
+    home.script("worker", agent);
+    home.config(&format!("agents:\n  w: {{ command: worker, output: {output}, killGrace: 1 }}\ndefaultAgent: w\nkillGrace: 1\n").replace(", killGrace: 1 }", " }"));
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    (home, thread)
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn lines(path: &Path) -> usize {
+    fs::read_to_string(path).map(|text| text.lines().count()).unwrap_or(0)
+}
+
+fn alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn signal(pid: u32, name: &str) {
+    let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().expect("kill runs");
+    assert!(status.success(), "kill -{name} {pid}");
+}
+
+/// Starts a step in the background and waits until its agent has begun.
+fn step_until_begun(home: &TestHome, thread: &str, begun: usize) -> Child {
+    let window = home.command(&["thread", "step", thread]).spawn().expect("uwf starts");
+    until("the agent has begun", || lines(&home.work().join("ledger")) == begun);
+    window
+}
+
+/// Process id of the keeper, as the thread's lock names it.
+fn keeper(home: &TestHome, thread: &str) -> u32 {
+    let lock = fs::read_to_string(home.root().join("threads").join(thread).join("lock")).unwrap();
+    lock.trim().parse().unwrap()
+}
+
+#[test]
+fn killing_the_window_loses_nothing() {
+    let (home, thread) = counting_home("json", WAITING);
+    let before = home.head(&thread);
+    let mut window = step_until_begun(&home, &thread, 1);
+    signal(window.id(), "KILL");
+    window.wait().unwrap();
+    let second = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(second.code, Some(75), "the keeper is still at it: {second:?}");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "running");
+    home.file("go", "");
+    until("the keeper has moved the head", || home.head(&thread) != before);
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["steps"], shown["state"]]), json!([1, "active"]));
+    assert_eq!(lines(&home.work().join("ledger")), 1);
+}
+
+#[test]
+fn a_killed_keeper_leaves_a_result_that_the_next_step_adopts() {
+    let (home, thread) = counting_home("json", WAITING);
+    let mut window = step_until_begun(&home, &thread, 1);
+    let keeper = keeper(&home, &thread);
+    signal(keeper, "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    home.file("go", "");
+    let record = home.root().join("threads").join(&thread).join("attempt.jsonl");
+    until("the agent process has recorded its result", || {
+        fs::read_to_string(&record).unwrap().contains(r#""event":"finished""#)
+    });
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(json!([report["adopted"], report["role"], report["done"]]), json!([true, "worker", false]));
+    assert_eq!(lines(&home.work().join("ledger")), 1, "the agent was not paid twice");
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1);
+}
+
+#[test]
+fn what_a_dead_attempt_left_running_is_ended_before_the_next_try() {
+    let (home, thread) = counting_home("json", WAITING);
+    let mut window = step_until_begun(&home, &thread, 1);
+    let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
+    let keeper = keeper(&home, &thread);
+    let process: u32 = fs::read_to_string(format!("/proc/{agent}/stat")).unwrap().rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap();
+    signal(keeper, "KILL");
+    signal(process, "KILL");
+    window.wait().unwrap();
+    assert!(alive(agent), "the command itself goes on");
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho again >> ledger\necho '{\"n\": 2}'\n");
+    let report = home.json(&["thread", "step", &thread]);
+    assert!(!alive(agent));
+    assert_eq!(report["adopted"], serde_json::Value::Null);
+    let detail = home.json(&["cas", "get", &text(&home.json(&["cas", "get", &text(&report, "head")])["payload"], "detail")]);
+    let attempts = detail["payload"]["attempts"].as_array().unwrap();
+    assert_eq!(attempts.len(), 1, "the dead attempt is listed: {detail}");
+    let attempt = home.json(&["cas", "get", attempts[0].as_str().unwrap()]);
+    assert_eq!(attempt["payload"]["error"], "the keeper of this attempt died before the agent had finished");
+}
+
+#[test]
+fn ctrl_c_ends_the_agent_and_keeps_what_it_printed() {
+    let agent = "#!/bin/sh\ncat > /dev/null\necho 'half an answer'\necho $$ >> ledger\nsleep 60\n";
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
+        let (home, thread) = counting_home("json", agent);
+        let before = home.head(&thread);
+        let mut window = step_until_begun(&home, &thread, 1);
+        let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
+        signal(window.id(), name);
+        assert_eq!(window.wait().unwrap().code(), Some(code), "{name}");
+        assert!(!alive(agent), "{name}");
+        assert_eq!(home.head(&thread), before);
+        let shown = home.json(&["thread", "show", &thread]);
+        assert_eq!(json!([shown["state"], shown["atRole"]]), json!(["stuck", "worker"]));
+        let attempt = home.json(&["cas", "get", &text(&shown, "attempt")]);
+        let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
+        assert_eq!(raw["payload"]["text"], "half an answer\n");
+    }
+}
+
+#[test]
+fn descendants_in_other_sessions_do_not_survive() {
+    let agent = "#!/bin/sh\ncat > /dev/null\nsetsid sh -c 'trap \"\" TERM; echo $$ >> ledger; while :; do sleep 0.1; done' > /dev/null 2>&1 &\nenv -i PATH=\"$PATH\" setsid sh -c 'echo $$ >> ledger; sleep 60' &\nwhile [ \"$(wc -l < ledger)\" -lt 2 ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
+    let (home, thread) = counting_home("json", agent);
+    home.file("ledger", "");
+    home.json(&["thread", "step", &thread]);
+    for pid in fs::read_to_string(home.work().join("ledger")).unwrap().lines() {
+        assert!(!alive(pid.parse().unwrap()), "{pid} survived");
+    }
+}
+
+#[test]
+fn kill_drops_the_thread_first_and_then_ends_the_agent() {
+    let (home, thread) = counting_home("json", WAITING);
+    let mut window = step_until_begun(&home, &thread, 1);
+    let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
+    let report = home.json(&["thread", "kill", &thread]);
+    assert_eq!(report, json!({"thread": thread, "archived": true}));
+    assert!(!alive(agent));
+    assert_ne!(window.wait().unwrap().code(), Some(0));
+    home.file("go", "");
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["steps"], shown["done"]]), json!(["killed", 0, true]));
+    assert_eq!(home.head(&thread), None);
+}
+
+#[test]
+fn of_many_steppers_one_runs_and_the_others_are_told_to_come_back() {
+    for round in 1..=5 {
+        let (home, thread) = counting_home("json", WAITING);
+        let windows: Vec<Child> = (0..4).map(|_| home.command(&["thread", "step", &thread]).spawn().unwrap()).collect();
+        until("the agent has begun", || lines(&home.work().join("ledger")) > 0);
+        std::thread::sleep(Duration::from_millis(400));
+        home.file("go", "");
+        let mut codes: Vec<i32> = windows.into_iter().map(|mut window| window.wait().unwrap().code().unwrap()).collect();
+        codes.sort_unstable();
+        assert_eq!(codes, [0, 75, 75, 75], "round {round}");
+        assert_eq!(lines(&home.work().join("ledger")), 1);
+        assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1);
+    }
+}
+
+#[test]
+fn concurrent_starts_all_get_into_the_index() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(3));
+    let starts: Vec<Child> = (0..32)
+        .map(|number| {
+            let prompt = format!("number {number}");
+            home.command(&["thread", "start", "count-rounds", "-p", &prompt]).stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut start in starts {
+        assert_eq!(start.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(lines(&home.root().join("threads.yaml")), 32);
+}
