@@ -2,11 +2,14 @@
 //!
 //! This is the only place that knows the `jsonschema` crate.
 
+mod applicators;
+mod branches;
 mod check;
 mod document;
+mod evaluate;
 mod expansion;
-mod explain;
 mod keywords;
+mod leaf;
 mod nearest;
 mod refs;
 mod violations;
@@ -110,7 +113,10 @@ impl Schema {
     /// Every way in which a payload does not fit, in words that a person or a model can act on.
     /// Empty when it fits.
     pub fn violations(&self, payload: &Value) -> Vec<Violation> {
-        violations::of(self.value(), &self.validator, payload)
+        if self.is_valid(payload) {
+            return Vec::new();
+        }
+        violations::of(self.value(), payload)
     }
 
     /// The references in a payload: see [`crate::Store::refs`].

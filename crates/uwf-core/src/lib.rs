@@ -10,4 +10,5 @@ pub mod moderator;
 pub mod node;
 pub mod prompt;
 pub mod thread;
+pub mod view;
 pub mod workflow;

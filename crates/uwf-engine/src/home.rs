@@ -26,7 +26,7 @@ impl Home {
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
         let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), root.join("threads.lock"));
-        Home { store: Store::new(Arc::new(FsObjects::new(root.join("cas")))), heads, bin: bin.into(), root }
+        Home { store: Store::new(Arc::new(FsObjects::new(objects_dir(&root)))), heads, bin: bin.into(), root }
     }
 
     /// Opens the root the environment names, `~/.uncaged/workflow` when it names none.
@@ -105,9 +105,19 @@ impl Home {
         self.root.join("registry.lock")
     }
 
+    /// Directory of the nodes' files.
+    pub fn objects_dir(&self) -> PathBuf {
+        objects_dir(&self.root)
+    }
+
+    /// Directory of all threads' local records.
+    pub fn threads_dir(&self) -> PathBuf {
+        self.root.join("threads")
+    }
+
     /// Directory of one thread's local records.
     pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
-        self.root.join("threads").join(thread.as_str())
+        self.threads_dir().join(thread.as_str())
     }
 
     /// Held by whoever steps the thread.
@@ -150,6 +160,11 @@ impl Home {
         self.cache_dir().join("heads")
     }
 
+    /// Which type each node has.
+    pub fn type_index(&self) -> PathBuf {
+        self.cache_dir().join("types")
+    }
+
     /// What can be derived and may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         self.root.join("cache")
@@ -164,6 +179,10 @@ impl Home {
         std::fs::create_dir_all(&dir).at("create", &dir)?;
         Ok(dir)
     }
+}
+
+fn objects_dir(root: &Path) -> PathBuf {
+    root.join("cas")
 }
 
 fn root_from_environment() -> Result<PathBuf> {

@@ -9,6 +9,7 @@ mod commands;
 mod context;
 mod error;
 mod printer;
+mod progress;
 mod style;
 mod table;
 

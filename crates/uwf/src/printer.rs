@@ -1,6 +1,6 @@
 //! The only place that writes to stdout and stderr. Reports are data; the printer decides between text and JSON.
 
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -44,6 +44,7 @@ pub(crate) struct Printed {
     preferred: Option<Format>,
     exit_code: u8,
     is_silent: bool,
+    is_verbatim: bool,
 }
 
 /// What commands return.
@@ -52,7 +53,12 @@ pub(crate) type CommandResult = Result<Printed, CommandError>;
 impl Printed {
     /// Nothing more to print, whatever format was asked for: the command has written its own result.
     pub(crate) fn nothing() -> Printed {
-        Printed { value: Value::Null, text: String::new(), preferred: None, exit_code: 0, is_silent: true }
+        Printed { value: Value::Null, text: String::new(), preferred: None, exit_code: 0, is_silent: true, is_verbatim: false }
+    }
+
+    /// One line that is the same in every format, because a program reads it.
+    pub(crate) fn line(text: &str) -> Printed {
+        Printed { text: format!("{text}\n"), is_silent: false, is_verbatim: true, ..Printed::nothing() }
     }
 
     /// Whatever is a report can be printed.
@@ -62,7 +68,8 @@ impl Printed {
             error: format!("a report is not JSON: {error}"),
             hints: Vec::new(),
         })?;
-        Ok(Printed { value, text: report.text(), preferred: report.preferred(), exit_code: report.exit_code(), is_silent: false })
+        let (text, preferred, exit_code) = (report.text(), report.preferred(), report.exit_code());
+        Ok(Printed { value, text, preferred, exit_code, is_silent: false, is_verbatim: false })
     }
 }
 
@@ -101,8 +108,8 @@ impl Printer {
             return report.exit_code;
         }
         let is_terminal = std::io::stdout().is_terminal();
-        let fallback = if is_terminal { Format::Text } else { Format::Json };
-        let text = match self.asked.or(report.preferred).unwrap_or(fallback) {
+        let text = match self.format(report.preferred) {
+            _ if report.is_verbatim => report.text.clone(),
             Format::Json => format!("{}\n", report.value),
             Format::Yaml => yaml(&report.value),
             Format::Text => report.text.clone(),
@@ -117,6 +124,29 @@ impl Printer {
                 Kind::Io.exit_code()
             }
             Ok(()) => report.exit_code,
+        }
+    }
+
+    fn format(&self, preferred: Option<Format>) -> Format {
+        let fallback = if std::io::stdout().is_terminal() { Format::Text } else { Format::Json };
+        self.asked.or(preferred).unwrap_or(fallback)
+    }
+
+    /// Prints a list row by row, as its rows are found: one JSON array, or the text of each row. It ends early and
+    /// quietly when nobody reads any more.
+    ///
+    /// # Errors
+    /// Those of a row, after the list was closed; `Io` when stdout cannot be written.
+    pub(crate) fn rows<R: Report>(&self, rows: impl Iterator<Item = Result<R, CommandError>>) -> Result<(), CommandError> {
+        let is_terminal = std::io::stdout().is_terminal();
+        let format = self.format(None);
+        let mut list = List { out: BufWriter::new(std::io::stdout().lock()), format, is_terminal, colour: self.colour && is_terminal, count: 0 };
+        let mut failure = None;
+        let written = rows.map_while(|row| row.map_err(|error| failure = Some(error)).ok()).try_for_each(|row| list.row(&row));
+        match written.and_then(|()| list.close()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(CommandError { kind: Kind::Io, error: format!("cannot write the report: {error}"), hints: Vec::new() }),
+            Ok(()) => failure.map_or(Ok(()), Err),
         }
     }
 
@@ -150,6 +180,42 @@ impl Printer {
             self.talk(&format!("{} {hint}", style::dim("hint:")));
         }
         failure.kind.exit_code()
+    }
+}
+
+/// A list on its way to stdout.
+struct List<'o> {
+    out: BufWriter<StdoutLock<'o>>,
+    format: Format,
+    is_terminal: bool,
+    colour: bool,
+    count: usize,
+}
+
+impl List<'_> {
+    fn row<R: Report>(&mut self, row: &R) -> std::io::Result<()> {
+        let value = || serde_json::to_value(row).map_err(std::io::Error::other);
+        let text = match self.format {
+            Format::Json => format!("{}{}", if self.count == 0 { "[" } else { "," }, value()?),
+            Format::Yaml => yaml(&Value::Array(vec![value()?])),
+            Format::Text => row.text(),
+        };
+        self.count += 1;
+        self.write(&text)
+    }
+
+    fn close(&mut self) -> std::io::Result<()> {
+        match (self.format, self.count) {
+            (Format::Json, 0) => self.write("[]\n")?,
+            (Format::Json, _) => self.write("]\n")?,
+            (Format::Yaml, 0) => self.write("[]\n")?,
+            (Format::Yaml | Format::Text, _) => {}
+        }
+        self.out.flush()
+    }
+
+    fn write(&mut self, text: &str) -> std::io::Result<()> {
+        self.out.write_all(style::render(text, self.is_terminal, self.colour).as_bytes())
     }
 }
 

@@ -3,12 +3,11 @@
 use std::fmt;
 
 use jsonschema::Draft;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::document::{Document, Place};
 use super::keywords::{self, Holds, subschemas};
 use super::nearest::nearest;
-use super::refs::pattern_validator;
 use super::words::{brief, kind};
 use super::{expansion, options, violations};
 use crate::pointer;
@@ -226,19 +225,28 @@ impl<'s> Lint<'_, 's> {
 
     fn types(&mut self, value: &Value, path: &str) {
         let names = match value {
-            Value::Array(names) => names.iter().collect(),
+            Value::Array(names) if !names.is_empty() => names.iter().collect(),
             Value::String(_) => vec![value],
-            _ => return,
-        };
-        for name in names.into_iter().filter_map(Value::as_str) {
-            if TYPES.contains(&name) {
-                continue;
+            _ => {
+                let message = format!("expected a type or a list of types, found {}", kind(value));
+                return self.error(path, message);
             }
-            let hint = match nearest(name, TYPES) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("use one of {}", TYPES.join(", ")),
+        };
+        for (index, name) in names.iter().enumerate() {
+            let Some(name) = name.as_str() else {
+                self.error(path, format!("expected the name of a type, found {}", kind(name)));
+                continue;
             };
-            self.error(path, format!("`{name}` is no type; {hint}"));
+            if names[..index].contains(&&Value::from(name)) {
+                self.error(path, format!("`{name}` is listed twice"));
+            }
+            if !TYPES.contains(&name) {
+                let hint = match nearest(name, TYPES) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("use one of {}", TYPES.join(", ")),
+                };
+                self.error(path, format!("`{name}` is no type; {hint}"));
+            }
         }
     }
 
@@ -259,7 +267,7 @@ impl<'s> Lint<'_, 's> {
 
     fn pattern(&mut self, pattern: Option<&str>, path: &str) {
         if let Some(pattern) = pattern
-            && pattern_validator(pattern).is_none()
+            && options().build(&json!({ "pattern": pattern })).is_err()
         {
             let message = format!(
                 "`{}` is no regular expression of the linear-time kind (no look-around, no \

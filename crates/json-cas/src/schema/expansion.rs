@@ -1,8 +1,9 @@
 //! How large a schema is once its references are written out.
 //!
-//! 28 `$defs`, each naming the next twice, are 2 KB of text and 2^28 schemas.
+//! 28 `$defs`, each naming the next twice, are 2 KB of text and 2^28 schemas. Readers that write
+//! references out, the validator among them, would never end.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -10,21 +11,19 @@ use super::check::SchemaProblem;
 use super::document::{Document, Place};
 use super::keywords::subschemas;
 
-/// References that a schema may have when all of them are written out, a reference back to
-/// something being written out counting as one. Hand-written schemas have dozens.
+/// References that a schema may have when all of them are written out, those of definitions that
+/// name each other in a circle counting once. Hand-written schemas have dozens.
 pub const MAX_EXPANDED_REFS: usize = 4096;
 
 /// Longest chain of references into references.
 pub const MAX_REF_DEPTH: usize = 64;
 
+/// Subschemas that may be named by references.
+const MAX_TARGETS: usize = 1000;
+
 /// What is wrong with the size of a schema, if anything.
 pub(super) fn problem(document: &Document<'_>) -> Option<SchemaProblem> {
-    let mut expansion = Expansion {
-        document,
-        open: HashSet::new(),
-        refs: 0,
-    };
-    let message = match expansion.schema(document.root()) {
+    let message = match Graph::new(document).and_then(|graph| graph.check()) {
         Ok(()) => return None,
         Err(Limit::Refs) => {
             format!("its references amount to more than {MAX_EXPANDED_REFS} when written out")
@@ -32,6 +31,10 @@ pub(super) fn problem(document: &Document<'_>) -> Option<SchemaProblem> {
         Err(Limit::Depth) => {
             format!("its references lead through more than {MAX_REF_DEPTH} others")
         }
+        Err(Limit::Circle) => {
+            "a reference leads back to itself for the same value, so it means nothing".to_owned()
+        }
+        Err(Limit::Targets) => format!("its references name more than {MAX_TARGETS} definitions"),
     };
     Some(SchemaProblem::error("", message))
 }
@@ -39,47 +42,204 @@ pub(super) fn problem(document: &Document<'_>) -> Option<SchemaProblem> {
 enum Limit {
     Refs,
     Depth,
+    Circle,
+    Targets,
 }
 
-struct Expansion<'d, 's> {
-    document: &'d Document<'s>,
-    /// Targets being written out.
-    open: HashSet<usize>,
-    refs: usize,
+/// Which definitions name which; number 0 is the schema itself.
+struct Graph {
+    /// All references of a definition, a definition named twice being there twice.
+    all: Vec<Vec<usize>>,
+    /// Those that apply to the same value as the definition.
+    in_place: Vec<Vec<usize>>,
 }
 
-impl<'s> Expansion<'_, 's> {
-    fn schema(&mut self, place: Place<'s>) -> Result<(), Limit> {
-        for target in self.document.targets(place) {
-            self.refs += 1;
-            if self.refs > MAX_EXPANDED_REFS {
-                return Err(Limit::Refs);
+impl Graph {
+    fn new(document: &Document<'_>) -> Result<Graph, Limit> {
+        let mut graph = Graph {
+            all: Vec::new(),
+            in_place: Vec::new(),
+        };
+        let mut places = vec![document.root()];
+        let mut numbers = HashMap::from([(document.root().id(), 0)]);
+        while let Some(place) = places.get(graph.all.len()).copied() {
+            let mut found = Vec::new();
+            collect(document, place, true, &mut found);
+            let (mut all, mut in_place) = (Vec::new(), Vec::new());
+            for (target, applies_in_place) in found {
+                let number = *numbers.entry(target.id()).or_insert_with(|| {
+                    places.push(target);
+                    places.len() - 1
+                });
+                all.push(number);
+                if applies_in_place {
+                    in_place.push(number);
+                }
             }
-            if self.open.len() >= MAX_REF_DEPTH {
-                return Err(Limit::Depth);
-            }
-            if self.open.insert(target.id()) {
-                self.schema(target)?;
-                self.open.remove(&target.id());
+            graph.all.push(all);
+            graph.in_place.push(in_place);
+            if places.len() > MAX_TARGETS {
+                return Err(Limit::Targets);
             }
         }
-        for (keyword, value) in place.schema.as_object().into_iter().flatten() {
-            if is_definitions(keyword) {
-                continue;
+        Ok(graph)
+    }
+
+    fn check(&self) -> Result<(), Limit> {
+        // What applies to one value is written out by every validator, however large the value.
+        for start in 0..self.in_place.len() {
+            let mut walk = InPlace {
+                edges: &self.in_place,
+                open: HashSet::new(),
+                refs: 0,
+            };
+            walk.visit(start)?;
+        }
+        let circles = circles(&self.all);
+        let mut sizes: HashMap<usize, Size> = HashMap::new();
+        // Circles are numbered so that what a circle names comes before it.
+        let last = circles.iter().copied().max().unwrap_or(0);
+        for circle in 0..=last {
+            let mut size = Size::default();
+            for (number, targets) in self.all.iter().enumerate() {
+                for target in targets.iter().filter(|_| circles[number] == circle) {
+                    let inner = sizes.get(&circles[*target]).copied().unwrap_or_default();
+                    size.refs = size.refs.saturating_add(inner.refs).saturating_add(1);
+                    size.depth = size.depth.max(inner.depth + 1);
+                }
             }
-            for schema in below(keyword, value) {
-                self.schema(place.enter(schema))?;
-            }
+            sizes.insert(circle, size);
+        }
+        let whole = sizes.get(&circles[0]).copied().unwrap_or_default();
+        if whole.refs > MAX_EXPANDED_REFS {
+            return Err(Limit::Refs);
+        }
+        if whole.depth > MAX_REF_DEPTH {
+            return Err(Limit::Depth);
         }
         Ok(())
     }
 }
 
-/// Definitions count where they are named.
-fn is_definitions(keyword: &str) -> bool {
-    matches!(keyword, "$defs" | "definitions")
+/// A circle of definitions, written out.
+#[derive(Debug, Default, Copy, Clone)]
+struct Size {
+    refs: usize,
+    depth: usize,
+}
+
+/// The references in a definition, each with whether it applies in place.
+fn collect<'s>(
+    document: &Document<'s>,
+    place: Place<'s>,
+    in_place: bool,
+    found: &mut Vec<(Place<'s>, bool)>,
+) {
+    let targets = document.targets(place);
+    found.extend(targets.into_iter().map(|target| (target, in_place)));
+    for (keyword, value) in place.schema.as_object().into_iter().flatten() {
+        // Definitions count where they are named.
+        if matches!(keyword.as_str(), "$defs" | "definitions") {
+            continue;
+        }
+        let still = in_place && applies_in_place(keyword);
+        for schema in below(keyword, value) {
+            collect(document, place.enter(schema), still, found);
+        }
+    }
+}
+
+fn applies_in_place(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
+    )
 }
 
 fn below<'s>(keyword: &str, value: &'s Value) -> impl Iterator<Item = &'s Value> {
     subschemas(keyword, value, "").into_iter().map(|(_, schema)| schema)
+}
+
+/// Writes out what applies to one value.
+struct InPlace<'g> {
+    edges: &'g [Vec<usize>],
+    open: HashSet<usize>,
+    refs: usize,
+}
+
+impl InPlace<'_> {
+    fn visit(&mut self, number: usize) -> Result<(), Limit> {
+        if !self.open.insert(number) {
+            return Err(Limit::Circle);
+        }
+        if self.open.len() > MAX_REF_DEPTH {
+            return Err(Limit::Depth);
+        }
+        for target in &self.edges[number] {
+            self.refs += 1;
+            if self.refs > MAX_EXPANDED_REFS {
+                return Err(Limit::Refs);
+            }
+            self.visit(*target)?;
+        }
+        self.open.remove(&number);
+        Ok(())
+    }
+}
+
+/// For every definition the number of its circle: definitions that can reach each other share one,
+/// and what a circle names has a lower number (strongly connected components by Tarjan's method).
+fn circles(edges: &[Vec<usize>]) -> Vec<usize> {
+    let mut search = Circles {
+        edges,
+        order: vec![None; edges.len()],
+        low: vec![0; edges.len()],
+        circle: vec![None; edges.len()],
+        stack: Vec::new(),
+        visited: 0,
+        finished: 0,
+    };
+    for number in 0..edges.len() {
+        if search.order[number].is_none() {
+            search.visit(number);
+        }
+    }
+    search.circle.into_iter().map(|circle| circle.unwrap_or(0)).collect()
+}
+
+struct Circles<'g> {
+    edges: &'g [Vec<usize>],
+    order: Vec<Option<usize>>,
+    low: Vec<usize>,
+    circle: Vec<Option<usize>>,
+    stack: Vec<usize>,
+    visited: usize,
+    finished: usize,
+}
+
+impl Circles<'_> {
+    /// Goes at most [`MAX_TARGETS`] deep.
+    fn visit(&mut self, number: usize) {
+        self.order[number] = Some(self.visited);
+        self.low[number] = self.visited;
+        self.visited += 1;
+        let height = self.stack.len();
+        self.stack.push(number);
+        for target in &self.edges[number] {
+            match (self.order[*target], self.circle[*target]) {
+                (None, _) => {
+                    self.visit(*target);
+                    self.low[number] = self.low[number].min(self.low[*target]);
+                }
+                (Some(order), None) => self.low[number] = self.low[number].min(order),
+                (Some(_), Some(_)) => {}
+            }
+        }
+        if self.order[number] == Some(self.low[number]) {
+            for member in self.stack.split_off(height) {
+                self.circle[member] = Some(self.finished);
+            }
+            self.finished += 1;
+        }
+    }
 }

@@ -3,16 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jsonschema::Validator;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::CAS_REF;
+use super::applicators::{branches, dependent, for_item, for_key, single};
 use super::document::{Document, Place};
-use super::options;
 use crate::hash::Hash;
-
-/// Keywords whose subschemas apply to the same value.
-const IN_PLACE: [&str; 6] = ["allOf", "anyOf", "oneOf", "if", "then", "else"];
 
 /// A schema read for its references, which needs no validator.
 #[derive(Debug)]
@@ -77,7 +73,11 @@ impl<'s> Search<'_, 's> {
                 for (index, item) in items.iter().enumerate() {
                     let below = applying
                         .iter()
-                        .flat_map(|place| for_item(*place, index))
+                        .flat_map(|place| {
+                            let contains = single(*place, "contains");
+                            let rules = for_item(*place, index).into_iter();
+                            rules.map(|(_, place)| place).chain(contains)
+                        })
                         .collect();
                     self.value(item, below);
                 }
@@ -88,6 +88,7 @@ impl<'s> Search<'_, 's> {
                     let below = applying
                         .iter()
                         .flat_map(|place| for_key(*place, key))
+                        .map(|(_, place)| place)
                         .collect();
                     self.value(item, below);
                 }
@@ -121,76 +122,14 @@ impl<'s> Search<'_, 's> {
             }
             all.push(place);
             waiting.extend(self.document.targets(place));
-            for keyword in IN_PLACE {
-                match place.keyword(keyword) {
-                    Some(Value::Array(branches)) => {
-                        waiting.extend(branches.iter().map(|branch| place.enter(branch)));
-                    }
-                    Some(branch) => waiting.push(place.enter(branch)),
-                    None => {}
-                }
+            for keyword in ["allOf", "anyOf", "oneOf"] {
+                waiting.extend(branches(place, keyword));
             }
-            for keyword in ["dependentSchemas", "dependencies"] {
-                let dependent = place.keyword(keyword).and_then(Value::as_object);
-                waiting.extend(dependent.into_iter().flat_map(Map::values).map(|schema| place.enter(schema)));
+            for keyword in ["if", "then", "else"] {
+                waiting.extend(single(place, keyword));
             }
+            waiting.extend(dependent(place).into_iter().map(|(_, place)| place));
         }
         all
     }
-}
-
-/// What a subschema says of an item of an array.
-fn for_item<'s>(place: Place<'s>, index: usize) -> Vec<Place<'s>> {
-    let mut below = Vec::new();
-    let tuple = ["prefixItems", "items"]
-        .into_iter()
-        .find_map(|keyword| place.keyword(keyword).and_then(Value::as_array));
-    match tuple.and_then(|tuple| tuple.get(index)) {
-        Some(schema) => below.push(schema),
-        None => {
-            let rest = ["items", "additionalItems"];
-            below.extend(rest.iter().filter_map(|keyword| place.keyword(keyword)));
-        }
-    }
-    below.extend(place.keyword("contains"));
-    below.extend(place.keyword("unevaluatedItems"));
-    entered(place, below)
-}
-
-/// What a subschema says of the value of a key.
-fn for_key<'s>(place: Place<'s>, key: &str) -> Vec<Place<'s>> {
-    let mut below: Vec<&Value> = Vec::new();
-    let map = |keyword: &str| place.keyword(keyword).and_then(Value::as_object);
-    below.extend(map("properties").and_then(|named| named.get(key)));
-    for (pattern, schema) in map("patternProperties").into_iter().flatten() {
-        if matches(pattern, key) {
-            below.push(schema);
-        }
-    }
-    if below.is_empty() {
-        below.extend(place.keyword("additionalProperties"));
-    }
-    below.extend(place.keyword("unevaluatedProperties"));
-    entered(place, below)
-}
-
-fn entered<'s>(place: Place<'s>, below: Vec<&'s Value>) -> Vec<Place<'s>> {
-    below
-        .into_iter()
-        .filter(|schema| schema.is_object())
-        .map(|schema| place.enter(schema))
-        .collect()
-}
-
-/// Whether a pattern matches a key, by the same engine that validates. A pattern it cannot
-/// compile is taken to match: a reference too many is better than one lost.
-fn matches(pattern: &str, key: &str) -> bool {
-    pattern_validator(pattern).is_none_or(|validator| validator.is_valid(&Value::from(key)))
-}
-
-/// The validator of a single pattern; `None` when the pattern is not one.
-pub(super) fn pattern_validator(pattern: &str) -> Option<Validator> {
-    options()
-        .build(&serde_json::json!({ "pattern": pattern }))
-        .ok()
 }

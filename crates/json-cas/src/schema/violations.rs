@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use jsonschema::Validator;
 use jsonschema::meta::MetaValidator;
 use serde_json::Value;
 
 use super::document::Document;
-use super::explain::Explainer;
+use super::evaluate::Evaluator;
+use super::leaf;
 
 /// Most violations told of one payload.
 pub const MAX_VIOLATIONS: usize = 50;
@@ -33,27 +33,29 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The violations of `payload` under a schema.
-pub(super) fn of(schema: &Value, validator: &Validator, payload: &Value) -> Vec<Violation> {
-    explained(schema, validator.iter_errors(payload))
+/// The violations of a payload that the validator found not to fit.
+pub(super) fn of(schema: &Value, payload: &Value) -> Vec<Violation> {
+    let document = Document::new(schema);
+    let mut violations = Evaluator::new(&document).root(payload);
+    if violations.is_empty() {
+        // The validator decides; what it sees and the explanation does not is still told.
+        violations.push(Violation {
+            path: String::new(),
+            keyword: String::new(),
+            message: "does not fit the schema".to_owned(),
+        });
+    }
+    violations
 }
 
 /// The violations of a schema under its meta-schema.
 pub(super) fn of_meta_schema(meta: &MetaValidator<'_>, schema: &Value) -> Vec<Violation> {
-    // What the meta-schemas say is told without looking into them.
-    explained(&Value::Bool(true), meta.iter_errors(schema))
-}
-
-fn explained<'e>(
-    schema: &Value,
-    errors: impl Iterator<Item = jsonschema::ValidationError<'e>>,
-) -> Vec<Violation> {
-    let document = Document::new(schema);
-    let mut explainer = Explainer::new(&document);
-    for error in errors.take(MAX_VIOLATIONS) {
-        explainer.add(&error);
-    }
-    let mut violations = explainer.violations;
-    violations.truncate(MAX_VIOLATIONS);
-    violations
+    meta.iter_errors(schema)
+        .take(MAX_VIOLATIONS)
+        .map(|error| Violation {
+            path: error.instance_path().to_string(),
+            keyword: error.kind().keyword().to_owned(),
+            message: leaf::message(&error),
+        })
+        .collect()
 }

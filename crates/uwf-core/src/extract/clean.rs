@@ -1,13 +1,18 @@
 //! What terminals and editors add to a text is taken out before anything is looked for in it.
 
+use super::lines::indent;
+
 /// Byte order mark; some editors and shells put one before the first line.
 const BOM: char = '\u{feff}';
 
+/// A space without width, as copied from web pages.
+const ZERO_WIDTH: char = '\u{200b}';
+
 /// The text without byte order mark, ANSI sequences and control characters, with `\n` as its only line end.
 /// One pass; what is not valid in YAML at all (NUL and the like) goes too.
-pub(super) fn clean(raw: &str) -> String {
+pub(crate) fn clean(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
-    let mut chars = raw.trim_start_matches(BOM).chars().peekable();
+    let mut chars = raw.trim_start_matches([BOM, ZERO_WIDTH]).chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '\u{1b}' => skip_escape(&mut chars),
@@ -22,6 +27,17 @@ pub(super) fn clean(raw: &str) -> String {
         }
     }
     text
+}
+
+/// The text at the left edge, if its first line is indented: without the blanks that all lines start with.
+pub(super) fn at_left_edge(text: String) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().map_or(0, indent);
+    let shared = lines.map(indent).fold(first, usize::min);
+    if shared == 0 {
+        return text;
+    }
+    text.split_inclusive('\n').map(|line| line.get(shared..).unwrap_or("\n")).collect()
 }
 
 type Chars<'t> = std::iter::Peekable<std::str::Chars<'t>>;
@@ -51,7 +67,14 @@ fn skip_escape(chars: &mut Chars<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{at_left_edge, clean};
+
+    #[test]
+    fn a_text_that_is_indented_as_a_whole_is_moved() {
+        assert_eq!(at_left_edge("  ---\n\n    a\n  ---".to_owned()), "---\n\n  a\n---");
+        assert_eq!(at_left_edge("  a\nb".to_owned()), "  a\nb");
+        assert_eq!(at_left_edge(String::new()), "");
+    }
 
     #[test]
     fn terminal_dressing_is_removed() {
@@ -59,6 +82,7 @@ mod tests {
         assert_eq!(clean("\u{1b}[1;32mok\u{1b}[0m"), "ok");
         assert_eq!(clean("\u{1b}]0;title\u{7}x"), "x");
         assert_eq!(clean("\u{1b}]8;;http://a.invalid\u{1b}\\link"), "link");
+        assert_eq!(clean("\u{200b}---"), "---");
         assert_eq!(clean("a\u{0}b\u{8}c"), "abc");
         assert_eq!(clean("10%\r20%\rdone"), "10%\n20%\ndone");
     }

@@ -1,8 +1,10 @@
 //! The frontmatter rung: Markdown with a YAML header, as agents really write it.
 
+use std::collections::BTreeSet;
+
 use json_cas::schema::Schema;
 
-use super::clean::clean;
+use super::clean::{at_left_edge, clean};
 use super::lines::Fence;
 use super::locate::{Mark, Marks, Place, at_start, bare, in_braces};
 use super::read::{Reading, Target};
@@ -19,18 +21,19 @@ pub fn frontmatter(raw: &str, schema: &Schema) -> Extraction {
         let error = format!("the answer has {} bytes, the limit is {MAX_ANSWER_BYTES}", raw.len());
         return Extraction::Failed(Failure::of(error));
     }
-    let text = clean(raw);
+    let text = at_left_edge(clean(raw));
     if text.trim().is_empty() {
         return Extraction::Failed(Failure::of("the answer is empty"));
     }
-    Search { text: &text, target: Target::new(schema), nearest: None, candidates: 0 }.run()
+    Search { text: &text, target: Target::new(schema), nearest: None, read: BTreeSet::new() }.run()
 }
 
 struct Search<'t> {
     text: &'t str,
     target: Target<'t>,
     nearest: Option<Reading>,
-    candidates: usize,
+    /// Start and end of the blocks that were read; the same one may be found by several of its marks.
+    read: BTreeSet<(usize, usize)>,
 }
 
 impl Search<'_> {
@@ -95,10 +98,11 @@ impl Search<'_> {
     /// The reading of a place when it is valid; one that is not is remembered if it is the nearest so far.
     fn read(&mut self, place: &Place) -> Option<Reading> {
         let block = &self.text[place.block.clone()];
-        if !self.target.is_likely(block) {
+        let range = (place.block.start, place.block.end);
+        if self.read.contains(&range) || !self.target.is_likely(block) {
             return None;
         }
-        self.candidates += 1;
+        self.read.insert(range);
         let reading = self.target.read_block(block);
         if reading.errors.is_empty() {
             return Some(reading);
@@ -110,9 +114,10 @@ impl Search<'_> {
     }
 
     fn failure(self) -> Failure {
-        let missing = || vec!["there is no header: the answer must begin with `---`, the keys, and `---` again".to_owned()];
+        let missing =
+            || vec!["there is no header: the answer must begin with `---`, the keys, and `---` again".to_owned()];
         let errors = self.nearest.filter(|nearest| nearest.known > 0 || self.target.keys.is_empty());
-        Failure { errors: errors.map_or_else(missing, |nearest| nearest.errors), candidates: self.candidates }
+        Failure { errors: errors.map_or_else(missing, |nearest| nearest.errors), candidates: self.read.len() }
     }
 }
 

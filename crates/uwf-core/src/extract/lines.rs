@@ -2,13 +2,15 @@
 
 /// A `---` or `...` line at the left edge. An indented one belongs to a text.
 pub(super) fn is_rule(line: &str) -> bool {
-    let line = line.trim_end();
-    line == "..." || opens(line)
+    line.trim_end() == "..." || opens(line)
 }
 
-/// A `---` line that can open a header.
+/// A line that can open a header: `---`, and what is written for it now and then: more dashes, `--- yaml`, `+++`.
 pub(super) fn opens(line: &str) -> bool {
-    line.trim_end() == "---"
+    let line = line.trim_end();
+    let rest = line.trim_start_matches('-');
+    let dashes = line.len() - rest.len();
+    line == "+++" || (dashes >= 3 && rest.is_empty()) || (dashes == 3 && matches!(rest.trim(), "yaml" | "yml"))
 }
 
 /// A line that opens or closes a code block.
@@ -127,8 +129,8 @@ mod tests {
     #[test]
     fn rules_stand_at_the_left_edge() {
         assert!(is_rule("---") && is_rule("---  ") && is_rule("..."));
-        assert!(!is_rule(" ---") && !is_rule("----") && !is_rule("--- a"));
-        assert!(opens("--- ") && !opens("..."));
+        assert!(!is_rule(" ---") && !is_rule("--") && !is_rule("--- a") && !is_rule("---- yaml"));
+        assert!(opens("--- ") && opens("-----") && opens("---yaml") && opens("+++") && !opens("..."));
     }
 
     #[test]

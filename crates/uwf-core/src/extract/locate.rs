@@ -66,13 +66,20 @@ pub(super) fn at_start(text: &str, keys: &Keys<'_>) -> Vec<Place> {
             }
             let close = lines(text, inner).find(|(_, line)| closes(line, Some(fence)));
             let close = close.map_or(text.len()..text.len(), |(range, _)| range);
-            vec![Place { mark: Mark::Start, block: first.end..close.start, whole: first.start..close.end, wrapped: true }]
+            vec![Place {
+                mark: Mark::Start,
+                block: first.end..close.start,
+                whole: first.start..close.end,
+                wrapped: true,
+            }]
         }
         Some(_) => Vec::new(),
         None if opens(line) => header(text, first, None, keys),
         None if line.trim_start().starts_with('{') => {
             let end = balanced(text, first.end - text[first.clone()].trim_start().len());
-            end.map(|block| Place { mark: Mark::Start, whole: block.clone(), block, wrapped: false }).into_iter().collect()
+            end.map(|block| Place { mark: Mark::Start, whole: block.clone(), block, wrapped: false })
+                .into_iter()
+                .collect()
         }
         None if KeyLine::of(line).is_some_and(|line| keys.knows(line.key)) => {
             let block = cut(text, first.start..text.len(), keys);

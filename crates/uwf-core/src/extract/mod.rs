@@ -4,7 +4,7 @@
 //! The reader is tolerant of how an answer is written and strict about what it says: every tolerance is told in
 //! [`Found::fixes`], nothing is made up, and the schema has the last word.
 
-mod clean;
+pub(crate) mod clean;
 mod feedback;
 mod frontmatter;
 mod json;

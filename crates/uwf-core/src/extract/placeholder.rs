@@ -2,8 +2,31 @@
 
 /// Words a placeholder may consist of, joined by ` or `: `<text>`, `<text or null>`, `<true or false>`.
 pub(crate) const WORDS: &[&str] = &[
-    TEXT, "string", "number", "integer", "boolean", "true", "false", "null", HASH, "date", "date-time", "time",
-    "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid", "regex", ANY, "value", KEY, "object", "list",
+    TEXT,
+    "string",
+    "number",
+    "integer",
+    "boolean",
+    "true",
+    "false",
+    "null",
+    HASH,
+    "date",
+    "date-time",
+    "time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uuid",
+    "regex",
+    ANY,
+    "value",
+    KEY,
+    "object",
+    "list",
     "array",
 ];
 
@@ -44,7 +67,15 @@ mod tests {
 
     #[test]
     fn placeholders_are_told_from_texts_in_angle_brackets() {
-        for text in ["<text>", "<string>", " <Text or null> ", "<true or false>", "<any value>", "<a | b or null>", "<exactly a>"] {
+        for text in [
+            "<text>",
+            "<string>",
+            " <Text or null> ",
+            "<true or false>",
+            "<any value>",
+            "<a | b or null>",
+            "<exactly a>",
+        ] {
             assert!(is_placeholder(text), "{text}");
         }
         for text in ["<T>", "<br>", "text", "<text", "<>", "a <text> b", "<https://a.invalid>"] {

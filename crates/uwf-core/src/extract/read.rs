@@ -128,7 +128,7 @@ impl<'s> Target<'s> {
         let outcome = Typing::new(root).read(&inside, &[root], "");
         let mut errors = outcome.errors;
         errors.extend(self.schema.violations(&outcome.value).iter().map(|found| in_words(&found.path, &found.message)));
-        let clean = !outcome.fixes.iter().any(|fix| fix.contains("read the key"));
+        let clean = outcome.renamed == 0;
         Reading { value: outcome.value, extras, fixes: outcome.fixes, errors, known, clean, ..Reading::default() }
     }
 

@@ -32,13 +32,8 @@ pub(super) fn without_tabs(text: &str) -> Option<String> {
 
 /// Reads a header by lines; `None` when no line starts with a known key.
 pub(super) fn read(text: &str, root: &Value) -> Option<Raw> {
-    let shape = shape(root, &[root]);
-    let keys = Keys::of_header(root, &shape);
-    map(text, &shape, &keys, &Reader { root }, 0)
-}
-
-struct Reader<'s> {
-    root: &'s Value,
+    let here = shape(root, &[root]);
+    Reader { root }.map(text, &here, &Keys::of_header(root, &here), 0)
 }
 
 /// A key and its lines.
@@ -50,23 +45,89 @@ struct Section<'t> {
     below: &'t str,
 }
 
-fn map<'s>(text: &str, shape: &Shape<'s>, keys: &Keys<'s>, reader: &Reader<'s>, level: usize) -> Option<Raw> {
-    let sections = sections(text, keys);
-    let mut entries = Vec::with_capacity(sections.len());
-    for section in &sections {
-        let key = section.line.key;
-        let schemas = keys.listed(key).and_then(|name| property_of_all(shape, reader.root, name)).unwrap_or_default();
-        entries.push((key.to_owned(), value(section, &schemas, reader, level)));
-    }
-    (!entries.is_empty()).then_some(Raw::unplaced(Content::Map(entries)))
+struct Reader<'s> {
+    root: &'s Value,
 }
 
-/// Schemas of a key in the shape or in any of its alternatives.
-fn property_of_all<'s>(shape_here: &Shape<'s>, root: &'s Value, key: &str) -> Option<Schemas<'s>> {
-    shape_here.property(key).or_else(|| {
-        let branches = shape_here.groups.iter().flat_map(|group| group.iter());
-        branches.filter_map(|branch| shape(root, &[branch]).property(key)).next()
-    })
+impl<'s> Reader<'s> {
+    fn map(&self, text: &str, here: &Shape<'s>, keys: &Keys<'s>, level: usize) -> Option<Raw> {
+        let sections = sections(text, keys);
+        let entry = |section: &Section<'_>| {
+            let key = section.line.key;
+            let schemas = keys.listed(key).and_then(|name| self.property(here, name)).unwrap_or_default();
+            (key.to_owned(), self.value(section, &schemas, level))
+        };
+        let entries: Vec<(String, Raw)> = sections.iter().map(entry).collect();
+        (!entries.is_empty()).then_some(Raw::unplaced(Content::Map(entries)))
+    }
+
+    fn value(&self, section: &Section<'_>, schemas: &[&'s Value], level: usize) -> Raw {
+        if let Ok(Raw { content: Content::Map(mut entries), .. }) = yaml::parse(section.text)
+            && entries.len() == 1
+            && let Some((_, value)) = entries.pop()
+        {
+            return value;
+        }
+        self.by_lines(section.line.value, section.below, schemas, level)
+    }
+
+    /// A value whose YAML is broken: a list, an object or a text, as the schema wants it.
+    fn by_lines(&self, first: &str, below: &str, schemas: &[&'s Value], level: usize) -> Raw {
+        let below = without_comments(below);
+        if is_block_mark(first) && !below.trim().is_empty() {
+            return Raw::scalar(dedent(&format!("\n{below}")).trim_start_matches('\n'), Style::Quoted);
+        }
+        let here = shape(self.root, schemas);
+        let types = here.types(self.root);
+        let wants = |name: &str| types.as_ref().is_some_and(|types| types.contains(name));
+        if level < MAX_LEVELS && (first.is_empty() || first.starts_with("# ")) {
+            if wants("array")
+                && let Some(items) = items(&below)
+            {
+                let schemas = self.item(&here);
+                let items = items.iter().map(|item| self.member(item, &schemas, level + 1)).collect();
+                return Raw::unplaced(Content::List(items));
+            }
+            if wants("object")
+                && let Some(object) = self.map(&below, &here, &Keys::of(self.root, &here), level + 1)
+            {
+                return object;
+            }
+        }
+        text(first, &below)
+    }
+
+    /// One member of a list, its bullet replaced by blanks.
+    fn member(&self, item: &str, schemas: &[&'s Value], level: usize) -> Raw {
+        let here = shape(self.root, schemas);
+        let types = here.types(self.root);
+        let wants = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
+        if !wants("string")
+            && wants("object")
+            && let Some(object) = self.map(item, &here, &Keys::of(self.root, &here), level)
+        {
+            return object;
+        }
+        yaml::parse(item).unwrap_or_else(|_| text("", item))
+    }
+
+    /// Schemas of a key, those of the first alternative that has it.
+    fn property(&self, here: &Shape<'s>, key: &str) -> Option<Schemas<'s>> {
+        here.property(key).or_else(|| self.branches(here).find_map(|branch| branch.property(key)))
+    }
+
+    /// Schemas of a list's members, those of the first alternative that has any.
+    fn item(&self, here: &Shape<'s>) -> Schemas<'s> {
+        let own = here.item(0);
+        if !own.is_empty() {
+            return own;
+        }
+        self.branches(here).map(|branch| branch.item(0)).find(|item| !item.is_empty()).unwrap_or_default()
+    }
+
+    fn branches(&self, here: &Shape<'s>) -> impl Iterator<Item = Shape<'s>> {
+        here.groups.iter().flat_map(|group| group.iter()).map(|branch| shape(self.root, &[branch]))
+    }
 }
 
 fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<Section<'t>> {
@@ -104,72 +165,6 @@ fn is_foreign_key(line: &str, key_line: KeyLine<'_>) -> bool {
     key_line.is_word() && line.as_bytes().get(key_line.indent + key_line.key.len()) == Some(&b':')
 }
 
-fn value(section: &Section<'_>, schemas: &[&Value], reader: &Reader<'_>, level: usize) -> Raw {
-    if let Ok(Raw { content: Content::Map(mut entries), .. }) = yaml::parse(section.text)
-        && entries.len() == 1
-        && let Some((_, value)) = entries.pop()
-    {
-        return value;
-    }
-    by_lines(section.line.value, section.below, schemas, reader, level)
-}
-
-/// A value whose YAML is broken: a list, an object or a text, as the schema wants it.
-fn by_lines(first: &str, below: &str, schemas: &[&Value], reader: &Reader<'_>, level: usize) -> Raw {
-    let below = without_comments(below);
-    if is_block_mark(first) && !below.trim().is_empty() {
-        return Raw::scalar(dedent(&format!("\n{below}")).trim_start_matches('\n'), Style::Quoted);
-    }
-    let shape = shape_of(reader, schemas);
-    let types = shape.types(reader.root);
-    let wants = |name: &str| types.as_ref().is_some_and(|types| types.contains(name));
-    if level < MAX_LEVELS && first.is_empty() {
-        if wants("array") && let Some(items) = items(&below) {
-            let schemas = item_of_all(&shape, reader.root);
-            let items = items.iter().map(|item| member(item, &schemas, reader, level + 1)).collect();
-            return Raw::unplaced(Content::List(items));
-        }
-        if wants("object") {
-            let keys = Keys::of(reader.root, &shape);
-            if let Some(object) = map(&below, &shape, &keys, reader, level + 1) {
-                return object;
-            }
-        }
-    }
-    text(first, &below)
-}
-
-fn shape_of<'s>(reader: &Reader<'s>, schemas: &[&'s Value]) -> Shape<'s> {
-    shape(reader.root, schemas)
-}
-
-/// Schemas of a list's members, those of the first alternative that has any.
-fn item_of_all<'s>(shape_here: &Shape<'s>, root: &'s Value) -> Schemas<'s> {
-    let own = shape_here.item(0);
-    if !own.is_empty() {
-        return own;
-    }
-    let branches = shape_here.groups.iter().flat_map(|group| group.iter());
-    branches.map(|branch| shape(root, &[branch]).item(0)).find(|item| !item.is_empty()).unwrap_or_default()
-}
-
-/// One member of a list, its bullet replaced by blanks.
-fn member(item: &str, schemas: &[&Value], reader: &Reader<'_>, level: usize) -> Raw {
-    let shape = shape_of(reader, schemas);
-    let types = shape.types(reader.root);
-    let wants = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
-    if !wants("string")
-        && wants("object")
-        && let Some(object) = map(item, &shape, &Keys::of(reader.root, &shape), reader, level)
-    {
-        return object;
-    }
-    match yaml::parse(item) {
-        Ok(raw) => raw,
-        Err(_) => text("", item),
-    }
-}
-
 /// Members of a bullet list, each with its bullet replaced by blanks.
 fn items(text: &str) -> Option<Vec<String>> {
     let mut items: Vec<String> = Vec::new();
@@ -179,7 +174,8 @@ fn items(text: &str) -> Option<Vec<String>> {
         match (member, items.last_mut()) {
             (Some(member), _) => {
                 edge.get_or_insert(indent(line));
-                items.push(format!("{}{member}\n", " ".repeat(line.trim_end().len().saturating_sub(member.trim_end().len()))));
+                let blanks = line.trim_end().len().saturating_sub(member.trim_end().len());
+                items.push(format!("{}{member}\n", " ".repeat(blanks)));
             }
             (None, Some(last)) => {
                 last.push_str(line);

@@ -110,7 +110,7 @@ fn number(written: Written<'_>, whole: bool) -> Option<Fit> {
     let value = parse_number(&digits, whole)?;
     let natural = written.style == Style::Plain && written.uncut.is_none() && digits == written.text;
     // `3.0` for an integer is told; `3` or `1e3` for a number is nothing to tell.
-    if natural && (!whole || value.to_string() == digits) {
+    if natural && (!whole || core(&digits) == value) {
         return Some(Fit::plain(value));
     }
     Some(fixed_as(written.text.trim(), value))
@@ -256,8 +256,14 @@ mod tests {
     #[test]
     fn without_a_type_only_undoubtful_digits_are_numbers() {
         for (text, expected) in [
-            ("5", json!(5)), ("0.5", json!(0.5)), ("1.10", json!("1.10")), ("007", json!("007")), ("no", json!("no")),
-            ("true", json!(true)), ("12345678901E5", json!("12345678901E5")), ("", json!(null)),
+            ("5", json!(5)),
+            ("0.5", json!(0.5)),
+            ("1.10", json!("1.10")),
+            ("007", json!("007")),
+            ("no", json!("no")),
+            ("true", json!(true)),
+            ("12345678901E5", json!("12345678901E5")),
+            ("", json!(null)),
         ] {
             assert_eq!(read(plain(text), None).map(|fit| fit.value), Some(expected));
         }

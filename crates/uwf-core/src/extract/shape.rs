@@ -189,7 +189,8 @@ impl<'s> Shape<'s> {
     /// Listed keys with those of all alternatives.
     pub(crate) fn keys_of_all(&self, root: &'s Value) -> Vec<&'s str> {
         let mut keys = self.keys();
-        let mut open: Vec<(&'s [Value], usize)> = self.groups.iter().map(|group| (*group, MAX_ALTERNATIVE_DEPTH)).collect();
+        let mut open: Vec<(&'s [Value], usize)> =
+            self.groups.iter().map(|group| (*group, MAX_ALTERNATIVE_DEPTH)).collect();
         while let Some((group, depth)) = open.pop() {
             for branch in group {
                 let branch = shape(root, &[branch]);
@@ -259,7 +260,8 @@ impl<'s> Shape<'s> {
 
 /// Types both sides allow; an integer is a number.
 fn meet<'s>(left: &BTreeSet<&'s str>, right: &BTreeSet<&'s str>) -> BTreeSet<&'s str> {
-    let has = |types: &BTreeSet<&str>, name: &str| types.contains(name) || (name == "integer" && types.contains("number"));
+    let has =
+        |types: &BTreeSet<&str>, name: &str| types.contains(name) || (name == "integer" && types.contains("number"));
     left.union(right).filter(|name| has(left, name) && has(right, name)).copied().collect()
 }
 
@@ -311,8 +313,14 @@ mod tests {
         };
         assert_eq!(types(json!({})), None);
         assert_eq!(types(json!({"enum": ["a", null]})), Some(vec!["null".into(), "string".into()]));
-        assert_eq!(types(json!({"allOf": [{"type": ["integer", "string"]}, {"type": "number"}]})), Some(vec!["integer".into()]));
-        assert_eq!(types(json!({"anyOf": [{"type": "string"}, {"type": "null"}]})), Some(vec!["null".into(), "string".into()]));
+        assert_eq!(
+            types(json!({"allOf": [{"type": ["integer", "string"]}, {"type": "number"}]})),
+            Some(vec!["integer".into()])
+        );
+        assert_eq!(
+            types(json!({"anyOf": [{"type": "string"}, {"type": "null"}]})),
+            Some(vec!["null".into(), "string".into()])
+        );
         assert_eq!(types(json!({"items": {}})), Some(vec!["array".into()]));
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Outcome {
     pub(super) misfits: usize,
     /// What the validator cannot know: keys written twice.
     pub(super) errors: Vec<String>,
+    /// Keys taken for listed ones they are not spelt like.
+    pub(super) renamed: usize,
     /// See [`scalar::Fit::strained`].
     strained: usize,
 }
@@ -37,6 +39,7 @@ impl Outcome {
         self.fixes.extend(other.fixes);
         self.errors.extend(other.errors);
         self.misfits += other.misfits;
+        self.renamed += other.renamed;
         self.strained += other.strained;
         other.value
     }
@@ -103,7 +106,12 @@ impl<'s> Typing<'s> {
     }
 
     fn scalar(
-        &self, raw: &Raw, written: Written<'_>, shape: &Shape<'s>, types: Option<&BTreeSet<&str>>, path: &str,
+        &self,
+        raw: &Raw,
+        written: Written<'_>,
+        shape: &Shape<'s>,
+        types: Option<&BTreeSet<&str>>,
+        path: &str,
     ) -> Outcome {
         let fit = match shape.allowed() {
             Some(allowed) => scalar::choose(written, &allowed),
@@ -121,7 +129,10 @@ impl<'s> Typing<'s> {
         if may("array") && !may("string") {
             return self.list_from_scalar(raw, written, shape, path);
         }
-        if may("object") && !may("string") && let Some(tree) = flow(written.text).filter(|tree| is_map(tree)) {
+        if may("object")
+            && !may("string")
+            && let Some(tree) = flow(written.text).filter(is_map)
+        {
             let mut outcome = self.settled(&tree, shape, path);
             outcome.fix(path, "read the text as an object");
             return outcome;
@@ -208,7 +219,10 @@ impl<'s> Typing<'s> {
 /// The entries under the names the schema has for them. A key in other case or with other separators is taken for a
 /// listed key that is not written itself, when only one can be meant; one written twice counts once if both say the same.
 fn names<'k, 'r>(
-    entries: &'r [(String, Raw)], shape: &Shape<'k>, path: &str, outcome: &mut Outcome,
+    entries: &'r [(String, Raw)],
+    shape: &Shape<'k>,
+    path: &str,
+    outcome: &mut Outcome,
 ) -> Vec<(&'r str, &'r Raw)>
 where
     'k: 'r,
@@ -218,8 +232,10 @@ where
     let mut named: Vec<(&'r str, &'r Raw)> = Vec::with_capacity(entries.len());
     let mut places = std::collections::BTreeMap::new();
     for (key, raw) in entries {
-        let name = if listed.contains(&key.as_str()) { key.as_str() } else { meant(key, &listed, &written).unwrap_or(key) };
+        let name =
+            if listed.contains(&key.as_str()) { key.as_str() } else { meant(key, &listed, &written).unwrap_or(key) };
         if name != key {
+            outcome.renamed += 1;
             outcome.fix(path, &format!("read the key `{key}` as `{name}`"));
         }
         let Some(&at) = places.get(name) else {

@@ -18,8 +18,8 @@ pub(super) fn parse(text: &str) -> Result<Raw, String> {
     let mut documents = 0;
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
-        let (event, span) = event
-            .map_err(|error| format!("{} in line {} of the header", error.info(), error.marker().line()))?;
+        let (event, span) =
+            event.map_err(|error| format!("{} in line {} of the header", error.info(), error.marker().line()))?;
         if matches!(event, Event::DocumentStart(_)) {
             documents += 1;
         }
@@ -94,11 +94,9 @@ impl<'t> Builder<'t> {
             Event::SequenceStart(..) | Event::MappingStart(..) => Err("an anchor or tag"),
             Event::SequenceEnd | Event::MappingEnd => self.leave(end),
             Event::Alias(_) => Err("an alias"),
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => Ok(()),
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
+                Ok(())
+            }
         }
     }
 
@@ -199,7 +197,8 @@ mod tests {
             }
             Content::List(items) => format!("[{}]", items.iter().map(draw).collect::<Vec<_>>().join(", ")),
             Content::Map(entries) => {
-                let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}: {}", draw(value))).collect();
+                let entries: Vec<String> =
+                    entries.iter().map(|(key, value)| format!("{key}: {}", draw(value))).collect();
                 format!("{{{}}}", entries.join(", "))
             }
         }
@@ -228,7 +227,10 @@ mod tests {
 
     #[test]
     fn what_is_text_in_an_answer_is_refused_here() {
-        assert_eq!(read("a: 1\nb: *.rs").unwrap_err(), "while parsing node, found unknown anchor in line 2 of the header");
+        assert_eq!(
+            read("a: 1\nb: *.rs").unwrap_err(),
+            "while parsing node, found unknown anchor in line 2 of the header"
+        );
         assert_eq!(read("a: !x y").unwrap_err(), "an anchor or tag in line 1 of the header");
         assert_eq!(read("a: &x y").unwrap_err(), "an anchor or tag in line 1 of the header");
         assert_eq!(read("").unwrap_err(), "the header is empty");

@@ -48,7 +48,9 @@ impl<'s> Writer<'s> {
             self.above.truncate(before);
             return value;
         }
-        let words = types.filter(|types| !types.is_empty()).map(|types| types.iter().map(|name| word(name, here)).collect::<Vec<_>>());
+        let words = types
+            .filter(|types| !types.is_empty())
+            .map(|types| types.iter().map(|name| word(name, here)).collect::<Vec<_>>());
         Value::String(placeholder(&words.map_or_else(|| ANY.to_owned(), |words| null_last(words).join(" or "))))
     }
 

@@ -1,7 +1,7 @@
 //! Texts of others, set off so that nothing in them is read as structure.
 
 /// The text between two lines of backticks longer than any run of them inside.
-pub(super) fn fenced(info: &str, text: &str) -> String {
+pub(crate) fn fenced(info: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let marks = "`".repeat(longest.max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -10,7 +10,7 @@ pub(super) fn fenced(info: &str, text: &str) -> String {
 
 /// The start of a text that fits into a number of bytes, cut at a line where one ends in its second half, else between
 /// two characters; and how many bytes are left out.
-pub(super) fn head(text: &str, bytes: usize) -> (&str, usize) {
+pub(crate) fn head(text: &str, bytes: usize) -> (&str, usize) {
     if text.len() <= bytes {
         return (text, 0);
     }

@@ -198,7 +198,9 @@ fn shape_once<'s>(root: &'s Value, branch: &'s Value) -> Shape<'s> {
 
 /// A list of things, in words.
 fn list_of(member: &str) -> String {
-    for (one, many) in [("text", "texts"), ("object", "objects"), ("number", "numbers"), ("whole number", "whole numbers")] {
+    for (one, many) in
+        [("text", "texts"), ("object", "objects"), ("number", "numbers"), ("whole number", "whole numbers")]
+    {
         if member == one {
             return format!("list of {many}");
         }

@@ -38,7 +38,9 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
     }
     let described = fields(schema);
     if !described.is_empty() {
-        text.push_str("\nReplace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:\n\n");
+        text.push_str(
+            "\nReplace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:\n\n",
+        );
         text.push_str(&described);
     }
     if form == AnswerForm::Frontmatter && shape(schema, &[schema]).may_be(schema, "object") {

@@ -16,7 +16,8 @@ pub(super) fn instruction(input: &PromptInput<'_>) -> String {
     ));
     let role = input.role;
     section(&mut text, "Goal", &role.goal);
-    let capabilities: Vec<String> = role.capabilities.iter().map(|capability| format!("- {}", capability.trim())).collect();
+    let capabilities: Vec<String> =
+        role.capabilities.iter().map(|capability| format!("- {}", capability.trim())).collect();
     section(&mut text, "Capabilities", &capabilities.join("\n"));
     section(&mut text, "Procedure", &role.procedure);
     section(&mut text, "Output", &role.output);

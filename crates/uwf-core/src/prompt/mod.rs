@@ -6,7 +6,7 @@
 
 mod budget;
 mod example;
-mod fence;
+pub(crate) mod fence;
 mod fields;
 mod format;
 mod instruction;

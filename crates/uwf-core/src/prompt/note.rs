@@ -23,10 +23,14 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
             1 => "The step above is what is new since then.".to_owned(),
             told => format!("The {told} steps above are what is new since then."),
         };
-        lines.push(format!("You have played this role in this thread before. {since} Deliver again in the form above."));
+        lines
+            .push(format!("You have played this role in this thread before. {since} Deliver again in the form above."));
     }
     if facts.told_before > 0 {
-        lines.push(format!("{}, your own last one included, not repeated here.", are_steps(facts.told_before, "earlier")));
+        lines.push(format!(
+            "{}, your own last one included, not repeated here.",
+            are_steps(facts.told_before, "earlier")
+        ));
     }
     if facts.over_budget > 0 {
         let age = if facts.visit == Visit::Return { "newer" } else { "earlier" };

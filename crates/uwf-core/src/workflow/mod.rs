@@ -1,6 +1,7 @@
 //! Workflow files: reading them (today's form and older ones), checking them, drawing them.
 
 mod build;
+mod document;
 pub(crate) mod fields;
 mod graph;
 mod model;
@@ -16,6 +17,7 @@ mod source_json;
 pub(crate) mod tree;
 mod validate;
 
+pub use document::Document;
 pub use graph::mermaid;
 pub use model::{
     END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow,

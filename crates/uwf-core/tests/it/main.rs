@@ -1,5 +1,7 @@
 //! Tests of the crate's public interface.
 
 mod config;
+mod extract;
 mod moderator;
+mod prompt;
 mod workflow;

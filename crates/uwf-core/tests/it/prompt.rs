@@ -4,7 +4,9 @@ use json_cas::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_core::extract::{Extraction, frontmatter, json as json_rung};
-use uwf_core::prompt::{AnswerForm, Omitted, PER_STEP_CAP, Part, PartKind, PriorStep, Prompt, PromptInput, Visit, build};
+use uwf_core::prompt::{
+    AnswerForm, Omitted, PER_STEP_CAP, Part, PartKind, PriorStep, Prompt, PromptInput, Visit, build,
+};
 use uwf_core::workflow::Role;
 
 fn role() -> Role {
@@ -14,7 +16,7 @@ fn role() -> Role {
         capabilities: vec!["code-review".to_owned(), "static-analysis".to_owned()],
         procedure: "Review the change against the plan.".to_owned(),
         output: "Approve or reject, with comments.".to_owned(),
-        meta: "0000000000001".parse().unwrap(),
+        meta: "0000000000001".parse().expect("a hash"),
     }
 }
 
@@ -66,7 +68,57 @@ fn kinds(prompt: &Prompt) -> Vec<PartKind> {
 #[test]
 fn first_step_of_a_thread() {
     let (role, schema) = (role(), review_schema());
-    insta::assert_snapshot!(build(&input(&role, &schema, &[])).text(), @"");
+    insta::assert_snapshot!(build(&input(&role, &schema, &[])).text(), @r#"
+    # How to answer
+
+    Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
+
+    ```yaml
+    ---
+    approved: <true or false>
+    comments: <text>
+    severity: <low | high>
+    ---
+    ```
+
+    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+    - `approved` (required): `true` or `false` — Whether the change may go in
+    - `comments` (required): text
+    - `severity` (optional): one of `low`, `high`
+
+    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+
+    These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+
+    # Your role
+
+    You play the role `reviewer` of the workflow `solve-issue`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
+
+    ## Goal
+
+    You are a code reviewer.
+
+    ## Capabilities
+
+    - code-review
+    - static-analysis
+
+    ## Procedure
+
+    Review the change against the plan.
+
+    ## Output
+
+    Approve or reject, with comments.
+
+    # Task
+
+    ```text
+    Fix issue 42:
+    # Login fails
+    ```
+    "#);
 }
 
 #[test]
@@ -76,7 +128,37 @@ fn first_visit_with_history() {
     let prompt = build(&input(&role, &schema, &steps));
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Step(1), PartKind::Step(2)]);
     let told: String = prompt.parts[1..].iter().map(|part| part.text.as_str()).collect();
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r#"
+    # Step 1 of this thread: what the role `planner` delivered
+
+    ```json
+    {
+      "plan": "Add a check",
+      "steps": [
+        "a",
+        "b"
+      ]
+    }
+    ```
+
+    Its text:
+
+    ````markdown
+    # Plan
+
+    ```rust
+    fn check() {}
+    ```
+    ````
+
+    # Step 2 of this thread: what the role `developer` delivered
+
+    ```json
+    {
+      "summary": "done"
+    }
+    ```
+    "#);
 }
 
 #[test]
@@ -86,20 +168,31 @@ fn return_visit_with_what_is_new() {
     let omitted = Omitted { told_before: 3, over_budget: 0 };
     let prompt = build(&PromptInput { visit: Visit::Return, omitted, ..input(&role, &schema, &steps) });
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Step(4), PartKind::Note]);
-    insta::assert_snapshot!(prompt.parts[2].text, @"");
+    insta::assert_snapshot!(prompt.parts[2].text, @r#"
+    # Note
+
+    You have played this role in this thread before. The step above is what is new since then. Deliver again in the form above.
+    3 earlier steps are, your own last one included, not repeated here.
+    The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
+    "#);
 }
 
 #[test]
 fn nothing_new_on_a_return() {
     let (role, schema) = (role(), review_schema());
     let prompt = build(&PromptInput { visit: Visit::Return, read_hint: None, ..input(&role, &schema, &[]) });
-    insta::assert_snapshot!(prompt.parts[1].text, @"");
+    insta::assert_snapshot!(prompt.parts[1].text, @r#"
+    # Note
+
+    You have played this role in this thread before. No step was taken since. Deliver again in the form above.
+    "#);
 }
 
 #[test]
 fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
     let (role, schema) = (role(), review_schema());
-    let steps: Vec<PriorStep> = (1..=5).map(|index| PriorStep { index, text: Some("x".repeat(300)), ..developed(index) }).collect();
+    let steps: Vec<PriorStep> =
+        (1..=5).map(|index| PriorStep { index, text: Some("x".repeat(300)), ..developed(index) }).collect();
     let omitted = Omitted { over_budget: 10, told_before: 0 };
     let prompt = build(&PromptInput { budget: 1200, omitted, ..input(&role, &schema, &steps) });
     assert_eq!(
@@ -108,7 +201,23 @@ fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
     );
     let told: usize = prompt.parts[1..4].iter().map(|part| part.text.len()).sum();
     assert!(told <= 1200, "{told}");
-    insta::assert_snapshot!(format!("{}{}", prompt.parts[1].text, prompt.parts[4].text), @"");
+    insta::assert_snapshot!(format!("{}{}", prompt.parts[1].text, prompt.parts[4].text), @r#"
+    # Step 3 of this thread: what the role `developer` delivered
+
+    ```json
+    {
+      "summary": "done"
+    }
+    ```
+
+    [… its text of 300 bytes left out]
+
+    # Note
+
+    12 earlier steps are left out here to keep this text short.
+    Steps marked with […] are shortened.
+    The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
+    "#);
 }
 
 #[test]
@@ -138,7 +247,56 @@ fn nested_schema() {
     let role = role();
     let text = build(&input(&role, &schema, &[])).text();
     let form = text.split("\n# Your role").next().unwrap();
-    insta::assert_snapshot!(form, @"");
+    insta::assert_snapshot!(form, @r#"
+    # How to answer
+
+    Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
+
+    ```yaml
+    ---
+    status: <planned | aborted>
+    plan: <hash or null>
+    phases:
+      - title: <text>
+        after:
+          - <integer>
+    tree:
+      name: <text>
+      children:
+        - <object>
+    settings:
+      <key>: <text>
+    kind: <exactly feature>
+    due: <date or null>
+    result:
+      value: <number>
+    ---
+    ```
+
+    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+    - `status` (required): one of `planned`, `aborted` — How it went
+    - `plan` (required): hash of a stored node (13 symbols) or null
+    - `phases` (optional): list of objects, at least 1 of them
+      - `title` (required): text, at most 80 characters
+      - `after` (optional): list of whole numbers
+    - `tree` (optional): object
+      - `name` (required): text
+      - `children` (optional): list of objects of the same shape as above
+    - `settings` (optional): object
+      - any key: text
+    - `kind` (optional): `feature`
+    - `due` (optional): text (date) or null
+    - `result` (optional): object
+      - either:
+        - `value` (required): number, at least 0, at most 1
+      - or:
+        - `reason` (required): text
+
+    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+
+    These keys may be there too; they are noted, but have no effect: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    "#);
 }
 
 #[test]
@@ -146,7 +304,27 @@ fn json_form() {
     let (role, schema) = (role(), review_schema());
     let text = build(&PromptInput { output: AnswerForm::Json, ..input(&role, &schema, &[]) }).text();
     let form = text.split("\n# Your role").next().unwrap();
-    insta::assert_snapshot!(form, @"");
+    insta::assert_snapshot!(form, @r#"
+    # How to answer
+
+    Print one JSON object and nothing else: no text before or after it, no code fence. It has this form:
+
+    ```json
+    {
+      "approved": "<true or false>",
+      "comments": "<text>",
+      "severity": "<low | high>"
+    }
+    ```
+
+    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+    - `approved` (required): `true` or `false` — Whether the change may go in
+    - `comments` (required): text
+    - `severity` (optional): one of `low`, `high`
+
+    These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    "#);
 }
 
 #[test]
@@ -156,13 +334,62 @@ fn schemas_that_are_no_objects_with_keys() {
         let text = build(&input(&role, &schema, &[])).text();
         text.split("\n# Your role").next().unwrap().split("fence around it):\n\n").nth(1).unwrap().to_owned()
     };
-    let forms = [json!({}), json!({"type": "object"}), json!({"type": "array", "items": {"type": "string"}}), json!({"$ref": "#"})];
-    insta::assert_snapshot!(forms.map(form).join("========\n"), @"");
+    let forms = [
+        json!({}),
+        json!({"type": "object"}),
+        json!({"type": "array", "items": {"type": "string"}}),
+        json!({"$ref": "#"}),
+    ];
+    insta::assert_snapshot!(forms.map(form).join("========\n"), @r#"
+    ```yaml
+    ---
+    <key>: <any value>
+    ---
+    ```
+
+    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    ========
+    ```yaml
+    ---
+    <key>: <any value>
+    ---
+    ```
+
+    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+    - any key: any value
+
+    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    ========
+    ```yaml
+    ---
+    - <text>
+    ---
+    ```
+
+    Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+    - a list of texts
+    ========
+    ```yaml
+    ---
+    <key>: <any value>
+    ---
+    ```
+
+    A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+    "#);
 }
 
 #[test]
 fn empty_texts_make_no_empty_sections() {
-    let role = Role { goal: " \n".to_owned(), capabilities: vec![], procedure: String::new(), output: String::new(), ..role() };
+    let role = Role {
+        goal: " \n".to_owned(),
+        capabilities: vec![],
+        procedure: String::new(),
+        output: String::new(),
+        ..role()
+    };
     let schema = review_schema();
     let text = build(&PromptInput { task: " ", ..input(&role, &schema, &[]) }).text();
     let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
@@ -174,7 +401,8 @@ fn parts_depend_on_nothing_but_their_own() {
     let (role, schema) = (role(), review_schema());
     let first = build(&input(&role, &schema, &[planned(), developed(2)]));
     let steps = [planned(), developed(2), developed(3)];
-    let later = build(&PromptInput { visit: Visit::Return, read_hint: None, budget: 5_000, ..input(&role, &schema, &steps) });
+    let later =
+        build(&PromptInput { visit: Visit::Return, read_hint: None, budget: 5_000, ..input(&role, &schema, &steps) });
     assert_eq!(first.parts[..3], later.parts[..3]);
 }
 
@@ -183,8 +411,17 @@ fn long_texts_are_cut_and_that_is_said() {
     let (role, schema) = (role(), review_schema());
     let steps = [PriorStep { text: Some("ä".repeat(PER_STEP_CAP)), ..developed(1) }];
     let prompt = build(&input(&role, &schema, &steps));
-    assert!(prompt.parts[1].text.ends_with(&format!("\n[… {PER_STEP_CAP} bytes left out]\n")), "{}", prompt.parts[1].text);
-    insta::assert_snapshot!(prompt.parts[2].text, @"");
+    assert!(
+        prompt.parts[1].text.ends_with(&format!("\n[… {PER_STEP_CAP} bytes left out]\n")),
+        "{}",
+        prompt.parts[1].text
+    );
+    insta::assert_snapshot!(prompt.parts[2].text, @r#"
+    # Note
+
+    Steps marked with […] are shortened.
+    The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
+    "#);
 }
 
 #[test]
@@ -219,10 +456,21 @@ fn the_text_is_its_parts() {
 /// Schemas as authors write them, and some they should not.
 fn schemas() -> impl Strategy<Value = Value> {
     let leaf = prop::sample::select(vec![
-        json!({"type": "string"}), json!({"type": "integer", "minimum": 1}), json!({"type": "boolean"}), json!({"enum": ["a", "b"]}),
-        json!({"const": "x"}), json!({"type": "string", "format": "cas_ref"}), json!({"type": ["string", "null"]}), json!({}),
-        json!({"type": "object"}), json!({"anyOf": [{"type": "number"}, {"type": "null"}]}), json!({"$ref": "#"}), json!({"type": "array"}),
-        json!({"anyOf": [{"const": "x"}, {"type": "string"}]}), json!({"type": "string", "format": "email"}), json!(true),
+        json!({"type": "string"}),
+        json!({"type": "integer", "minimum": 1}),
+        json!({"type": "boolean"}),
+        json!({"enum": ["a", "b"]}),
+        json!({"const": "x"}),
+        json!({"type": "string", "format": "cas_ref"}),
+        json!({"type": ["string", "null"]}),
+        json!({}),
+        json!({"type": "object"}),
+        json!({"anyOf": [{"type": "number"}, {"type": "null"}]}),
+        json!({"$ref": "#"}),
+        json!({"type": "array"}),
+        json!({"anyOf": [{"const": "x"}, {"type": "string"}]}),
+        json!({"type": "string", "format": "email"}),
+        json!(true),
     ]);
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![

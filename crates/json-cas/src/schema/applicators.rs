@@ -1,0 +1,93 @@
+//! Which subschemas speak about which part of a value.
+
+use serde_json::Value;
+
+use super::document::Place;
+use super::options;
+
+/// A subschema for one item or key, and the keyword it stands under.
+pub(super) type Rule<'s> = (&'static str, Place<'s>);
+
+/// What a subschema says of the item at `index` of an array, less `contains`.
+pub(super) fn for_item<'s>(place: Place<'s>, index: usize) -> Vec<Rule<'s>> {
+    // In drafts before 2020-12 the list was `items` itself, and the rest `additionalItems`.
+    for (tuple, rest) in [("prefixItems", "items"), ("items", "additionalItems")] {
+        let Some(items) = place.keyword(tuple).and_then(Value::as_array) else {
+            continue;
+        };
+        return match items.get(index) {
+            Some(schema) => rules(place, vec![(tuple, schema)]),
+            None => rules(place, present(place, &[rest, "unevaluatedItems"])),
+        };
+    }
+    rules(place, present(place, &["items", "unevaluatedItems"]))
+}
+
+/// What a subschema says of the value of `key`.
+pub(super) fn for_key<'s>(place: Place<'s>, key: &str) -> Vec<Rule<'s>> {
+    let mut found = Vec::new();
+    let named = |keyword: &str| place.keyword(keyword).and_then(Value::as_object);
+    if let Some(schema) = named("properties").and_then(|named| named.get(key)) {
+        found.push(("properties", schema));
+    }
+    for (pattern, schema) in named("patternProperties").into_iter().flatten() {
+        if matches(pattern, key) {
+            found.push(("patternProperties", schema));
+        }
+    }
+    if found.is_empty() {
+        found = present(place, &["additionalProperties", "unevaluatedProperties"]);
+    }
+    rules(place, found)
+}
+
+fn present<'s>(place: Place<'s>, keywords: &[&'static str]) -> Vec<(&'static str, &'s Value)> {
+    keywords
+        .iter()
+        .filter_map(|keyword| Some((*keyword, place.keyword(keyword)?)))
+        .collect()
+}
+
+fn rules<'s>(place: Place<'s>, found: Vec<(&'static str, &'s Value)>) -> Vec<Rule<'s>> {
+    found
+        .into_iter()
+        .filter(|(_, schema)| schema.is_object() || schema.is_boolean())
+        .map(|(keyword, schema)| (keyword, place.enter(schema)))
+        .collect()
+}
+
+/// The schemas in a keyword that holds a list of them.
+pub(super) fn branches<'s>(place: Place<'s>, keyword: &str) -> Vec<Place<'s>> {
+    place
+        .keyword(keyword)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|schema| place.enter(schema))
+        .collect()
+}
+
+/// The schema in a keyword that holds one.
+pub(super) fn single<'s>(place: Place<'s>, keyword: &str) -> Option<Place<'s>> {
+    place.keyword(keyword).map(|schema| place.enter(schema))
+}
+
+/// Schemas that apply once a key is there, with that key.
+pub(super) fn dependent<'s>(place: Place<'s>) -> Vec<(&'s str, Place<'s>)> {
+    ["dependentSchemas", "dependencies"]
+        .into_iter()
+        .filter_map(|keyword| place.keyword(keyword)?.as_object())
+        .flatten()
+        .filter(|(_, schema)| schema.is_object() || schema.is_boolean())
+        .map(|(key, schema)| (key.as_str(), place.enter(schema)))
+        .collect()
+}
+
+/// Whether a pattern matches a key, by the same engine that validates. A pattern it cannot
+/// compile is taken to match: for references, one too many is better than one lost.
+fn matches(pattern: &str, key: &str) -> bool {
+    let schema = serde_json::json!({ "pattern": pattern });
+    options()
+        .build(&schema)
+        .map_or(true, |validator| validator.is_valid(&Value::from(key)))
+}

@@ -1,0 +1,71 @@
+//! Short texts inside a line of markdown.
+
+/// A text in one line: as it is when markdown reads it as it is, else between backticks. Control characters and line
+/// breaks become single spaces.
+pub fn inline(text: &str) -> String {
+    let line = one_line(text);
+    if line.is_empty() {
+        return "\"\"".to_owned();
+    }
+    if is_literal(&line) { line } else { code(&line) }
+}
+
+/// A text between as many backticks as it takes.
+pub fn code(text: &str) -> String {
+    let line = one_line(text);
+    let longest = line.split(|symbol| symbol != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(longest + 1);
+    let pad = if line.is_empty() || line.starts_with('`') || line.ends_with('`') { " " } else { "" };
+    format!("{marks}{pad}{line}{pad}{marks}")
+}
+
+fn one_line(text: &str) -> String {
+    text.split(|symbol: char| symbol.is_whitespace() || symbol.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Whether markdown shows a line just as it is written. An underscore inside a word is no emphasis.
+fn is_literal(line: &str) -> bool {
+    let mut before = ' ';
+    let mut symbols = line.chars().peekable();
+    while let Some(symbol) = symbols.next() {
+        let after = symbols.peek().copied().unwrap_or(' ');
+        let special = match symbol {
+            '*' | '`' | '<' | '[' | ']' | '\\' | '|' | '~' | '$' => true,
+            '&' => after.is_alphanumeric() || after == '#',
+            '_' => !before.is_alphanumeric() || !after.is_alphanumeric(),
+            _ => false,
+        };
+        if special {
+            return false;
+        }
+        before = symbol;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_texts_stay_plain() {
+        for text in ["Fix #42: it's (nearly) done!", "src/my_file.rs", "R & D", "a - b", "日本語"] {
+            assert_eq!(inline(text), text);
+        }
+    }
+
+    #[test]
+    fn markup_is_shown_as_code() {
+        assert_eq!(inline("*.rs"), "`*.rs`");
+        assert_eq!(inline("a `b` c"), "``a `b` c``");
+        assert_eq!(inline("`b`"), "`` `b` ``");
+        assert_eq!(inline("<script>"), "`<script>`");
+        assert_eq!(inline("_x_"), "`_x_`");
+        assert_eq!(inline("a\n# b\u{1b}[0m"), "`a # b [0m`");
+        assert_eq!(inline(" \n"), "\"\"");
+        assert_eq!(code(""), "`  `");
+    }
+}

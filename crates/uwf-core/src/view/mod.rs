@@ -1,0 +1,18 @@
+//! What a thread looks like to a reader: markdown made to be read, from what is known of a thread.
+//!
+//! Texts of agents are embedded so that nothing in them is taken for structure of the page: their headings are put
+//! below its own, what they leave open is closed, and what could still swallow the rest of the page is fenced.
+
+mod embed;
+mod inline;
+mod output;
+mod page;
+mod step;
+mod time;
+
+pub use embed::embed;
+pub use inline::{code, inline};
+pub use output::output;
+pub use page::{Failure, LeftOut, Page, page};
+pub use step::{MIN_SECTION, Section, Source, Told, section};
+pub use time::time;

@@ -1,0 +1,83 @@
+//! Any other YAML or JSON file people write for uwf, read by the same rules as workflow files.
+
+use serde_json::Value;
+
+use super::positions::Positions;
+use super::problem::{Position, Problem, Problems};
+use super::source;
+
+/// The value of a file, and where each part of it stands, so that whoever makes sense of it can point at what does not.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The whole file as JSON.
+    pub value: Value,
+    positions: Positions,
+}
+
+impl Document {
+    /// Reads the text of a file. `origin` is the file's name in messages.
+    ///
+    /// # Errors
+    /// Everything that keeps the text from being read, in order of place; never empty.
+    pub fn parse(text: &str, origin: &str) -> Result<Document, Vec<Problem>> {
+        let mut problems = Problems::new(origin);
+        let Some(root) = source::parse(text, &mut problems) else { return Err(problems.finish()) };
+        let value = root.to_json(&mut problems);
+        if problems.has_errors() {
+            return Err(problems.finish());
+        }
+        let mut positions = Positions::none(origin);
+        positions.set_tree("", &root);
+        Ok(Document { value, positions })
+    }
+
+    /// An error about the part at a JSON pointer (RFC 6901), or about the nearest thing around it that there is. A part
+    /// that has a key is pointed at by its key.
+    #[must_use]
+    pub fn error(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> Problem {
+        let mut problems = Problems::new(self.positions.file());
+        problems.error(code, self.positions.key(pointer), message, hint);
+        problems.finish().swap_remove(0)
+    }
+
+    /// Where the part at a JSON pointer stands: `file:line:column`.
+    #[must_use]
+    pub fn place(&self, pointer: &str) -> String {
+        let Position { line, column } = self.positions.key(pointer);
+        format!("{}:{line}:{column}", self.positions.file())
+    }
+
+    /// The JSON pointer of `key` below `pointer`.
+    #[must_use]
+    pub fn below(pointer: &str, key: &str) -> String {
+        super::positions::join(pointer, key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_part_is_found_again_by_its_pointer() {
+        let document = Document::parse("a:\n  - b/c: no\n    d: 0123\n", "f.yaml").unwrap();
+        assert_eq!(document.value, json!({"a": [{"b/c": "no", "d": "0123"}]}));
+        let at = Document::below("/a/0", "b/c");
+        assert_eq!(document.place(&at), "f.yaml:2:5");
+        assert_eq!(document.place("/a/0"), "f.yaml:2:5");
+        let problem = document.error("/a/0/d/x", "odd", "it is odd".to_owned(), None);
+        assert_eq!(problem.to_string(), "f.yaml:3:8: error[odd]: it is odd");
+    }
+
+    #[test]
+    fn a_broken_text_is_refused_where_it_is_broken() {
+        let problems = Document::parse("a: 1\na: 2\n", "f.yaml").unwrap_err();
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            ["f.yaml:2:1: error[duplicate-key]: the key `a` is here a second time; the first is at line 1"]
+        );
+    }
+}

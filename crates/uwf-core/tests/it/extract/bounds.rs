@@ -1,0 +1,111 @@
+//! Any text is read, in linear time and without panic.
+
+use super::*;
+
+/// Texts built to make a reader look again and again. Each is read within the test runner's patience, which a
+/// quadratic reader would not be.
+#[test]
+fn hostile_texts_are_read_in_linear_time() {
+    let long = 1 << 18;
+    for unit in [
+        "---\n",
+        "---\nstatus: done\n",
+        "{\"status\":",
+        "```\n",
+        "status: done\n\n",
+        "{",
+        "[",
+        "\u{1b}]",
+        "- ",
+        "status: x #",
+        "\"",
+        "é: ",
+        "  - status:\n",
+    ] {
+        let raw = unit.repeat(long / unit.len());
+        read(&raw, &task_schema());
+        json_rung(&raw, &Schema::compile(&task_schema()).unwrap());
+    }
+}
+
+fn fragments() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "---\n",
+        "...\n",
+        "```",
+        "```yaml\n",
+        "status",
+        "plan",
+        "files",
+        "phases",
+        "owner",
+        ": ",
+        ":",
+        "=",
+        "- ",
+        "\n",
+        "\n\n",
+        "  ",
+        "\t",
+        "#",
+        " # c",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "\"",
+        "'",
+        "|",
+        ">",
+        "&a",
+        "*a",
+        "!t",
+        "@",
+        "`",
+        "%",
+        "<text>",
+        "null",
+        "~",
+        "1.10",
+        "yes",
+        "é",
+        "\u{feff}",
+        "\u{1b}[0m",
+        "\r",
+        "\u{85}",
+        "\u{2028}",
+        "?",
+        "\\",
+        "done",
+        "**",
+    ]);
+    prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(raw in any::<String>()) {
+        read(&raw, &task_schema());
+        json_rung(&raw, &Schema::compile(&task_schema()).unwrap());
+    }
+
+    #[test]
+    fn no_mix_of_marks_makes_it_panic_and_what_is_found_is_valid(raw in fragments()) {
+        let schema = Schema::compile(&task_schema()).unwrap();
+        for extraction in [frontmatter(&raw, &schema), json_rung(&raw, &schema)] {
+            match extraction {
+                Extraction::Found(found) => prop_assert!(schema.is_valid(&found.value)),
+                Extraction::Failed(failure) => prop_assert!(!failure.errors.is_empty()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_in_one_line_is_read_back(text in "[ -~äß→]{1,60}") {
+        let text = text.trim();
+        prop_assume!(!text.is_empty() && !text.starts_with(['"', '\'', '|', '>', '#', '~', '<']) && text != "null");
+        let raw = format!("---\nplan: {text}\nstatus: done\n---\nbody\n");
+        prop_assert_eq!(&found(&raw).value["plan"], &json!(text));
+    }
+}

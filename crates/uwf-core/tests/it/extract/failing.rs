@@ -1,0 +1,52 @@
+//! What is said when there is no answer.
+
+use super::*;
+
+#[test]
+fn nothing_to_read() {
+    assert_eq!(failed("  \n").errors, ["the answer is empty"]);
+    let failure = failed("I have finished the work.");
+    assert_eq!(failure.errors, ["there is no header: the answer must begin with `---`, the keys, and `---` again"]);
+    assert_eq!(failure.candidates, 0);
+}
+
+#[test]
+fn every_error_is_told_with_key_and_what_was_found() {
+    let failure = failed("---\nstatus: almost\ncount: many\n---\n");
+    let about =
+        |key: &str, found: &str| failure.errors.iter().any(|error| error.contains(key) && error.contains(found));
+    assert!(about("plan", ""), "{failure:#?}");
+    assert!(about("`status`", "almost"), "{failure:#?}");
+    assert!(about("`count`", "many"), "{failure:#?}");
+    assert_eq!((failure.errors.len(), failure.candidates), (3, 1));
+}
+
+#[test]
+fn feedback_asks_for_the_header_only() {
+    let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}, "why": {"type": "string"}}});
+    let compiled = Schema::compile(&schema).unwrap();
+    let errors = vec!["`ok`: expected true or false, found `perhaps`".to_owned()];
+    let failure = Failure { errors, candidates: 1 };
+    insta::assert_snapshot!(failure.feedback(&compiled), @r#"
+    Your answer was received, but its header could not be read:
+
+    - `ok`: expected true or false, found `perhaps`
+
+    Do not do the work again and do not repeat the text. Reply with the corrected header only, in this form:
+
+    ```yaml
+    ---
+    ok: <true or false>
+    why: <text>
+    ---
+    ```
+
+    Fill in what you found when you did the work. If you do not know a value, say so instead of making one up.
+    "#);
+}
+
+#[test]
+fn too_long_an_answer_is_refused() {
+    let failure = failed(&"x".repeat((16 << 20) + 1));
+    assert_eq!(failure.errors, ["the answer has 16777217 bytes, the limit is 16777216"]);
+}

@@ -1,0 +1,49 @@
+//! A counter on stderr while something takes long, for people only.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use crate::printer::Printer;
+use crate::style;
+
+/// Work that is done sooner needs no counter.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Time between two looks of the counter.
+const PACE: Duration = Duration::from_millis(100);
+
+/// Counts on one line of a terminal; elsewhere it is silent.
+pub(crate) struct Progress {
+    printer: Printer,
+    what: &'static str,
+    next: Instant,
+    is_terminal: bool,
+    is_shown: bool,
+}
+
+impl Progress {
+    /// A counter of `what` (`nodes checked`).
+    pub(crate) fn new(printer: Printer, what: &'static str) -> Progress {
+        let is_terminal = std::io::stderr().is_terminal();
+        Progress { printer, what, next: Instant::now() + PATIENCE, is_terminal, is_shown: false }
+    }
+
+    /// Says how many are done.
+    pub(crate) fn at(&mut self, count: usize) {
+        if !self.is_terminal || Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + PACE;
+        self.printer.clear_line();
+        self.printer.talk_raw(&style::dim(&format!("{count} {}", self.what)));
+        self.is_shown = true;
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_shown {
+            self.printer.clear_line();
+        }
+    }
+}
