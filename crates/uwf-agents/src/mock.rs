@@ -4,6 +4,7 @@
 //! of attempts how often this visit has failed. So it keeps no state, and a thread can be forked, stepped by hand or
 //! taken up after a crash. See [`script`] for the file.
 
+mod read;
 mod script;
 
 use std::io::Write;
@@ -51,7 +52,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 
 fn answer(home: &Home, context: &Context<'_>, form: AnswerForm, exit_code: &mut Option<i32>) -> Result<Answer> {
     let begun = Instant::now();
-    let script = read(&script_path(home, context)?)?;
+    let script = load(&script_path(home, context)?)?;
     let role = context.role_name();
     let visit = context.thread().chain()?.count_of(role);
     let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
@@ -159,7 +160,7 @@ fn script_path(home: &Home, context: &Context<'_>) -> Result<PathBuf> {
     std::path::absolute(&path).at("make absolute", &path)
 }
 
-fn read(path: &Path) -> Result<Script> {
+fn load(path: &Path) -> Result<Script> {
     let text = std::fs::read_to_string(path).map_err(|source| {
         Error::new(Kind::Config, format!("cannot read the mock's script {}: {source}", path.display()))
     })?;

@@ -21,11 +21,13 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// Hidden argument that makes `uwf` the child.
 pub const CHILD_ARGUMENT: &str = "__evaluate";
 
-/// What the child answers. A missing value is `value: null, missing: true`.
+/// What the child answers. A missing value is not null, so it has a word of its own.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answer {
-    value: Option<Value>,
-    error: Option<String>,
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    Value(Value),
+    Missing,
+    Error(String),
 }
 
 /// Evaluates in a child process. `Ok(Err)` is the expression's own failure, or one of the limits.
@@ -57,8 +59,9 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<O
         return Ok(Err(format!("took longer than {} s", TIME_LIMIT.as_secs())));
     }
     match serde_json::from_slice(&answer) {
-        Ok(Answer { error: Some(error), .. }) => Ok(Err(error)),
-        Ok(Answer { value, error: None }) => Ok(Ok(value)),
+        Ok(Answer::Value(value)) => Ok(Ok(Some(value))),
+        Ok(Answer::Missing) => Ok(Ok(None)),
+        Ok(Answer::Error(error)) => Ok(Err(error)),
         Err(_) => Ok(Err(format!("took more than {} MB of memory, or recursed too deeply", MEMORY_LIMIT / 1024 / 1024))),
     }
 }
@@ -76,8 +79,9 @@ pub fn child_main() -> Result<Vec<u8>> {
         .map_err(|error| Error::new(Kind::Internal, format!("the request is not readable: {error}")))?;
     limit_memory();
     let answer = match moderator::evaluate(&request) {
-        Ok(value) => Answer { value, error: None },
-        Err(error) => Answer { value: None, error: Some(error.to_string()) },
+        Ok(Some(value)) => Answer::Value(value),
+        Ok(None) => Answer::Missing,
+        Err(error) => Answer::Error(error.to_string()),
     };
     Ok(serde_json::to_vec(&answer).unwrap_or_default())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use json_cas::{FsHeads, FsObjects, Heads, Store};
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
+use uwf_core::workflow::Problem;
 
 use crate::error::{AtPath, Error, Kind, Result};
 
@@ -64,20 +65,28 @@ impl Home {
     /// # Errors
     /// `Config` with every problem of the file that is an error.
     pub fn config(&self) -> Result<Config> {
+        self.checked_config().map(|(config, _)| config)
+    }
+
+    /// The configuration and its warnings.
+    ///
+    /// # Errors
+    /// As [`Home::config`].
+    pub fn checked_config(&self) -> Result<(Config, Vec<Problem>)> {
         let path = self.config_file();
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
+            Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
             Err(source) => return Err(Error::io("read", &path, source)),
         };
         let (config, problems) = Config::parse(&text, &path.display().to_string());
-        let errors: Vec<String> = problems.iter().filter(|problem| problem.is_error()).map(ToString::to_string).collect();
+        let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
         if errors.is_empty() {
-            return Ok(config);
+            return Ok((config, problems));
         }
-        let mut error = Error::new(Kind::Config, errors.join("\n"));
-        error.hints = problems.iter().filter(|problem| problem.is_error()).filter_map(|problem| problem.hint.clone()).collect();
-        Err(error)
+        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let hints = errors.iter().filter_map(|problem| problem.hint.clone()).collect();
+        Err(Error { hints, ..Error::new(Kind::Config, told.join("\n")) })
     }
 
     /// `config.yaml`.

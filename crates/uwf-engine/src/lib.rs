@@ -39,3 +39,4 @@ pub mod state;
 pub mod step;
 pub mod thread_ids;
 pub mod type_index;
+pub mod validate;

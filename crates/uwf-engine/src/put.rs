@@ -116,7 +116,8 @@ pub fn refused(problems: &[Problem]) -> Error {
     Error::new(Kind::Data, lines.join("\n"))
 }
 
-fn read_text(path: &Path) -> Result<String> {
+/// The text of a file.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).at("read", path)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

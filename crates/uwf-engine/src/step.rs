@@ -155,6 +155,9 @@ pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<
     let (thread, head) = Thread::active(home, &request.thread)?;
     refuse_paused(home, &thread.id)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
+    if request.cwd.is_some() {
+        plan.settings.save(home, &thread.id)?;
+    }
     let step = Step { home, thread: &thread, head: &head, plan: &plan, request, log: Log::open(&home.log_file(&thread.id)) };
     step.run(signals)
 }
@@ -439,16 +442,13 @@ fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
     }
 }
 
-/// Settings of the thread; `cwd` supplies the workspace when this machine has no record of it.
+/// Settings of the thread; `cwd` replaces the workspace, or supplies it when this machine has no record of it.
 fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
-    let known = Settings::load(home, thread)?;
-    match (known, cwd) {
+    match (Settings::load(home, thread)?, cwd) {
         (Some(known), None) => Ok(known),
         (known, Some(cwd)) => {
             let workspace = std::fs::canonicalize(cwd).at("find the workspace", cwd)?;
-            let settings = Settings { workspace, ..known.unwrap_or_default() };
-            settings.save(home, thread)?;
-            Ok(settings)
+            Ok(Settings { workspace, ..known.unwrap_or_default() })
         }
         (None, None) => Err(Error::new(Kind::Usage, format!("this machine does not know where thread {thread} works"))
             .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))),

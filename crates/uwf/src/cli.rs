@@ -51,21 +51,28 @@ Examples:
 
 The storage root is $UNCAGED_WORKFLOW_STORAGE_ROOT, else $WORKFLOW_STORAGE_ROOT, else ~/.uncaged/workflow.";
 
+const THREAD_EXAMPLES: &str = "\
+Examples:
+  uwf thread start solve-issue -p 'Fix #42'
+  uwf thread step 7Q2M
+  uwf thread list --state stuck
+  uwf thread read 7Q2M";
+
 #[derive(Debug, Subcommand)]
 enum Group {
     /// Workflows: store, check, list, draw.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = workflow::EXAMPLES)]
     Workflow(workflow::Command),
     /// Threads: start, step, look at, fork, end.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = THREAD_EXAMPLES)]
     Thread(thread::Command),
     /// Start a thread (or go on with one) and step it until it is done, waiting, stuck or at a limit.
     Run(thread::run::Args),
     /// The content-addressed store.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = cas::EXAMPLES)]
     Cas(cas::Command),
     /// What agents are made of, for agents in any language.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = agent::EXAMPLES)]
     Agent(agent::Command),
     /// Print shell completions.
     Completions(completions::Args),

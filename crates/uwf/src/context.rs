@@ -34,4 +34,13 @@ impl Context {
     pub(crate) fn node(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
         Ok(self.home.store().resolve_prefix(typed).map_err(uwf_engine::error::Error::from)?)
     }
+
+    /// The workflow meant by what was typed: a file, a name, a hash or a unique beginning of one.
+    pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
+        let found = uwf_engine::resolve::workflow(&self.home, typed, &self.cwd)?;
+        for note in &found.notes {
+            self.printer.warn(note);
+        }
+        Ok(found.hash)
+    }
 }

@@ -8,6 +8,7 @@ mod cli;
 mod commands;
 mod context;
 mod error;
+mod input;
 mod printer;
 mod progress;
 mod style;

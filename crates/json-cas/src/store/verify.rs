@@ -55,6 +55,18 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`] when the backend fails; all else is in the report.
     pub fn verify(&self, roots: Option<&[Hash]>) -> Result<VerifyReport, StoreError> {
+        self.verify_counting(roots, &mut |_| ())
+    }
+
+    /// [`Store::verify`], telling after each node how many were looked at, for a progress display.
+    ///
+    /// # Errors
+    /// As [`Store::verify`].
+    pub fn verify_counting(
+        &self,
+        roots: Option<&[Hash]>,
+        checked: &mut dyn FnMut(usize),
+    ) -> Result<VerifyReport, StoreError> {
         let mut check = Check {
             store: self,
             report: VerifyReport::default(),
@@ -70,6 +82,7 @@ impl Store {
         }
         while let Some((hash, parent)) = check.queue.pop_front() {
             check.visit(hash, parent)?;
+            checked(check.report.checked);
         }
         if roots.is_none() {
             check.add_strays()?;

@@ -1,4 +1,7 @@
 //! The closing note of a prompt: what kind of visit it is, and what was left out.
+//!
+//! It holds no counts: the headings of the steps above it number them. So the note of a role's second return is that of
+//! its first, and is stored once.
 
 use super::Visit;
 
@@ -18,23 +21,19 @@ pub(super) struct Facts<'a> {
 pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
     let mut lines = Vec::new();
     if facts.visit == Visit::Return {
-        let since = match facts.told {
-            0 => "No step was taken since.".to_owned(),
-            1 => "The step above is what is new since then.".to_owned(),
-            told => format!("The {told} steps above are what is new since then."),
-        };
+        let since = if facts.told == 0 { "No step was taken since." } else { "What stands above is new since then." };
         lines
             .push(format!("You have played this role in this thread before. {since} Deliver again in the form above."));
     }
     if facts.told_before > 0 {
-        lines.push(format!(
-            "{}, your own last one included, not repeated here.",
-            are_steps(facts.told_before, "earlier")
-        ));
+        lines.push("Earlier steps, your own last one included, are not repeated here.".to_owned());
     }
     if facts.over_budget > 0 {
-        let age = if facts.visit == Visit::Return { "newer" } else { "earlier" };
-        lines.push(format!("{} left out here to keep this text short.", are_steps(facts.over_budget, age)));
+        lines.push(match (facts.visit, facts.told) {
+            (Visit::First, 0) => "The steps before this one are left out here to keep this text short.".to_owned(),
+            (Visit::First, _) => "Steps before the first one above are left out here to keep this text short.".to_owned(),
+            (Visit::Return, _) => "Some of the steps since then are left out here to keep this text short.".to_owned(),
+        });
     }
     if facts.shortened {
         lines.push("Steps marked with […] are shortened.".to_owned());
@@ -44,8 +43,4 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
         lines.push(format!("The command `{command}` shows the whole thread."));
     }
     (!lines.is_empty()).then(|| format!("\n# Note\n\n{}\n", lines.join("\n")))
-}
-
-fn are_steps(count: usize, age: &str) -> String {
-    if count == 1 { format!("1 {age} step is") } else { format!("{count} {age} steps are") }
 }

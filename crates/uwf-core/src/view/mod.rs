@@ -13,6 +13,6 @@ mod time;
 pub use embed::embed;
 pub use inline::{code, inline};
 pub use output::output;
-pub use page::{Failure, LeftOut, Page, page};
+pub use page::{Ending, Failure, LeftOut, Page, page, task};
 pub use step::{MIN_SECTION, Section, Source, Told, section};
 pub use time::time;

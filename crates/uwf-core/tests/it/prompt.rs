@@ -171,8 +171,8 @@ fn return_visit_with_what_is_new() {
     insta::assert_snapshot!(prompt.parts[2].text, @r#"
     # Note
 
-    You have played this role in this thread before. The step above is what is new since then. Deliver again in the form above.
-    3 earlier steps are, your own last one included, not repeated here.
+    You have played this role in this thread before. What stands above is new since then. Deliver again in the form above.
+    Earlier steps, your own last one included, are not repeated here.
     The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
     "#);
 }
@@ -214,7 +214,7 @@ fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
 
     # Note
 
-    12 earlier steps are left out here to keep this text short.
+    Steps before the first one above are left out here to keep this text short.
     Steps marked with […] are shortened.
     The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
     "#);

@@ -1,6 +1,9 @@
 //! `uwf agent …`
 
+mod context;
+mod describe;
 mod run;
+mod submit;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,14 +16,33 @@ use crate::printer::CommandResult;
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// What a role has to know: the task, the steps so far, the schema of its output, the prompt.
+    Context(context::Args),
+    /// Hand in a role's output: it is checked and stored, and the step's hash printed.
+    Submit(submit::Args),
     /// Be a built-in agent for a role of a thread. `uwf thread step` does this.
     Run(run::Args),
+    /// Name, version, capabilities and settings of an agent, and what would be run.
+    Describe(describe::Args),
 }
+
+/// Examples of the group.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  An agent in sh, called by uwf with thread and role as its last two arguments:
+
+    #!/bin/sh
+    task=$(\"$UWF_BIN\" agent context \"$1\" \"$2\" | jq -r .task)
+    words=$(printf %s \"$task\" | wc -w)
+    \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data \"{\\\"words\\\": $words}\"";
 
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
+        Command::Context(args) => context::run(context, &args),
+        Command::Submit(args) => submit::run(context, &args),
         Command::Run(args) => run::run(context, &args),
+        Command::Describe(args) => describe::run(context, &args),
     }
 }
 

@@ -1,20 +1,110 @@
 //! `uwf cas …`
 
 mod get;
+mod has;
+mod hash;
+mod list;
+mod put;
+mod put_text;
+mod refs;
+mod reindex;
+mod schema;
+mod verify;
+mod walk;
+
+use json_cas::Hash;
+use serde::Serialize;
 
 use crate::context::Context;
-use crate::printer::CommandResult;
+use crate::printer::{CommandResult, Report};
+use crate::style;
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Print a node.
     Get(get::Args),
+    /// Store a value as a node of a type.
+    Put(put::Args),
+    /// Store a text as a `content` node.
+    PutText(put_text::Args),
+    /// Tell the hash a node would have; nothing is stored.
+    Hash(hash::Args),
+    /// Tell whether a node is there: exit 0 or 69.
+    Has(has::Args),
+    /// The nodes a node refers to.
+    Refs(refs::Args),
+    /// Everything reachable from a node.
+    Walk(walk::Args),
+    /// List nodes, all or those of a type.
+    List(list::Args),
+    /// Types: store, list, print schemas.
+    #[command(subcommand, after_help = schema::EXAMPLES)]
+    Schema(schema::Command),
+    /// Check nodes: the whole store, or everything reachable from one node.
+    Verify(verify::Args),
+    /// Delete and rebuild whatever can be derived (the cache), and remove left-over temporary files.
+    Reindex(reindex::Args),
 }
+
+/// Examples of the group.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  uwf cas put-text 'a text'                  store a text
+  uwf cas get 2XY1PEX26ZD0Y                  print a node
+  uwf cas walk 2XY1 | jq length              how many nodes hang on it
+  uwf cas verify                             is everything still what it was?";
 
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Get(args) => get::run(context, &args),
+        Command::Put(args) => put::run(context, &args),
+        Command::PutText(args) => put_text::run(context, &args),
+        Command::Hash(args) => hash::run(context, &args),
+        Command::Has(args) => has::run(context, &args),
+        Command::Refs(args) => refs::run(context, &args),
+        Command::Walk(args) => walk::run(context, &args),
+        Command::List(args) => list::run(context, &args),
+        Command::Schema(command) => schema::run(context, command),
+        Command::Verify(args) => verify::run(context, &args),
+        Command::Reindex(args) => reindex::run(context, &args),
+    }
+}
+
+/// The hash of a node that was stored, or would be.
+#[derive(Serialize)]
+struct Named {
+    hash: Hash,
+}
+
+impl Report for Named {
+    fn text(&self) -> String {
+        format!("{}\n", self.hash)
+    }
+}
+
+/// One node of a list.
+#[derive(Serialize)]
+struct Row {
+    hash: Hash,
+    /// Absent when the node is not readable.
+    r#type: Option<Hash>,
+    /// What people call its type.
+    title: Option<String>,
+    /// Why the node is not readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+impl Report for Row {
+    fn text(&self) -> String {
+        let hash = self.hash;
+        match (&self.problem, self.r#type, &self.title) {
+            (Some(problem), _, _) => format!("{hash}  {} {problem}\n", style::red("corrupt:")),
+            (None, Some(_), Some(title)) => format!("{hash}  {title}\n"),
+            (None, Some(type_hash), None) => format!("{hash}  {}\n", style::dim(&format!("type {type_hash}"))),
+            (None, None, _) => format!("{hash}\n"),
+        }
     }
 }

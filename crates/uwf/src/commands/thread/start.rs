@@ -66,6 +66,9 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
         Some(prompt) => prompt,
         None => return Err(CommandError::usage("a prompt is needed").hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin")),
     };
+    for problem in context.home.checked_config()?.1 {
+        context.printer.warn(&problem.to_string());
+    }
     let request = start::Request {
         workflow: workflow.to_owned(),
         prompt,

@@ -1,8 +1,22 @@
 //! `uwf workflow …`
 
+mod graph;
+mod history;
+mod list;
 mod put;
+mod rm;
+mod rollback;
+mod show;
+mod snippet;
+mod validate;
+
+use uwf_core::workflow::nearest;
+use uwf_engine::error::Kind;
+use uwf_engine::registry::{self, Registry};
+use uwf_engine::resolve;
 
 use crate::context::Context;
+use crate::error::CommandError;
 use crate::printer::CommandResult;
 
 /// Commands of the group.
@@ -10,11 +24,59 @@ use crate::printer::CommandResult;
 pub(crate) enum Command {
     /// Check a workflow file and store it under its name.
     Put(put::Args),
+    /// Tell everything that is wrong with workflow files; nothing is written.
+    Validate(validate::Args),
+    /// Print a workflow.
+    Show(show::Args),
+    /// List the workflows of the registry and of the project's .workflows directory.
+    List(list::Args),
+    /// Remove a name from the registry; the workflow itself stays in the store.
+    Rm(rm::Args),
+    /// The versions a name stood for.
+    History(history::Args),
+    /// Give a name back to an earlier version.
+    Rollback(rollback::Args),
+    /// Draw the graph of a workflow as a Mermaid flowchart.
+    Graph(graph::Args),
 }
+
+/// Examples of the group.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  uwf workflow validate flows/*.yaml         what is wrong, with line and column
+  uwf workflow put flows/solve-issue.yaml    store it under its name
+  uwf workflow list
+  uwf workflow graph solve-issue";
 
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Put(args) => put::run(context, &args),
+        Command::Validate(args) => validate::run(context, &args),
+        Command::Show(args) => show::run(context, &args),
+        Command::List(args) => list::run(context, &args),
+        Command::Rm(args) => rm::run(context, &args),
+        Command::History(args) => history::run(context, &args),
+        Command::Rollback(args) => rollback::run(context, &args),
+        Command::Graph(args) => graph::run(context, &args),
     }
+}
+
+/// Makes sure that the registry has a name.
+fn require(context: &Context, registry: &Registry, name: &str) -> Result<(), CommandError> {
+    if registry.contains_key(name) {
+        return Ok(());
+    }
+    let error = CommandError {
+        kind: Kind::NotFound,
+        error: format!("{} has no workflow `{name}`", registry::path(&context.home).display()),
+        hints: Vec::new(),
+    };
+    if let Some((_, file)) = resolve::project_files(&context.cwd).into_iter().find(|(project, _)| project == name) {
+        return Err(error.hint(format!("`{name}` is the project's file {}: its history is that of the file", file.display())));
+    }
+    Err(match nearest::did_you_mean(name, registry.keys().map(String::as_str)) {
+        Some(near) => error.hint(near),
+        None => error.hint("`uwf workflow list` shows the names there are"),
+    })
 }

@@ -1,0 +1,188 @@
+//! A whole page about a thread.
+
+use json_cas::Hash;
+use serde::Serialize;
+
+use super::embed::embed;
+use super::inline::{code, inline};
+use super::step::{Section, start_of};
+
+/// Failed tries a page tells; the newest. A thread can fail every minute for a night.
+const FAILURES: usize = 5;
+
+/// A page: what is known of a thread, and the sections of the steps it shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// Name of the workflow.
+    pub workflow: String,
+    /// Where the thread stands, in short phrases of markdown.
+    pub standing: Vec<String>,
+    /// What the thread was started with; `None` on a page that does not tell it.
+    pub task: Option<Section>,
+    /// Steps before those shown.
+    pub older: Option<LeftOut>,
+    /// Sections in thread order.
+    pub sections: Vec<Section>,
+    /// Steps after those shown.
+    pub newer: Option<LeftOut>,
+    /// How the thread stands at its end: why it is stuck, how it ended.
+    pub ending: Option<Ending>,
+    /// Failed tries since the last step, oldest first.
+    pub failures: Vec<Failure>,
+}
+
+/// Steps that a page does not show, or shows shortened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Position of the first, from 1.
+    pub first: usize,
+    /// Position of the last.
+    pub last: usize,
+    /// Command that shows them.
+    pub command: String,
+}
+
+/// A heading with what there is to say below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The heading, plain text.
+    pub title: String,
+    /// What to say, markdown of somebody else.
+    pub text: String,
+}
+
+/// A failed try at a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The attempt node.
+    pub attempt: Hash,
+    /// Role that was tried.
+    pub role: String,
+    /// Name of the agent, when it is known.
+    pub agent: Option<String>,
+    /// Exit code, when there was one.
+    pub exit_code: Option<i32>,
+    /// Why it failed.
+    pub error: String,
+}
+
+/// The task as the first section of a page, in about `quota` characters.
+pub fn task(text: &str, start: Hash, quota: usize) -> Section {
+    let (shown, left_out) = start_of(text.trim(), quota);
+    let mut section = format!("## Task\n\n{}", embed(shown, 3));
+    if left_out > 0 {
+        section.push_str(&format!("\n[… {left_out} characters left out: {}]\n", code(&format!("uwf cas get {start}"))));
+    }
+    Section { text: section, left_out }
+}
+
+/// The page as markdown.
+pub fn page(page: &Page) -> String {
+    let mut blocks = vec![format!("# {}\n", inline(&page.workflow)), format!("{}\n", page.standing.join(" · "))];
+    blocks.extend(page.task.as_ref().map(|task| task.text.clone()));
+    blocks.extend(page.older.as_ref().map(|older| left_out(older, "Earlier")));
+    blocks.extend(page.sections.iter().map(|section| section.text.clone()));
+    blocks.extend(page.newer.as_ref().map(|newer| left_out(newer, "Later")));
+    blocks.extend(page.ending.as_ref().map(|ending| format!("## {}\n\n{}", inline(&ending.title), embed(&ending.text, 3))));
+    if !page.failures.is_empty() {
+        blocks.push(failures(&page.failures));
+    }
+    blocks.join("\n")
+}
+
+fn left_out(steps: &LeftOut, what: &str) -> String {
+    let LeftOut { first, last, command } = steps;
+    let which = if first == last { format!("step {first}") } else { format!("steps {first}–{last}") };
+    format!("[{what}: {which}, shown by {}]\n", code(command))
+}
+
+fn failures(failures: &[Failure]) -> String {
+    let mut text = "## Failed attempts since the last step\n\n".to_owned();
+    let hidden = failures.len().saturating_sub(FAILURES);
+    if hidden > 0 {
+        text.push_str(&format!("The newest {FAILURES} of {}:\n\n", failures.len()));
+    }
+    for failure in &failures[hidden..] {
+        let agent = failure.agent.as_ref().map(|agent| format!(" by {}", inline(agent))).unwrap_or_default();
+        let code_told = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+        let command = code(&format!("uwf thread step-details {}", failure.attempt));
+        text.push_str(&format!("- {}{agent}{code_told}: {}\n  (all it printed: {command})\n", inline(&failure.role), inline(&failure.error)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: Hash = Hash::literal("0123456789ABC");
+
+    fn failure(n: usize) -> Failure {
+        Failure { attempt: HASH, role: "coder".to_owned(), agent: Some("claude".to_owned()), exit_code: Some(1), error: format!("failure {n}") }
+    }
+
+    #[test]
+    fn a_page_has_everything_in_order() {
+        let made = page(&Page {
+            workflow: "solve-issue".to_owned(),
+            standing: vec!["thread `01A`".to_owned(), "stuck".to_owned()],
+            task: Some(task("# Fix\n\nIt is broken.", HASH, 100)),
+            older: Some(LeftOut { first: 1, last: 2, command: "uwf thread read 01A --before X".to_owned() }),
+            sections: vec![Section { text: "## 3. coder\n".to_owned(), left_out: 0 }],
+            newer: Some(LeftOut { first: 4, last: 4, command: "uwf thread read 01A --after X".to_owned() }),
+            ending: Some(Ending { title: "Stuck at coder".to_owned(), text: "# the agent failed".to_owned() }),
+            failures: (1..=7).map(failure).collect(),
+        });
+        insta::assert_snapshot!(made, @r"
+        # solve-issue
+
+        thread `01A` · stuck
+
+        ## Task
+
+        ### Fix
+
+        It is broken.
+
+        [Earlier: steps 1–2, shown by `uwf thread read 01A --before X`]
+
+        ## 3. coder
+
+        [Later: step 4, shown by `uwf thread read 01A --after X`]
+
+        ## Stuck at coder
+
+        ### the agent failed
+
+        ## Failed attempts since the last step
+
+        The newest 5 of 7:
+
+        - coder by claude, exit code 1: failure 3
+          (all it printed: `uwf thread step-details 0123456789ABC`)
+        - coder by claude, exit code 1: failure 4
+          (all it printed: `uwf thread step-details 0123456789ABC`)
+        - coder by claude, exit code 1: failure 5
+          (all it printed: `uwf thread step-details 0123456789ABC`)
+        - coder by claude, exit code 1: failure 6
+          (all it printed: `uwf thread step-details 0123456789ABC`)
+        - coder by claude, exit code 1: failure 7
+          (all it printed: `uwf thread step-details 0123456789ABC`)
+        ");
+    }
+
+    #[test]
+    fn a_long_task_says_where_the_rest_is() {
+        let section = task(&"A long task.\n".repeat(10), HASH, 40);
+        insta::assert_snapshot!(section.text, @r"
+        ## Task
+
+        A long task.
+        A long task.
+        A long task.
+
+        [… 90 characters left out: `uwf cas get 0123456789ABC`]
+        ");
+        assert_eq!(section.left_out, 90);
+    }
+}

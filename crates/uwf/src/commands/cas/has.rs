@@ -1,0 +1,48 @@
+//! `uwf cas has`
+
+use json_cas::StoreError;
+use serde::Serialize;
+use uwf_engine::error::Kind;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// Arguments of `uwf cas has`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas has 2XY1PEX26ZD0Y && echo there
+  uwf cas has 2XY1
+
+Only whether something is stored under the hash; `uwf cas verify HASH` says whether it is sound.")]
+pub(crate) struct Args {
+    /// The node: its hash, or a unique beginning of it.
+    #[arg(value_name = "HASH")]
+    node: String,
+}
+
+#[derive(Serialize)]
+struct Presence {
+    has: bool,
+}
+
+impl Report for Presence {
+    fn text(&self) -> String {
+        if self.has { "it is there\n".to_owned() } else { "it is not there\n".to_owned() }
+    }
+
+    fn exit_code(&self) -> u8 {
+        if self.has { 0 } else { Kind::NotFound.exit_code() }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let store = context.home.store();
+    let has = match store.resolve_prefix(&args.node) {
+        Ok(hash) => store.has(hash)?,
+        Err(StoreError::NoSuchPrefix { .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    Printed::new(&Presence { has })
+}

@@ -1,0 +1,34 @@
+//! `uwf cas hash`
+
+use json_cas::{Draft, StoreError};
+use uwf_engine::type_index;
+
+use super::Named;
+use crate::context::Context;
+use crate::input;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf cas hash`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas hash content '{\"text\": \"hello\"}'
+  uwf cas hash 0000000000000 '[1, 2.5, null]'
+
+The type need not exist, and whether the value fits it is not asked.")]
+pub(crate) struct Args {
+    /// The type: any hash, a unique beginning of a stored one, or the title of one of uwf's own.
+    #[arg(value_name = "TYPE")]
+    type_name: String,
+    /// The value: JSON, a file with JSON, or - for stdin.
+    #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true)]
+    value: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let type_hash = type_index::resolve(&context.home, &args.type_name)?;
+    let value = input::json(&args.value)?;
+    let draft = Draft::new(type_hash, value).map_err(StoreError::from)?;
+    Printed::new(&Named { hash: draft.hash() })
+}

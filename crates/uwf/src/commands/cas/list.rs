@@ -1,0 +1,59 @@
+//! `uwf cas list`
+
+use json_cas::{Hash, StoreError};
+use uwf_engine::type_index::{self, TypeIndex};
+
+use super::Row;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf cas list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas list --limit 20
+  uwf cas list --type content | jq -r '.[].hash'
+  uwf cas list --type 2XY1
+
+In order of hash. Types are remembered in the cache, so that only new nodes are read.")]
+pub(crate) struct Args {
+    /// Only nodes of this type: its hash, a unique beginning of it, or the title of one of uwf's own.
+    #[arg(long = "type", value_name = "TYPE")]
+    type_name: Option<String>,
+    /// At most this many.
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let wanted = match &args.type_name {
+        Some(typed) => Some(type_index::resolve_all(&context.home, typed)?),
+        None => None,
+    };
+    let nodes = context.home.store().objects().list(None)?;
+    let mut index = TypeIndex::load(&context.home);
+    let rows = nodes.into_iter().filter_map(|hash| row(context, hash, wanted.as_deref(), &mut index).transpose());
+    let printed = context.printer.rows(rows.take(args.limit.unwrap_or(usize::MAX)));
+    index.save();
+    printed?;
+    Ok(Printed::nothing())
+}
+
+/// A node that is not readable is a row that says so; of a certain type it cannot be.
+fn row(context: &Context, hash: Hash, wanted: Option<&[Hash]>, index: &mut TypeIndex<'_>) -> Result<Option<Row>, CommandError> {
+    match (index.type_of(hash), wanted) {
+        (Ok(found), Some(wanted)) if !wanted.contains(&found) => Ok(None),
+        (Ok(found), _) => Ok(Some(Row { hash, r#type: Some(found), title: index.title(found), problem: None })),
+        // It was removed since the store was listed.
+        (Err(StoreError::NotFound { .. }), _) => Ok(None),
+        (Err(error @ StoreError::Io { .. }), _) => Err(error.into()),
+        (Err(error), Some(_)) => {
+            context.printer.warn(&format!("{error}; it is left out"));
+            Ok(None)
+        }
+        (Err(StoreError::Corrupt { reason, .. }), None) => Ok(Some(Row { hash, r#type: None, title: None, problem: Some(reason) })),
+        (Err(error), None) => Ok(Some(Row { hash, r#type: None, title: None, problem: Some(error.to_string()) })),
+    }
+}

@@ -1,0 +1,43 @@
+//! `uwf cas put`
+
+use json_cas::Draft;
+use uwf_engine::{put as engine, type_index};
+
+use super::Named;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::input;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf cas put`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas put content '{\"text\": \"hello\"}'
+  uwf cas put 2XY1PEX26ZD0Y value.json
+  jq .result out.json | uwf cas put 2XY1 -
+
+The value must fit the type. Storing the same value again is no error and gives the same hash.")]
+pub(crate) struct Args {
+    /// The type: its hash, a unique beginning of it, or the title of one of uwf's own (content, agent, StepNode…).
+    #[arg(value_name = "TYPE")]
+    type_name: String,
+    /// The value: JSON, a file with JSON, or - for stdin.
+    #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true)]
+    value: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let type_hash = type_index::resolve(&context.home, &args.type_name)?;
+    let value = input::json(&args.value)?;
+    if uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == type_hash) {
+        engine::ensure_types(&context.home)?;
+    }
+    let draft = Draft::new(type_hash, value).map_err(json_cas::StoreError::from)?;
+    let hash = context.home.store().put(&draft).map_err(|error| match error {
+        unknown @ json_cas::StoreError::UnknownType { .. } => CommandError::from(unknown).hint("`uwf cas schema list` shows the types there are"),
+        other => other.into(),
+    })?;
+    Printed::new(&Named { hash })
+}

@@ -1,0 +1,39 @@
+//! `uwf cas put-text`
+
+use std::path::PathBuf;
+
+use uwf_core::node::{Content, Payload};
+use uwf_engine::put;
+
+use super::Named;
+use crate::context::Context;
+use crate::input;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf cas put-text`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas put-text 'a text'
+  uwf cas put-text --file notes.md
+  git diff | uwf cas put-text -")]
+pub(crate) struct Args {
+    /// The text, or - for stdin.
+    #[arg(allow_hyphen_values = true, required_unless_present = "file")]
+    text: Option<String>,
+    /// Read the text from a file.
+    #[arg(long, conflicts_with = "text")]
+    file: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let text = match (&args.text, &args.file) {
+        (_, Some(file)) => input::from_file(file)?,
+        (Some(dash), None) if dash == "-" => input::from_stdin()?,
+        (text, None) => text.clone().unwrap_or_default(),
+    };
+    put::ensure_types(&context.home)?;
+    let hash = context.home.store().put(&Content { text }.draft())?;
+    Printed::new(&Named { hash })
+}

@@ -1,0 +1,41 @@
+//! `uwf cas schema get`
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_engine::type_index;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// Arguments of `uwf cas schema get`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas schema get content
+  uwf cas schema get 2XY1PEX26ZD0Y > review.schema.json")]
+pub(crate) struct Args {
+    /// The type: its hash, a unique beginning of it, or the title of one of uwf's own.
+    #[arg(value_name = "TYPE")]
+    type_name: String,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Shown(Value);
+
+impl Report for Shown {
+    fn text(&self) -> String {
+        format!("{:#}\n", self.0)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let store = context.home.store();
+    let hash = type_index::resolve(&context.home, &args.type_name)?;
+    let node = store.get(hash)?;
+    if !store.is_schema(hash, &node)? {
+        return Err(json_cas::StoreError::NotASchema { type_hash: hash }.into());
+    }
+    Printed::new(&Shown(node.payload))
+}

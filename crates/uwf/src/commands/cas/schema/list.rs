@@ -1,0 +1,40 @@
+//! `uwf cas schema list`
+
+use json_cas::StoreError;
+use uwf_engine::type_index::TypeIndex;
+
+use crate::commands::cas::Row;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf cas schema list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas schema list
+  uwf cas schema list | jq -r '.[] | select(.title == \"solve-issue.reviewer\").hash'
+
+`title` is that of the schema itself.")]
+pub(crate) struct Args {}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let nodes = context.home.store().objects().list(None)?;
+    let mut index = TypeIndex::load(&context.home);
+    let rows = nodes.into_iter().filter_map(|hash| {
+        let found = index.type_of(hash).and_then(|type_hash| Ok((type_hash, index.is_meta_schema(type_hash)?)));
+        match found {
+            Ok((type_hash, true)) => Some(Ok(Row { hash, r#type: Some(type_hash), title: index.title(hash), problem: None })),
+            Ok((_, false)) | Err(StoreError::NotFound { .. }) => None,
+            Err(error @ StoreError::Io { .. }) => Some(Err(error.into())),
+            Err(error) => {
+                context.printer.warn(&format!("{error}; it is left out"));
+                None
+            }
+        }
+    });
+    let printed = context.printer.rows(rows);
+    index.save();
+    printed?;
+    Ok(Printed::nothing())
+}

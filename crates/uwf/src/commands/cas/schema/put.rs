@@ -1,0 +1,33 @@
+//! `uwf cas schema put`
+
+use json_cas::Store;
+use json_cas::schema::{self, Severity};
+
+use crate::commands::cas::Named;
+use crate::context::Context;
+use crate::input;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf cas schema put`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas schema put review.schema.json
+  uwf cas schema put '{\"title\": \"note\", \"type\": \"object\", \"properties\": {\"on\": {\"type\": \"string\", \"format\": \"cas_ref\"}}}'
+
+All of JSON Schema 2020-12 but references to other documents; `format: cas_ref` marks the hash of another node.")]
+pub(crate) struct Args {
+    /// The schema: JSON, a file with JSON, or - for stdin.
+    #[arg(value_name = "JSON|FILE|-")]
+    schema: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let value = input::json(&args.schema)?;
+    for problem in schema::check(&value).iter().filter(|problem| problem.severity == Severity::Warning) {
+        context.printer.warn(&problem.to_string());
+    }
+    let hash = context.home.store().put(&Store::schema_draft(value)?)?;
+    Printed::new(&Named { hash })
+}

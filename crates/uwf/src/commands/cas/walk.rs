@@ -1,0 +1,57 @@
+//! `uwf cas walk`
+
+use json_cas::{Hash, Node, StoreError, WalkOptions};
+use uwf_engine::error::Kind;
+use uwf_engine::type_index::TypeIndex;
+
+use super::Row;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf cas walk`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf cas walk 2XY1PEX26ZD0Y
+  uwf cas walk 2XY1 --types | jq -r '.[].hash'      all it takes to copy it to another store
+
+Breadth first, each node once. What is missing or corrupt is told on stderr; the walk goes on and ends with 65.")]
+pub(crate) struct Args {
+    /// The node: its hash, or a unique beginning of it.
+    #[arg(value_name = "HASH")]
+    node: String,
+    /// The types of the nodes too, up to the meta-schema.
+    #[arg(long)]
+    types: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let store = context.home.store();
+    let root = context.node(&args.node)?;
+    // A wrong root is an error of its own, not a list with nothing in it.
+    store.get(root)?;
+    let mut index = TypeIndex::load(&context.home);
+    let mut broken = 0;
+    let walk = store.walk(&[root], WalkOptions { types: args.types });
+    let rows = walk.filter_map(|found| match found {
+        Ok(found) => Some(Ok(row(found, &mut index))),
+        Err(error @ StoreError::Io { .. }) => Some(Err(error.into())),
+        Err(error) => {
+            broken += 1;
+            context.printer.warn(&error.to_string());
+            None
+        }
+    });
+    context.printer.rows(rows)?;
+    if broken == 0 {
+        return Ok(Printed::nothing());
+    }
+    let error = format!("{broken} of the nodes reachable from {root} {} not readable", if broken == 1 { "is" } else { "are" });
+    Err(CommandError { kind: Kind::Data, error, hints: vec![format!("`uwf cas verify {root}` tells what is wrong with each")] })
+}
+
+fn row((hash, node): (Hash, Node), index: &mut TypeIndex<'_>) -> Row {
+    Row { hash, r#type: Some(node.type_hash), title: index.title(node.type_hash), problem: None }
+}

@@ -1,0 +1,59 @@
+//! `uwf workflow history`
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_engine::registry;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table::{self, Table};
+
+/// Arguments of `uwf workflow history`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf workflow history solve-issue
+  uwf workflow history solve-issue | jq -r '.[1].hash'      the version before this one
+
+Newest first. `timestamp` is when the name was given to the version, in Unix milliseconds; 0: not known.")]
+pub(crate) struct Args {
+    /// The name.
+    name: String,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Versions(Vec<Version>);
+
+#[derive(Serialize)]
+struct Version {
+    hash: Hash,
+    timestamp: u64,
+    /// Whether the name stands for it now.
+    current: bool,
+}
+
+impl Report for Versions {
+    fn text(&self) -> String {
+        let mut table = Table::new(&["hash", "since", ""]);
+        for Version { hash, timestamp, current } in &self.0 {
+            let since = if *timestamp == 0 { "-".to_owned() } else { table::time(*timestamp) };
+            let mark = if *current { style::green("current") } else { String::new() };
+            table.row(vec![hash.to_string(), since, mark]);
+        }
+        table.text()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let mut registry = registry::read(&context.home)?;
+    super::require(context, &registry, &args.name)?;
+    let versions = registry.remove(&args.name).map(|entry| {
+        let current = Version { hash: entry.hash, timestamp: entry.timestamp, current: true };
+        let past = entry.history.into_iter().map(|past| Version { hash: past.hash, timestamp: past.timestamp, current: false });
+        std::iter::once(current).chain(past).collect()
+    });
+    Printed::new(&Versions(versions.unwrap_or_default()))
+}

@@ -1,0 +1,77 @@
+//! `uwf workflow rollback`
+
+use json_cas::{Hash, HashPrefix};
+use serde::Serialize;
+use uwf_engine::registry::{self, Entry};
+use uwf_engine::{error, ids};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf workflow rollback`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf workflow rollback solve-issue                the version before this one
+  uwf workflow rollback solve-issue                and back again
+  uwf workflow rollback solve-issue 2XY1
+
+The two versions swap places: the one left goes to the history. Running threads keep the version they began with.")]
+pub(crate) struct Args {
+    /// The name.
+    name: String,
+    /// A version of its history: the hash, or a unique beginning of it. Default: the newest.
+    #[arg(value_name = "HASH")]
+    version: Option<String>,
+}
+
+#[derive(Serialize)]
+struct RolledBack {
+    name: String,
+    /// What it stands for now.
+    hash: Hash,
+    /// What it stood for before.
+    previous: Hash,
+}
+
+impl Report for RolledBack {
+    fn text(&self) -> String {
+        let RolledBack { name, hash, previous } = self;
+        match hash == previous {
+            true => format!("{} is {hash} already\n", style::bold(name)),
+            false => format!("{} is {hash} now, {previous} before\n", style::bold(name)),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let registry = registry::read(&context.home)?;
+    super::require(context, &registry, &args.name)?;
+    let version = match (&args.version, registry.get(&args.name)) {
+        (Some(typed), Some(entry)) => Some(version(entry, typed)?),
+        _ => None,
+    };
+    let (previous, hash) = registry::update(&context.home, |registry| registry::roll_back(registry, &args.name, version, ids::now_ms()))?;
+    Printed::new(&RolledBack { name: args.name.clone(), hash, previous })
+}
+
+/// The version meant by what was typed; only those of the name are looked at, so four symbols are nearly always enough.
+fn version(entry: &Entry, typed: &str) -> Result<Hash, CommandError> {
+    if let Ok(hash) = typed.parse() {
+        return Ok(hash);
+    }
+    let prefix: HashPrefix = typed.parse().map_err(|error| CommandError::from(json_cas::StoreError::BadHash(error)))?;
+    let known = std::iter::once(entry.hash).chain(entry.history.iter().map(|past| past.hash));
+    let matches: Vec<Hash> = known.filter(|hash| prefix.matches(*hash)).collect();
+    match matches.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(CommandError { kind: error::Kind::NotFound, error: format!("no version of it begins with {typed}"), hints: Vec::new() }),
+        several => {
+            let several: Vec<String> = several.iter().map(Hash::to_string).collect();
+            Err(CommandError::usage(format!("{typed} is the beginning of more than one version: {}", several.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `uwf workflow show`
+
+use std::collections::BTreeMap;
+
+use json_cas::{Hash, Store};
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::workflow::{Transition, Workflow};
+use uwf_engine::load;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table::{self, Table};
+
+/// Arguments of `uwf workflow show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf workflow show solve-issue
+  uwf workflow show 2XY1PEX26ZD0Y
+  uwf workflow show flows/solve-issue.yaml --format json | jq .payload.roles
+
+`timestamp` is when the workflow was first stored, in Unix milliseconds.")]
+pub(crate) struct Args {
+    /// The workflow: a file, a name, or a hash.
+    #[arg(value_name = "NAME|HASH|FILE")]
+    workflow: String,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    hash: Hash,
+    name: String,
+    r#type: Hash,
+    payload: Value,
+    timestamp: u64,
+    #[serde(skip)]
+    workflow: Workflow,
+    /// Role → keys of its output.
+    #[serde(skip)]
+    outputs: BTreeMap<String, String>,
+}
+
+impl Report for Shown {
+    fn text(&self) -> String {
+        let mut text = format!("{}  {}\n", style::bold(&self.name), self.hash);
+        if !self.workflow.description.is_empty() {
+            text.push_str(&format!("{}\n", self.workflow.description.trim_end()));
+        }
+        text.push_str(&style::dim(&format!("stored {}\n", table::time(self.timestamp))));
+        text.push_str(&format!("\n{}\n{}", style::bold("roles"), self.roles()));
+        if !self.workflow.conditions.is_empty() {
+            text.push_str(&format!("\n{}\n{}", style::bold("conditions"), self.conditions()));
+        }
+        text.push_str(&format!("\n{}\n{}", style::bold("graph"), graph(&self.workflow.graph)));
+        text
+    }
+}
+
+impl Shown {
+    fn roles(&self) -> String {
+        let mut table = Table::new(&["role", "output", "description"]);
+        for (name, role) in &self.workflow.roles {
+            let output = self.outputs.get(name).cloned().unwrap_or_default();
+            table.row(vec![name.clone(), output, role.description.trim().to_owned()]);
+        }
+        table.text()
+    }
+
+    fn conditions(&self) -> String {
+        let mut table = Table::new(&["condition", "expression", "description"]);
+        for (name, condition) in &self.workflow.conditions {
+            // A table has one line a row; expressions mean the same without their line breaks.
+            let expression: Vec<&str> = condition.expression.split_whitespace().collect();
+            table.row(vec![name.clone(), expression.join(" "), condition.description.trim().to_owned()]);
+        }
+        table.text()
+    }
+}
+
+fn graph(graph: &BTreeMap<String, Vec<Transition>>) -> String {
+    let mut table = Table::new(&["from", "to", "if"]);
+    for (from, transitions) in graph {
+        for (index, Transition { role, condition }) in transitions.iter().enumerate() {
+            let from = if index == 0 { from.clone() } else { String::new() };
+            let condition = condition.clone().unwrap_or_else(|| style::dim(if index == 0 { "always" } else { "otherwise" }));
+            table.row(vec![from, role.clone(), condition]);
+        }
+    }
+    table.text()
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let hash = context.workflow(&args.workflow)?;
+    let store = context.home.store();
+    let workflow = load::workflow(store, hash)?;
+    let node = store.get(hash)?;
+    let outputs = workflow.roles.iter().map(|(name, role)| (name.clone(), keys(store, role.meta))).collect();
+    Printed::new(&Shown {
+        hash,
+        name: workflow.name.clone(),
+        r#type: node.type_hash,
+        payload: node.payload,
+        timestamp: node.timestamp,
+        workflow,
+        outputs,
+    })
+}
+
+/// The keys of a role's output, those that may be absent with a `?`.
+fn keys(store: &Store, schema: Hash) -> String {
+    let Ok(node) = store.get(schema) else { return style::red("its schema is not readable") };
+    let Some(properties) = node.payload.get("properties").and_then(Value::as_object) else { return String::new() };
+    let required: Vec<&str> = node.payload.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let keys = properties.keys().map(|key| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") });
+    keys.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,74 @@
+//! Values and texts that come from an argument, a file or stdin.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::Value;
+use uwf_engine::error::{AtPath, Error, Kind};
+
+use crate::error::CommandError;
+
+/// The JSON value an argument stands for: JSON itself, else the name of a file, or `-` for stdin. Whether an argument is
+/// JSON never depends on which files there are; `./true` is a file.
+///
+/// # Errors
+/// `Data` for bad JSON, with the place; `Io` for a file that cannot be read; `Usage` when it is neither.
+pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
+    if argument == "-" {
+        return parse(&from_stdin()?, "stdin");
+    }
+    let error = match json_cas::json::parse(argument) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    let path = Path::new(argument);
+    if path.exists() {
+        return parse(&from_file(path)?, argument);
+    }
+    if argument.trim_start().starts_with(['{', '[', '"']) {
+        return Err(CommandError { kind: Kind::Data, error: error.to_string(), hints: Vec::new() });
+    }
+    let told = format!("`{}` is neither JSON nor a file", beginning(argument));
+    Err(CommandError::usage(told).hint("give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '\"text\"'"))
+}
+
+/// The JSON value in a text; `origin` says where it is from.
+///
+/// # Errors
+/// `Data` with the place: also for duplicate keys, lone surrogates and numbers out of range.
+pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
+    json_cas::json::parse(text).map_err(|error| CommandError { kind: Kind::Data, error: format!("{origin}: {error}"), hints: Vec::new() })
+}
+
+/// All of stdin.
+///
+/// # Errors
+/// `Io`; `Data` when it is not UTF-8.
+pub(crate) fn from_stdin() -> Result<String, CommandError> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).at("read", "stdin")?;
+    utf8(bytes, "stdin")
+}
+
+/// All of a file; `-` is stdin.
+///
+/// # Errors
+/// `NotFound`, `Io`; `Data` when it is not UTF-8.
+pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
+    if path == Path::new("-") {
+        return from_stdin();
+    }
+    utf8(std::fs::read(path).at("read", path)?, &path.display().to_string())
+}
+
+fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::new(Kind::Data, format!("{origin} is not UTF-8 text (byte {at})")).into()
+    })
+}
+
+fn beginning(text: &str) -> String {
+    const SHOWN: usize = 60;
+    if text.chars().count() <= SHOWN { text.to_owned() } else { format!("{}…", text.chars().take(SHOWN).collect::<String>()) }
+}
