@@ -64,6 +64,11 @@ impl<'h> Context<'h> {
         &self.thread
     }
 
+    /// Name of the workflow.
+    pub fn workflow_name(&self) -> &str {
+        &self.workflow_name
+    }
+
     /// Name of the role to play.
     pub fn role_name(&self) -> &str {
         &self.role_name
@@ -175,7 +180,7 @@ impl<'h> Context<'h> {
 }
 
 /// What an agent wrote beside its structured output, when its text was more than that.
-fn spoken(home: &Home, detail: Hash) -> Result<Option<String>> {
+pub(crate) fn spoken(home: &Home, detail: Hash) -> Result<Option<String>> {
     let store = home.store();
     let node = store.get(detail)?;
     let by_text = match node.payload.get("extractedBy").and_then(serde_json::Value::as_str) {

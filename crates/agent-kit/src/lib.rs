@@ -8,8 +8,10 @@ pub mod answer;
 pub mod context;
 pub mod ladder;
 pub mod submit;
+mod told;
 
 pub use agent::create_agent;
 pub use answer::{Answer, Turn};
 pub use context::Context;
+pub use told::ToldStep;
 pub use uwf_engine::error::{Error, Kind, Result};

@@ -2,11 +2,12 @@
 //! that makes it safe from any crash.
 
 use json_cas::{Draft, Hash};
+use uwf_core::config::OutputMode;
 use uwf_core::node::{self, Content, Payload, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::prompt::AnswerForm;
-use uwf_engine::attempts;
+use uwf_engine::attempts::{self, OutputFiles};
 use uwf_engine::environment::Redactor;
-use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::error::{AtPath, Error, Kind, Result};
 
 use crate::answer::{Answer, Turn};
 use crate::context::Context;
@@ -23,8 +24,25 @@ pub fn submit(context: &Context<'_>, answer: &Answer, form: AnswerForm, further:
     let redactor = context.redactor()?;
     match ladder::extract(&answer.raw, answer.value.as_ref(), form, context.schema(), further) {
         Outcome::Found(extracted) => store(context, answer, extracted, &redactor),
-        Outcome::Failed { errors, .. } => Err(not_extractable(context, &errors)),
+        Outcome::Failed { errors, .. } => {
+            keep(context, &redactor.text(&answer.raw))?;
+            Err(not_extractable(context, &errors))
+        }
     }
+}
+
+/// Keeps an answer that is no use where the record of a failed attempt takes it from. That of a command is there
+/// already; outside an attempt whoever submits still has it.
+///
+/// # Errors
+/// `Io`.
+pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
+    let Some(attempt) = context.attempt().filter(|attempt| attempt.opened.agent.output_mode() == OutputMode::Step) else {
+        return Ok(());
+    };
+    let thread = context.thread();
+    let file = OutputFiles::of(thread.home(), &thread.id, &attempt.opened.attempt).raw;
+    std::fs::write(&file, raw).at("write", &file)
 }
 
 fn not_extractable(context: &Context<'_>, errors: &[String]) -> Error {

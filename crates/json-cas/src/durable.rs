@@ -40,11 +40,7 @@ pub struct FileError {
 
 impl FileError {
     pub(crate) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
-        move |source| FileError {
-            action,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| FileError { action, path: path.to_owned(), source }
     }
 
     /// Whether the disk or the quota is full.
@@ -55,10 +51,7 @@ impl FileError {
 
 /// Whether an error says that the disk or the quota is full.
 pub fn is_disk_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-    )
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// A synced temporary file with `bytes` in `dir`; removed again when dropped.
@@ -75,8 +68,7 @@ fn synced_temp(dir: &Path, bytes: &[u8]) -> Result<NamedTempFile, FileError> {
         })?;
     let path = temp.path().to_owned();
     let file = temp.as_file_mut();
-    file.write_all(bytes)
-        .map_err(FileError::at("write", &path))?;
+    file.write_all(bytes).map_err(FileError::at("write", &path))?;
     file.sync_all().map_err(FileError::at("sync", &path))?;
     Ok(temp)
 }

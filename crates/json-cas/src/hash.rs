@@ -36,10 +36,7 @@ pub struct HashError {
 
 impl HashError {
     fn new(text: &str, reason: &'static str) -> Self {
-        HashError {
-            text: text.chars().take(40).collect(),
-            reason,
-        }
+        HashError { text: text.chars().take(40).collect(), reason }
     }
 }
 
@@ -212,10 +209,7 @@ impl FromStr for HashPrefix {
             symbols[..text.len()].copy_from_slice(text.as_bytes());
             Hash::parse(&symbols).map_err(|reason| HashError::new(text, reason))
         };
-        Ok(HashPrefix {
-            low: padded(b'0')?.0,
-            high: padded(b'Z')?.0,
-        })
+        Ok(HashPrefix { low: padded(b'0')?.0, high: padded(b'Z')?.0 })
     }
 }
 
@@ -227,10 +221,7 @@ mod tests {
     fn text_round_trips_at_both_ends() {
         assert_eq!(Hash::from_u64(0).to_string(), "0000000000000");
         assert_eq!(Hash::from_u64(u64::MAX).to_string(), "FZZZZZZZZZZZZ");
-        assert_eq!(
-            "fzzzzzzzzzzzz".parse::<Hash>().unwrap(),
-            Hash::from_u64(u64::MAX)
-        );
+        assert_eq!("fzzzzzzzzzzzz".parse::<Hash>().unwrap(), Hash::from_u64(u64::MAX));
         const PINNED: Hash = Hash::literal("0000000000010");
         assert_eq!(PINNED.as_u64(), 32);
         assert_eq!(format!("{PINNED:?}|{PINNED:>15}"), "0000000000010|  0000000000010");
@@ -250,10 +241,7 @@ mod tests {
             message("0000000000O00"),
             "`0000000000O00` is not a hash: a hash has only the symbols 0-9 A-Z without I, L, O, U"
         );
-        assert_eq!(
-            message("G000000000000"),
-            "`G000000000000` is not a hash: the first symbol of a hash is 0-9 or A-F"
-        );
+        assert_eq!(message("G000000000000"), "`G000000000000` is not a hash: the first symbol of a hash is 0-9 or A-F");
         assert!(!Hash::is_hash("é00000000000"));
     }
 

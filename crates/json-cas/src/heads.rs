@@ -72,12 +72,7 @@ pub trait Heads: Send + Sync {
     ///
     /// # Errors
     /// [`HeadsError::Finished`] for the creation of a name that has ended, and all others.
-    fn swap(
-        &self,
-        name: &str,
-        expected: Option<&Version>,
-        new: Hash,
-    ) -> Result<Swap, HeadsError>;
+    fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError>;
 
     /// Ends a name that is still at `expected`: `record`, an object whose key `thread` is the
     /// name, is appended to the journal, then the name is dropped.
@@ -188,9 +183,7 @@ pub fn check_name(name: &str) -> Result<(), HeadsError> {
     if is_name(name.as_bytes()) {
         Ok(())
     } else {
-        Err(HeadsError::BadName {
-            name: name.chars().take(MAX_NAME_LEN).collect(),
-        })
+        Err(HeadsError::BadName { name: name.chars().take(MAX_NAME_LEN).collect() })
     }
 }
 
@@ -207,13 +200,7 @@ fn is_name_byte(byte: u8) -> bool {
 /// # Errors
 /// [`HeadsError::BadRecord`].
 pub fn check_record(name: &str, record: &Value) -> Result<(), HeadsError> {
-    if record_name(record) == Some(name) {
-        Ok(())
-    } else {
-        Err(HeadsError::BadRecord {
-            name: name.to_owned(),
-        })
-    }
+    if record_name(record) == Some(name) { Ok(()) } else { Err(HeadsError::BadRecord { name: name.to_owned() }) }
 }
 
 /// The name a journal record ends.

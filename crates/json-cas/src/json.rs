@@ -34,9 +34,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut path = Vec::new();
     let mut reader = serde_json::Deserializer::from_str(text);
-    let read = Seed { path: &mut path }
-        .deserialize(&mut reader)
-        .and_then(|value| reader.end().map(|()| value));
+    let read = Seed { path: &mut path }.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     read.map_err(|error| JsonError {
         path: path.concat(),
         line: error.line(),
@@ -46,7 +44,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
 }
 
 /// The message without serde_json's own position.
-fn reason(error: &serde_json::Error) -> String {
+pub(crate) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&position).unwrap_or(&text).to_owned()
@@ -86,9 +84,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("number out of range"))
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -143,10 +139,7 @@ mod tests {
     #[test]
     fn reads_what_serde_json_reads() {
         let text = "\u{feff} {\"a\": [1, -2, 0.5, 1e21, true, null, \"\\ud83d\\ude00\"], \"b\": {}}";
-        assert_eq!(
-            parse(text).unwrap(),
-            json!({"a": [1, -2, 0.5, 1e21, true, null, "😀"], "b": {}})
-        );
+        assert_eq!(parse(text).unwrap(), json!({"a": [1, -2, 0.5, 1e21, true, null, "😀"], "b": {}}));
     }
 
     #[test]
@@ -155,18 +148,9 @@ mod tests {
             message("{\"a\":[{\"b/c\":1,\n\"b/c\":2}]}"),
             "bad JSON at line 2, column 5, in /a/0/b~1c: the key occurs twice"
         );
-        assert_eq!(
-            message("{\"a\":[1,1e400]}"),
-            "bad JSON at line 1, column 13, in /a/1: number out of range"
-        );
-        assert_eq!(
-            message("[\"\\ud800x\"]"),
-            "bad JSON at line 1, column 9, in /0: unexpected end of hex escape"
-        );
-        assert_eq!(
-            message("{\"a\":1} x"),
-            "bad JSON at line 1, column 9, in the root: trailing characters"
-        );
+        assert_eq!(message("{\"a\":[1,1e400]}"), "bad JSON at line 1, column 13, in /a/1: number out of range");
+        assert_eq!(message("[\"\\ud800x\"]"), "bad JSON at line 1, column 9, in /0: unexpected end of hex escape");
+        assert_eq!(message("{\"a\":1} x"), "bad JSON at line 1, column 9, in the root: trailing characters");
     }
 
     #[test]

@@ -97,17 +97,11 @@ impl MemoryHeads {
 
 impl State {
     fn head(&self, name: &str) -> Option<Head> {
-        self.names.get(name).map(|(hash, swap)| Head {
-            hash: *hash,
-            version: Version::new(swap.to_string()),
-        })
+        self.names.get(name).map(|(hash, swap)| Head { hash: *hash, version: Version::new(swap.to_string()) })
     }
 
     fn retired(&self, name: &str) -> Option<&Value> {
-        self.journal
-            .iter()
-            .rev()
-            .find(|record| record_name(record) == Some(name))
+        self.journal.iter().rev().find(|record| record_name(record) == Some(name))
     }
 }
 
@@ -119,19 +113,10 @@ impl Heads for MemoryHeads {
 
     fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
         let state = lock(&self.state);
-        Ok(state
-            .names
-            .iter()
-            .map(|(name, (hash, _))| (name.clone(), *hash))
-            .collect())
+        Ok(state.names.iter().map(|(name, (hash, _))| (name.clone(), *hash)).collect())
     }
 
-    fn swap(
-        &self,
-        name: &str,
-        expected: Option<&Version>,
-        new: Hash,
-    ) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let mut state = lock(&self.state);
         let current = state.head(name);
@@ -139,9 +124,7 @@ impl Heads for MemoryHeads {
             return Ok(Swap::Moved(current));
         }
         if expected.is_none() && state.retired(name).is_some() {
-            return Err(HeadsError::Finished {
-                name: name.to_owned(),
-            });
+            return Err(HeadsError::Finished { name: name.to_owned() });
         }
         state.swaps += 1;
         let swap = state.swaps;

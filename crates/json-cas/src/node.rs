@@ -36,25 +36,16 @@ impl Node {
     /// Also gives the payload's canonical CBOR.
     pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {
         let node = Node::read(bytes).map_err(Unfit::Unreadable)?;
-        let payload_cbor =
-            cbor::encode(&node.payload).map_err(|error| Unfit::Unreadable(error.to_string()))?;
+        let payload_cbor = cbor::encode(&node.payload).map_err(|error| Unfit::Unreadable(error.to_string()))?;
         let actual = Node::hash_of(node.type_hash, &payload_cbor);
-        if actual == hash {
-            Ok((node, payload_cbor))
-        } else {
-            Err(Unfit::OtherHash(actual))
-        }
+        if actual == hash { Ok((node, payload_cbor)) } else { Err(Unfit::OtherHash(actual)) }
     }
 
     /// The hash of a node: a node that names as its type the hash of its own payload is
     /// self-typed, for every other one the type goes first.
     fn hash_of(type_hash: Hash, payload_cbor: &[u8]) -> Hash {
         let alone = xxh64(payload_cbor);
-        if alone == type_hash {
-            alone
-        } else {
-            hash_bytes(&type_hash.to_ascii(), payload_cbor)
-        }
+        if alone == type_hash { alone } else { hash_bytes(&type_hash.to_ascii(), payload_cbor) }
     }
 
     fn read(bytes: &[u8]) -> Result<Node, String> {
@@ -77,14 +68,9 @@ impl Node {
             .ok_or_else(|| "the type is not text".to_owned())?
             .parse()
             .map_err(|error| format!("bad type: {error}"))?;
-        let timestamp = timestamp
-            .as_u64()
-            .ok_or_else(|| "the timestamp is not a whole number of milliseconds".to_owned())?;
-        Ok(Node {
-            type_hash,
-            payload,
-            timestamp,
-        })
+        let timestamp =
+            timestamp.as_u64().ok_or_else(|| "the timestamp is not a whole number of milliseconds".to_owned())?;
+        Ok(Node { type_hash, payload, timestamp })
     }
 }
 
@@ -123,13 +109,7 @@ impl Draft {
     /// [`CborError`] when the payload is nested too deeply.
     pub fn new(type_hash: Hash, payload: Value) -> Result<Draft, CborError> {
         let cbor = cbor::encode(&payload)?;
-        Ok(Draft {
-            hash: hash_bytes(&type_hash.to_ascii(), &cbor),
-            type_hash,
-            payload,
-            cbor,
-            trusted: false,
-        })
+        Ok(Draft { hash: hash_bytes(&type_hash.to_ascii(), &cbor), type_hash, payload, cbor, trusted: false })
     }
 
     /// A node that is its own type, as a meta-schema is: its hash covers the payload alone.
@@ -139,13 +119,7 @@ impl Draft {
     pub fn self_typed(payload: Value) -> Result<Draft, CborError> {
         let cbor = cbor::encode(&payload)?;
         let hash = xxh64(&cbor);
-        Ok(Draft {
-            hash,
-            type_hash: hash,
-            payload,
-            cbor,
-            trusted: false,
-        })
+        Ok(Draft { hash, type_hash: hash, payload, cbor, trusted: false })
     }
 
     /// The hash the node will have.
@@ -172,10 +146,7 @@ impl Draft {
     /// the schema: a put then skips the schema. Debug builds still check it.
     #[must_use]
     pub fn trusted(self) -> Draft {
-        Draft {
-            trusted: true,
-            ..self
-        }
+        Draft { trusted: true, ..self }
     }
 
     pub(crate) fn is_trusted(&self) -> bool {

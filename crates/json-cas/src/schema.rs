@@ -12,6 +12,7 @@ mod keywords;
 mod leaf;
 mod nearest;
 mod refs;
+mod seen;
 mod violations;
 mod words;
 
@@ -48,9 +49,7 @@ pub struct SchemaError {
 
 impl From<SchemaError> for StoreError {
     fn from(error: SchemaError) -> StoreError {
-        StoreError::BadSchema {
-            problems: error.problems,
-        }
+        StoreError::BadSchema { problems: error.problems }
     }
 }
 
@@ -78,15 +77,9 @@ impl Schema {
     /// Compiles a schema that was checked when it was put.
     pub(crate) fn compile_stored(references: Arc<References>) -> Result<Schema, SchemaError> {
         match options().build(references.value()) {
-            Ok(validator) => Ok(Schema {
-                references,
-                validator,
-            }),
+            Ok(validator) => Ok(Schema { references, validator }),
             Err(error) => Err(SchemaError {
-                problems: vec![SchemaProblem::error(
-                    error.instance_path().to_string(),
-                    error.to_string(),
-                )],
+                problems: vec![SchemaProblem::error(error.instance_path().to_string(), error.to_string())],
             }),
         }
     }

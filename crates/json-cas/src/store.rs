@@ -50,11 +50,7 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// The nodes in `objects`. Costs nothing.
     pub fn new(objects: Arc<dyn Objects>) -> Store {
-        Store {
-            objects,
-            types: Arc::default(),
-            clock: unix_millis,
-        }
+        Store { objects, types: Arc::default(), clock: unix_millis }
     }
 
     /// An empty store that lasts as long as the value.
@@ -85,7 +81,5 @@ impl Store {
 }
 
 fn unix_millis() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

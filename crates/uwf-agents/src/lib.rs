@@ -4,6 +4,7 @@
 //! of the engine: stepper and agent meet only at the process boundary.
 
 pub mod command;
+pub mod describe;
 pub mod mock;
 
 use uwf_core::thread::ThreadId;

@@ -5,9 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::moderator::EndReason;
 use uwf_core::node::{EndStatus, Payload, ThreadEnd};
+use uwf_core::thread::ThreadId;
 
 use crate::error::{Error, Kind, Result};
 use crate::history::Finished;
+use crate::home::Home;
 use crate::load::Thread;
 use crate::marks::{self, Mark};
 
@@ -41,6 +43,22 @@ pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
     retire(thread, head, EndStatus::Killed, REASON_KILLED, KILLED_CODE)
 }
 
+/// Ends a thread whose nodes are not readable, because somebody said so: nothing can be said about its end but that.
+///
+/// # Errors
+/// As [`complete`].
+pub fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
+    let line = Finished {
+        thread: id.clone(),
+        workflow: None,
+        head: head.hash,
+        completed_at: crate::ids::now_ms(),
+        status: EndStatus::Killed,
+        end: None,
+    };
+    drop_from_index(home, head, &line)
+}
+
 fn retire(thread: &Thread<'_>, head: &Head, status: EndStatus, reason: &str, return_code: i32) -> Result<Hash> {
     let home = thread.home();
     crate::put::ensure_types(home)?;
@@ -55,19 +73,25 @@ fn retire(thread: &Thread<'_>, head: &Head, status: EndStatus, reason: &str, ret
     let end = home.store().put(&end.draft())?;
     let line = Finished {
         thread: thread.id.clone(),
-        workflow: thread.start.workflow,
+        workflow: Some(thread.start.workflow),
         head: thread.head,
         completed_at: crate::ids::now_ms(),
         status,
         end: Some(end),
     };
-    match home.heads().retire(thread.id.as_str(), &head.version, &record(&line))? {
+    drop_from_index(home, head, &line)?;
+    Ok(end)
+}
+
+/// Appends the line to the history and drops the thread from the index.
+fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
+    match home.heads().retire(line.thread.as_str(), &head.version, &record(line))? {
         Swap::Done => {
             // The thread is finished whether or not its marks could be removed.
-            let _ = marks::clear(home, &thread.id, &Mark::ALL);
-            Ok(end)
+            let _ = marks::clear(home, &line.thread, &Mark::ALL);
+            Ok(())
         }
-        Swap::Moved(_) => Err(Error::new(Kind::Busy, format!("the head of thread {} moved while it was being ended", thread.id))
+        Swap::Moved(_) => Err(Error::new(Kind::Busy, format!("the head of thread {} moved while it was being ended", line.thread))
             .hint("look at it with `uwf thread show`, then try again")),
     }
 }

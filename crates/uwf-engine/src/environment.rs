@@ -10,6 +10,9 @@ use crate::error::{Error, Kind, Result};
 /// Shorter values are not redacted: they would turn up by chance all over an answer.
 const SHORTEST_SECRET: usize = 8;
 
+/// Variable that says how reports are printed.
+const FORMAT_VARIABLE: &str = "UWF_FORMAT";
+
 /// Variables of a `.env` file; empty when there is none.
 ///
 /// # Errors
@@ -54,6 +57,8 @@ pub fn for_agent(
     let mut variables: BTreeMap<OsString, OsString> =
         env_file.iter().map(|(name, value)| (name.into(), value.into())).collect();
     variables.extend(inherited);
+    // How a person likes reports is not for the scripts that read them.
+    variables.remove(&OsString::from(FORMAT_VARIABLE));
     for name in secrets.iter().filter(|name| !given.contains(name)) {
         variables.remove(&OsString::from(name));
     }

@@ -1,12 +1,12 @@
 //! `thread fork`: a new head on an old node. Nothing is copied but the settings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::nearest;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
 use crate::settings::Settings;
@@ -21,28 +21,47 @@ pub struct Forked {
     pub step: Hash,
 }
 
-/// Forks at a node. The new thread works in `cwd`, since nobody knows which thread the node came from.
+/// What is different about the new thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Directory its agents work in.
+    pub workspace: Option<PathBuf>,
+    /// Most steps it may have, those before the fork included.
+    pub max_steps: Option<u64>,
+}
+
+/// Forks at a node. Nobody knows which thread it came from, so the new one works in `cwd` unless told otherwise.
 ///
 /// # Errors
-/// `Data` when the node is neither start nor step.
-pub fn at_node(home: &Home, node: Hash, cwd: &Path) -> Result<Forked> {
+/// `Data` when the node is neither start nor step, `Io` when the workspace does not exist.
+pub fn at_node(home: &Home, node: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
     Thread::at(home, ids::new_thread_id(), node)?;
-    let settings = Settings { workspace: cwd.to_owned(), ..Settings::default() };
+    let settings = settings(None, changes, cwd)?;
     Ok(Forked { thread: start::create(home, node, &settings)?, step: node })
 }
 
-/// Forks a thread at its head, or before the last time a role was played, so that the role is played again.
+/// Forks a thread at its head, or before the last time a role was played, so that the role is played again. The new
+/// one has the settings of the old, as far as this machine knows them.
 ///
 /// # Errors
-/// `NotFound` when the role was never played.
-pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, cwd: &Path) -> Result<Forked> {
+/// `NotFound` when the role was never played, `Io` when the workspace does not exist.
+pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let thread = Thread::any(home, id)?;
     let node = match from_role {
         None => thread.head,
         Some(role) => before_role(&thread, role)?,
     };
-    let settings = Settings::load(home, id)?.unwrap_or_else(|| Settings { workspace: cwd.to_owned(), ..Settings::default() });
+    let settings = settings(Settings::load(home, id)?, changes, cwd)?;
     Ok(Forked { thread: start::create(home, node, &settings)?, step: node })
+}
+
+fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Settings> {
+    let mut settings = known.unwrap_or_else(|| Settings { workspace: cwd.to_owned(), ..Settings::default() });
+    if let Some(workspace) = &changes.workspace {
+        settings.workspace = std::fs::canonicalize(cwd.join(workspace)).at("find the workspace", workspace)?;
+    }
+    settings.max_steps = changes.max_steps.or(settings.max_steps);
+    Ok(settings)
 }
 
 fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {

@@ -15,8 +15,8 @@ use crate::home::Home;
 pub struct Finished {
     /// Its id.
     pub thread: ThreadId,
-    /// Workflow it ran.
-    pub workflow: Hash,
+    /// Workflow it ran; absent when its nodes were not readable any more when somebody ended it.
+    pub workflow: Option<Hash>,
     /// Its last StepNode, or the StartNode when there was none.
     pub head: Hash,
     /// Unix milliseconds.

@@ -7,7 +7,7 @@ use json_cas::durable::FileLock;
 use rustix::process::{Pid, Signal};
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
 use crate::{attempts, end, lock, processes, recover};
@@ -18,23 +18,30 @@ const KEEPER_MARGIN: Duration = Duration::from_secs(10);
 /// Tries to drop a thread whose head keeps moving. Each try takes a millisecond, a step far longer.
 const TRIES: usize = 50;
 
-/// Kills a thread. Returns its thread-end node. When this returns, its agent is gone.
+/// Kills a thread. Returns its thread-end node, `None` when its own nodes are not readable. When this returns, its
+/// agent is gone.
 ///
 /// # Errors
 /// `NotFound` when it is not active.
-pub fn kill(home: &Home, id: &ThreadId) -> Result<Hash> {
+pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     let end = drop_from_index(home, id)?;
     let grace = home.config().map(|config| config.limits.kill_grace).unwrap_or(uwf_core::config::DEFAULT_KILL_GRACE);
     end_agent(home, id, grace)?;
     Ok(end)
 }
 
-fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Hash> {
+fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let (thread, head) = Thread::active(home, id)?;
-        match end::kill(&thread, &head) {
+        let head = home.heads().read(id.as_str())?.ok_or_else(|| Error::not_active(id))?;
+        let ended = match Thread::at(home, id.clone(), head.hash) {
+            Ok(thread) => end::kill(&thread, &head).map(Some),
+            // A broken thread must not be active for ever.
+            Err(broken) if matches!(broken.kind, Kind::Data | Kind::NotFound) => end::kill_unreadable(home, id, &head).map(|()| None),
+            Err(other) => Err(other),
+        };
+        match ended {
             Err(moved) if moved.kind == Kind::Busy && tries < TRIES => {}
             other => return other,
         }

@@ -12,6 +12,7 @@ pub mod environment;
 pub mod error;
 
 pub mod evaluate;
+pub mod expand;
 pub mod fork;
 pub mod history;
 pub mod home;
@@ -38,5 +39,7 @@ pub mod start;
 pub mod state;
 pub mod step;
 pub mod thread_ids;
+pub mod told;
+pub mod transcript;
 pub mod type_index;
 pub mod validate;

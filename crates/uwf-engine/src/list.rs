@@ -114,7 +114,7 @@ fn finished(home: &Home, line: history::Finished) -> Row {
     let role = crate::load::step_node(home.store(), line.head).ok().map(|(step, _)| step.role);
     Row {
         started_at: line.thread.time_ms(),
-        workflow: Some(line.workflow),
+        workflow: line.workflow,
         head: line.head,
         state: state::of_finished(line.status),
         role,

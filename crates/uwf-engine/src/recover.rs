@@ -42,8 +42,11 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
         let step = finished.step;
         return Ok(Left::Step(Box::new(attempt), step));
     }
-    let error = "the keeper of this attempt died before the agent had finished";
-    fail(home, &attempt, None, error)?;
+    let (exit_code, error) = match &attempt.gave_up {
+        Some(gave_up) => (gave_up.exit_code, gave_up.error.as_str()),
+        None => (None, "the keeper of this attempt died before the agent had finished"),
+    };
+    fail(home, &attempt, exit_code, error)?;
     let closed = attempts::read(home, &thread.id)?;
     Ok(Left::Nothing(closed.map(|closed| closed.earlier_at(thread.head)).unwrap_or_default()))
 }

@@ -39,11 +39,7 @@ enum Argument {
 
 impl Reader<'_> {
     fn malformed(&self, trail: Trail<'_>, reason: &'static str) -> CborError {
-        CborError::Malformed {
-            path: trail.pointer(),
-            offset: self.at,
-            reason,
-        }
+        CborError::Malformed { path: trail.pointer(), offset: self.at, reason }
     }
 
     fn take(&mut self, count: u64, trail: Trail<'_>) -> Result<&[u8], CborError> {
@@ -59,9 +55,7 @@ impl Reader<'_> {
 
     fn unsigned(&mut self, width: u64, trail: Trail<'_>) -> Result<u64, CborError> {
         let bytes = self.take(width, trail)?;
-        Ok(bytes
-            .iter()
-            .fold(0, |value, byte| (value << 8) | u64::from(*byte)))
+        Ok(bytes.iter().fold(0, |value, byte| (value << 8) | u64::from(*byte)))
     }
 
     /// Major type, low five bits and argument of the next item.
@@ -84,9 +78,7 @@ impl Reader<'_> {
             (1, Argument::Count(count)) => Ok(negative(count)),
             (2, _) => Err(self.malformed(trail, "a byte string, which JSON does not have")),
             (3, argument) => self.text(argument, trail).map(Value::String),
-            (4 | 5, _) if depth >= MAX_READ_DEPTH => Err(CborError::TooDeep {
-                path: trail.pointer(),
-            }),
+            (4 | 5, _) if depth >= MAX_READ_DEPTH => Err(CborError::TooDeep { path: trail.pointer() }),
             (4, argument) => self.array(argument, depth, trail),
             (5, argument) => self.map(argument, depth, trail),
             (6, _) => Err(self.malformed(trail, "a tag, which JSON does not have")),
@@ -113,12 +105,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn chunk(
-        &mut self,
-        text: &mut String,
-        count: u64,
-        trail: Trail<'_>,
-    ) -> Result<(), CborError> {
+    fn chunk(&mut self, text: &mut String, count: u64, trail: Trail<'_>) -> Result<(), CborError> {
         let bytes = self.take(count, trail)?;
         match std::str::from_utf8(bytes) {
             Ok(chunk) => {
@@ -129,12 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    fn array(
-        &mut self,
-        argument: Argument,
-        depth: usize,
-        trail: Trail<'_>,
-    ) -> Result<Value, CborError> {
+    fn array(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
         let mut items = Vec::new();
         while self.another(&argument, items.len(), trail)? {
             let item = self.value(depth + 1, Trail::Index(&trail, items.len()))?;
@@ -143,12 +125,7 @@ impl Reader<'_> {
         Ok(Value::Array(items))
     }
 
-    fn map(
-        &mut self,
-        argument: Argument,
-        depth: usize,
-        trail: Trail<'_>,
-    ) -> Result<Value, CborError> {
+    fn map(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
         let mut map = Map::new();
         while self.another(&argument, map.len(), trail)? {
             let key = match self.head(trail)? {
@@ -166,12 +143,7 @@ impl Reader<'_> {
 
     /// Whether a container has a further entry after `read` of them. A claimed length is only
     /// counted up to, never allocated: each entry takes at least one byte that must be there.
-    fn another(
-        &mut self,
-        argument: &Argument,
-        read: usize,
-        trail: Trail<'_>,
-    ) -> Result<bool, CborError> {
+    fn another(&mut self, argument: &Argument, read: usize, trail: Trail<'_>) -> Result<bool, CborError> {
         match argument {
             Argument::Indefinite => Ok(!self.at_break()),
             Argument::Count(count) => {
@@ -231,9 +203,5 @@ fn half(bits: u16) -> f64 {
         31 => f64::NAN,
         _ => (fraction + 1024.0) * 2f64.powi(exponent - 25),
     };
-    if bits & 0x8000 == 0 {
-        magnitude
-    } else {
-        -magnitude
-    }
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }

@@ -15,12 +15,7 @@ pub fn encode(value: &Value) -> Result<Vec<u8>, CborError> {
     Ok(bytes)
 }
 
-fn write_value(
-    out: &mut Vec<u8>,
-    value: &Value,
-    depth: usize,
-    trail: Trail<'_>,
-) -> Result<(), CborError> {
+fn write_value(out: &mut Vec<u8>, value: &Value, depth: usize, trail: Trail<'_>) -> Result<(), CborError> {
     match value {
         Value::Null => out.push(0xf6),
         Value::Bool(false) => out.push(0xf4),
@@ -28,9 +23,7 @@ fn write_value(
         Value::Number(number) => write_number(out, number),
         Value::String(text) => write_text(out, text),
         Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => {
-            return Err(CborError::TooDeep {
-                path: trail.pointer(),
-            });
+            return Err(CborError::TooDeep { path: trail.pointer() });
         }
         Value::Array(items) => {
             write_head(out, 4, items.len() as u64);
@@ -43,12 +36,7 @@ fn write_value(
     Ok(())
 }
 
-fn write_map(
-    out: &mut Vec<u8>,
-    map: &Map<String, Value>,
-    depth: usize,
-    trail: &Trail<'_>,
-) -> Result<(), CborError> {
+fn write_map(out: &mut Vec<u8>, map: &Map<String, Value>, depth: usize, trail: &Trail<'_>) -> Result<(), CborError> {
     write_head(out, 5, map.len() as u64);
     let mut entries: Vec<(&String, &Value)> = map.iter().collect();
     // Order of the encoded keys: a longer text has a greater head, so length comes first.

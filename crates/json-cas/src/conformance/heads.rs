@@ -68,11 +68,7 @@ fn creates_once(heads: &dyn Heads) {
     create(heads, "a", hash(1));
     let there = head(heads, "a");
     assert_eq!(there.hash, hash(1));
-    assert_eq!(
-        heads.swap("a", None, hash(2)).expect("swap"),
-        Swap::Moved(Some(there)),
-        "a second creation"
-    );
+    assert_eq!(heads.swap("a", None, hash(2)).expect("swap"), Swap::Moved(Some(there)), "a second creation");
     assert_eq!(head(heads, "a").hash, hash(1), "it changed nothing");
 }
 
@@ -102,10 +98,7 @@ fn retires(heads: &dyn Heads) {
         Swap::Moved(Some(now.clone())),
         "the end of a name that moved"
     );
-    assert_eq!(
-        heads.retire("a", &now.version, &record("a")).expect("retire"),
-        Swap::Done
-    );
+    assert_eq!(heads.retire("a", &now.version, &record("a")).expect("retire"), Swap::Done);
     assert_eq!(heads.read("a").expect("read"), None);
     assert_eq!(heads.list().expect("list"), [("b".to_owned(), hash(2))]);
     assert_eq!(heads.retired("a").expect("retired"), Some(record("a")));
@@ -121,10 +114,7 @@ fn retires(heads: &dyn Heads) {
         "nor can it be created again"
     );
     let not_its_own = heads.retire("b", &head(heads, "b").version, &record("a"));
-    assert!(
-        matches!(not_its_own, Err(HeadsError::BadRecord { name }) if name == "b"),
-        "a record of another name"
-    );
+    assert!(matches!(not_its_own, Err(HeadsError::BadRecord { name }) if name == "b"), "a record of another name");
     let no_object = heads.retire("b", &head(heads, "b").version, &json!("b"));
     assert!(matches!(no_object, Err(HeadsError::BadRecord { .. })), "a record that is no object");
     assert_eq!(head(heads, "b").hash, hash(2), "it changed nothing");
@@ -167,10 +157,7 @@ fn lists_sorted(heads: &dyn Heads) {
         create(heads, name, hash(value));
     }
     let sorted = [("Z", 2), ("a", 4), ("a-1", 5), ("a.1", 3), ("m", 1)];
-    let expected: Vec<(String, Hash)> = sorted
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), hash(*value)))
-        .collect();
+    let expected: Vec<(String, Hash)> = sorted.iter().map(|(name, value)| ((*name).to_owned(), hash(*value))).collect();
     assert_eq!(heads.list().expect("list"), expected);
 }
 

@@ -45,20 +45,12 @@ fn empty(objects: &dyn Objects) {
 
 fn puts_and_gets(objects: &dyn Objects) {
     let batch = [(hash(2), b"two".to_vec()), (hash(1), b"one".to_vec())];
-    assert_eq!(
-        objects.put_all(&batch).expect("put_all"),
-        [Put::Published, Put::Published],
-        "a new batch"
-    );
+    assert_eq!(objects.put_all(&batch).expect("put_all"), [Put::Published, Put::Published], "a new batch");
     assert_eq!(objects.get(hash(1)).expect("get"), Some(b"one".to_vec()));
     assert_eq!(objects.get(hash(2)).expect("get"), Some(b"two".to_vec()));
     assert!(objects.contains(hash(1)).expect("contains"));
     objects.sync(&[hash(1), hash(2)]).expect("sync");
-    let batch = [
-        (hash(3), b"three".to_vec()),
-        (hash(1), b"one".to_vec()),
-        (hash(3), b"three".to_vec()),
-    ];
+    let batch = [(hash(3), b"three".to_vec()), (hash(1), b"one".to_vec()), (hash(3), b"three".to_vec())];
     assert_eq!(
         objects.put_all(&batch).expect("put_all"),
         [Put::Published, Put::Present, Put::Present],
@@ -83,10 +75,8 @@ fn replaces_when_told(objects: &dyn Objects) {
 
 fn lists_sorted_and_by_prefix(objects: &dyn Objects) {
     let names = ["F000000000000", "0ZK4000000000", "0ZK5000000000", "0ZK4ZZZZZZZZZ"];
-    let batch: Vec<(Hash, Vec<u8>)> = names
-        .iter()
-        .map(|name| (name.parse().expect("a hash"), name.as_bytes().to_vec()))
-        .collect();
+    let batch: Vec<(Hash, Vec<u8>)> =
+        names.iter().map(|name| (name.parse().expect("a hash"), name.as_bytes().to_vec())).collect();
     objects.put_all(&batch).expect("put_all");
     let mut all: Vec<Hash> = batch.iter().map(|(hash, _)| *hash).collect();
     all.sort_unstable();
@@ -111,13 +101,8 @@ fn keeps_any_bytes(objects: &dyn Objects) {
 
 fn takes_puts_at_once(objects: &dyn Objects) {
     let published: u64 = thread::scope(|scope| {
-        let putters: Vec<_> = (0..THREADS)
-            .map(|thread| scope.spawn(move || put_each(objects, thread)))
-            .collect();
-        putters
-            .into_iter()
-            .map(|putter| putter.join().expect("a putting thread panicked"))
-            .sum()
+        let putters: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || put_each(objects, thread))).collect();
+        putters.into_iter().map(|putter| putter.join().expect("a putting thread panicked")).sum()
     });
     let distinct = EACH / 2 + THREADS * EACH / 2;
     assert_eq!(published, distinct, "each object is published by exactly one");

@@ -15,13 +15,7 @@ use super::{FileError, create_dir, dir_of, sync_dir};
 /// # Errors
 /// [`FileError`]; part of the line may then be in the file.
 pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
-    let open = |create_new: bool| {
-        OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create_new(create_new)
-            .open(path)
-    };
+    let open = |create_new: bool| OpenOptions::new().read(true).append(true).create_new(create_new).open(path);
     let (mut file, created) = match open(false) {
         Ok(file) => (file, false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -36,8 +30,7 @@ pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
     }
     bytes.extend_from_slice(line.as_bytes());
     bytes.push(b'\n');
-    file.write_all(&bytes)
-        .map_err(FileError::at("append to", path))?;
+    file.write_all(&bytes).map_err(FileError::at("append to", path))?;
     file.sync_all().map_err(FileError::at("sync", path))?;
     if created {
         sync_dir(dir_of(path))?;

@@ -54,7 +54,5 @@ pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
 /// # Errors
 /// [`FileError`].
 pub fn sync_file(path: &Path) -> Result<(), FileError> {
-    File::open(path)
-        .and_then(|file| file.sync_all())
-        .map_err(FileError::at("sync", path))
+    File::open(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
 }

@@ -51,10 +51,7 @@ impl FileLock {
         }
         // Somebody may have removed or replaced the file between opening and locking it.
         if is_at(&file, path).map_err(FileError::at("look at", path))? {
-            Ok(Some(FileLock {
-                file,
-                path: path.to_owned(),
-            }))
+            Ok(Some(FileLock { file, path: path.to_owned() }))
         } else {
             Ok(None)
         }
@@ -83,15 +80,9 @@ impl FileLock {
             return Ok(None);
         };
         let mut bytes = Vec::new();
-        file.take(MAX_OWNER)
-            .read_to_end(&mut bytes)
-            .map_err(FileError::at("read", path))?;
+        file.take(MAX_OWNER).read_to_end(&mut bytes).map_err(FileError::at("read", path))?;
         let text = String::from_utf8_lossy(&bytes);
-        Ok(text
-            .lines()
-            .next()
-            .filter(|line| !line.is_empty())
-            .map(str::to_owned))
+        Ok(text.lines().next().filter(|line| !line.is_empty()).map(str::to_owned))
     }
 
     /// Whether somebody holds the lock now. Makes no file.
@@ -128,14 +119,7 @@ impl Drop for FileLock {
 }
 
 fn open(path: &Path) -> Result<File, FileError> {
-    let open = || {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-    };
+    let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
     match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(dir_of(path))?;

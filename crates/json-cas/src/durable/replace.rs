@@ -39,11 +39,8 @@ fn put(path: &Path, bytes: &[u8], mode: Option<fs::Permissions>) -> Result<(), F
         other => other?,
     };
     if let Some(mode) = mode {
-        temp.as_file()
-            .set_permissions(mode)
-            .map_err(FileError::at("set the permissions of", temp.path()))?;
+        temp.as_file().set_permissions(mode).map_err(FileError::at("set the permissions of", temp.path()))?;
     }
-    temp.persist(path)
-        .map_err(|error| FileError::at("replace", path)(plain(error.error)))?;
+    temp.persist(path).map_err(|error| FileError::at("replace", path)(plain(error.error)))?;
     sync_dir(dir)
 }

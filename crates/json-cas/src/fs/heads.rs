@@ -29,28 +29,15 @@ pub struct FsHeads {
 
 impl From<FileError> for HeadsError {
     fn from(error: FileError) -> HeadsError {
-        HeadsError::Io {
-            action: error.action,
-            path: error.path,
-            source: error.source,
-        }
+        HeadsError::Io { action: error.action, path: error.path, source: error.source }
     }
 }
 
 impl FsHeads {
     /// Names in `index` (sorted lines `NAME: "HASH"`), records in `journal` (JSON lines), both
     /// guarded by `lock`. Costs nothing; files are made when first needed.
-    pub fn new(
-        index: impl Into<PathBuf>,
-        journal: impl Into<PathBuf>,
-        lock: impl Into<PathBuf>,
-    ) -> FsHeads {
-        FsHeads {
-            index: index.into(),
-            journal: journal.into(),
-            lock: lock.into(),
-            lock_wait: LOCK_WAIT,
-        }
+    pub fn new(index: impl Into<PathBuf>, journal: impl Into<PathBuf>, lock: impl Into<PathBuf>) -> FsHeads {
+        FsHeads { index: index.into(), journal: journal.into(), lock: lock.into(), lock_wait: LOCK_WAIT }
     }
 
     /// The same with another limit on waiting for the lock (default 10 s).
@@ -119,10 +106,7 @@ impl FsHeads {
 /// The state of a name is identified by its hash: chains only grow, so a head that is back where
 /// it was means the same thing it meant.
 fn head(hash: Hash) -> Head {
-    Head {
-        hash,
-        version: Version::new(hash.to_string()),
-    }
+    Head { hash, version: Version::new(hash.to_string()) }
 }
 
 fn is_at(current: Option<Hash>, expected: Option<&Version>) -> bool {
@@ -155,12 +139,7 @@ impl Heads for FsHeads {
             .collect())
     }
 
-    fn swap(
-        &self,
-        name: &str,
-        expected: Option<&Version>,
-        new: Hash,
-    ) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let _lock = self.locked()?;
         let (mut index, completed) = self.load_completed()?;
@@ -168,9 +147,7 @@ impl Heads for FsHeads {
             return self.give_up(&index, completed, name);
         }
         if expected.is_none() && journal::newest_of(&self.journal, name)?.is_some() {
-            return Err(HeadsError::Finished {
-                name: name.to_owned(),
-            });
+            return Err(HeadsError::Finished { name: name.to_owned() });
         }
         index.set(name, new);
         self.save(&index)?;

@@ -35,10 +35,7 @@ pub(super) struct Index {
 impl Index {
     /// An index without names.
     pub(super) fn empty() -> Index {
-        Index {
-            text: Vec::new(),
-            lines: Vec::new(),
-        }
+        Index { text: Vec::new(), lines: Vec::new() }
     }
 
     /// The index in a file's bytes.
@@ -61,11 +58,7 @@ impl Index {
 
     /// The bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
-        if self.lines.is_empty() {
-            EMPTY
-        } else {
-            &self.text
-        }
+        if self.lines.is_empty() { EMPTY } else { &self.text }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Hash> {
@@ -118,8 +111,7 @@ impl Index {
     }
 
     fn find(&self, name: &str) -> Result<usize, usize> {
-        self.lines
-            .binary_search_by(|line| name_in(&self.text[line.clone()]).cmp(name.as_bytes()))
+        self.lines.binary_search_by(|line| name_in(&self.text[line.clone()]).cmp(name.as_bytes()))
     }
 }
 
@@ -158,10 +150,7 @@ fn name_in(line: &[u8]) -> &[u8] {
 
 fn hash_in(line: &[u8]) -> Option<Hash> {
     let end = line.len() - END.len();
-    std::str::from_utf8(&line[end - Hash::LEN..end])
-        .ok()?
-        .parse()
-        .ok()
+    std::str::from_utf8(&line[end - Hash::LEN..end]).ok()?.parse().ok()
 }
 
 /// The places of the lines, when the bytes are nothing but strictly sorted lines.
@@ -198,8 +187,7 @@ mod tests {
     const B: Hash = Hash::literal("1234567890123");
 
     fn parse(text: &str) -> Result<Index, String> {
-        Index::parse(Path::new("threads.yaml"), text.as_bytes().to_vec())
-            .map_err(|error| error.to_string())
+        Index::parse(Path::new("threads.yaml"), text.as_bytes().to_vec()).map_err(|error| error.to_string())
     }
 
     fn text_of(index: &Index) -> &str {
@@ -217,10 +205,7 @@ mod tests {
             "b: \"1234567890123\"\nb.1: \"1234567890123\"\nm: \"0000000000001\"\nz: \"1234567890123\"\n"
         );
         let reread = parse(text_of(&index)).unwrap();
-        assert_eq!(
-            reread.entries().collect::<Vec<_>>(),
-            [("b", B), ("b.1", B), ("m", A), ("z", B)]
-        );
+        assert_eq!(reread.entries().collect::<Vec<_>>(), [("b", B), ("b.1", B), ("m", A), ("z", B)]);
         assert!(index.remove("b.1") && !index.remove("b.1"));
         assert_eq!((index.get("m"), index.get("b.1")), (Some(A), None));
         for name in ["b", "m", "z"] {
@@ -260,39 +245,19 @@ mod tests {
     #[test]
     fn anything_else_is_an_error_not_an_empty_index() {
         let message = |text: &str| parse(text).err().unwrap();
-        let at = |line: usize, reason: &str| {
-            format!("cannot read the index threads.yaml, line {line}: {reason}")
-        };
-        assert_eq!(
-            message(""),
-            "cannot read the index threads.yaml: the file has no content, as after a crash"
-        );
-        assert_eq!(
-            message("\0\0\0"),
-            "cannot read the index threads.yaml: the file has no content, as after a crash"
-        );
+        let at = |line: usize, reason: &str| format!("cannot read the index threads.yaml, line {line}: {reason}");
+        assert_eq!(message(""), "cannot read the index threads.yaml: the file has no content, as after a crash");
+        assert_eq!(message("\0\0\0"), "cannot read the index threads.yaml: the file has no content, as after a crash");
         assert_eq!(message("- a\n"), at(1, "a map of names to hashes is expected"));
         assert_eq!(message("hello\n"), at(1, "a map of names to hashes is expected"));
         assert_eq!(
             message("a: \"1234567890123\"\nb: [x]\n"),
             at(2, "the hash of `b` is expected, not a list or a map")
         );
-        assert_eq!(
-            message("a: \"1234567890123\"\nb: 12\n"),
-            at(2, "`12` is not a hash: a hash has 13 symbols")
-        );
-        assert_eq!(
-            message("a: \"1234567890123\"\na: \"1234567890123\"\n"),
-            at(2, "the name `a` occurs twice")
-        );
-        assert_eq!(
-            message("a b: \"1234567890123\"\n"),
-            at(1, "`a b` cannot be a name")
-        );
-        assert_eq!(
-            message("a: \"1234567890123\"\n---\nb: \"1234567890123\"\n"),
-            at(2, "a second document")
-        );
+        assert_eq!(message("a: \"1234567890123\"\nb: 12\n"), at(2, "`12` is not a hash: a hash has 13 symbols"));
+        assert_eq!(message("a: \"1234567890123\"\na: \"1234567890123\"\n"), at(2, "the name `a` occurs twice"));
+        assert_eq!(message("a b: \"1234567890123\"\n"), at(1, "`a b` cannot be a name"));
+        assert_eq!(message("a: \"1234567890123\"\n---\nb: \"1234567890123\"\n"), at(2, "a second document"));
         assert!(message("a: \"12345\nb: c\n").starts_with("cannot read the index threads.yaml, line"));
         let nested = "[".repeat(100_000);
         assert_eq!(message(&nested), at(1, "recursion limit exceeded"));

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::durable::{self, FileError};
 use crate::heads::record_name;
+use crate::json::reason;
 
 /// How much of the end is read to find the newest records, in bytes; more only when one line is
 /// longer.
@@ -79,17 +80,14 @@ fn newest_in(bytes: &[u8], name: &str) -> Option<Value> {
     memmem::rfind_iter(bytes, &quoted).find_map(|at| {
         let start = memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
         let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
-        record(&bytes[start..end])
-            .ok()
-            .filter(|record| record_name(record) == Some(name))
+        record(&bytes[start..end]).ok().filter(|record| record_name(record) == Some(name))
     })
 }
 
 /// One line as a record. A last line that is whole but for its line break counts: the next append
 /// will end it, and what it says must not depend on that.
 fn record(line: &[u8]) -> Result<Value, String> {
-    let record: Value =
-        serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))?;
+    let record: Value = serde_json::from_slice(line).map_err(|error| format!("not JSON: {}", reason(&error)))?;
     match record_name(&record) {
         Some(_) => Ok(record),
         None => Err("not an object with a `thread`".to_owned()),
@@ -99,8 +97,7 @@ fn record(line: &[u8]) -> Result<Value, String> {
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     if let Some(mut file) = durable::open_if_there(path)? {
-        file.read_to_end(&mut bytes)
-            .map_err(FileError::at("read", path))?;
+        file.read_to_end(&mut bytes).map_err(FileError::at("read", path))?;
     }
     Ok(bytes)
 }

@@ -61,8 +61,7 @@ impl Objects for FsObjects {
             return Ok(None);
         };
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)
-            .map_err(FileError::at("read", &path))?;
+        file.read_to_end(&mut bytes).map_err(FileError::at("read", &path))?;
         Ok(Some(bytes))
     }
 
@@ -105,9 +104,7 @@ impl Objects for FsObjects {
             }
         }
         match durable::sync_dir(&self.dir) {
-            Err(error) if hashes.is_empty() && error.source.kind() == io::ErrorKind::NotFound => {
-                Ok(())
-            }
+            Err(error) if hashes.is_empty() && error.source.kind() == io::ErrorKind::NotFound => Ok(()),
             other => Ok(other?),
         }
     }
@@ -127,13 +124,7 @@ impl Objects for FsObjects {
         let mut names = self.names()?;
         names.retain(|name| hash_of(name).is_none());
         names.sort_unstable();
-        Ok(names
-            .into_iter()
-            .map(|name| Stray {
-                name,
-                reason: format!("not named <hash>{EXTENSION}"),
-            })
-            .collect())
+        Ok(names.into_iter().map(|name| Stray { name, reason: format!("not named <hash>{EXTENSION}") }).collect())
     }
 }
 

@@ -11,11 +11,7 @@ use crate::heads::{HeadsError, is_name};
 
 /// Names and hashes in the order of the file.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Hash)>, HeadsError> {
-    entries(bytes).map_err(|Unreadable { line, reason }| HeadsError::Unreadable {
-        path: path.to_owned(),
-        line,
-        reason,
-    })
+    entries(bytes).map_err(|Unreadable { line, reason }| HeadsError::Unreadable { path: path.to_owned(), line, reason })
 }
 
 struct Unreadable {
@@ -25,17 +21,11 @@ struct Unreadable {
 
 impl Unreadable {
     fn file(reason: &str) -> Unreadable {
-        Unreadable {
-            line: None,
-            reason: reason.to_owned(),
-        }
+        Unreadable { line: None, reason: reason.to_owned() }
     }
 
     fn at(line: usize, reason: impl Into<String>) -> Unreadable {
-        Unreadable {
-            line: Some(line),
-            reason: reason.into(),
-        }
+        Unreadable { line: Some(line), reason: reason.into() }
     }
 }
 
@@ -89,9 +79,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<(String, Hash)>, Unreadable> {
             let reason = format!("the hash of `{name}` is expected, not a list or a map");
             return Err(Unreadable::at(line, reason));
         };
-        let hash = text
-            .parse()
-            .map_err(|error: HashError| Unreadable::at(line, error.to_string()))?;
+        let hash = text.parse().map_err(|error: HashError| Unreadable::at(line, error.to_string()))?;
         entries.push((name, hash));
     }
     loop {

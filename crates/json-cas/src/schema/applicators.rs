@@ -42,10 +42,7 @@ pub(super) fn for_key<'s>(place: Place<'s>, key: &str) -> Vec<Rule<'s>> {
 }
 
 fn present<'s>(place: Place<'s>, keywords: &[&'static str]) -> Vec<(&'static str, &'s Value)> {
-    keywords
-        .iter()
-        .filter_map(|keyword| Some((*keyword, place.keyword(keyword)?)))
-        .collect()
+    keywords.iter().filter_map(|keyword| Some((*keyword, place.keyword(keyword)?))).collect()
 }
 
 fn rules<'s>(place: Place<'s>, found: Vec<(&'static str, &'s Value)>) -> Vec<Rule<'s>> {
@@ -58,13 +55,7 @@ fn rules<'s>(place: Place<'s>, found: Vec<(&'static str, &'s Value)>) -> Vec<Rul
 
 /// The schemas in a keyword that holds a list of them.
 pub(super) fn branches<'s>(place: Place<'s>, keyword: &str) -> Vec<Place<'s>> {
-    place
-        .keyword(keyword)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(|schema| place.enter(schema))
-        .collect()
+    place.keyword(keyword).and_then(Value::as_array).into_iter().flatten().map(|schema| place.enter(schema)).collect()
 }
 
 /// The schema in a keyword that holds one.
@@ -87,7 +78,5 @@ pub(super) fn dependent<'s>(place: Place<'s>) -> Vec<(&'s str, Place<'s>)> {
 /// compile is taken to match: for references, one too many is better than one lost.
 fn matches(pattern: &str, key: &str) -> bool {
     let schema = serde_json::json!({ "pattern": pattern });
-    options()
-        .build(&schema)
-        .map_or(true, |validator| validator.is_valid(&Value::from(key)))
+    options().build(&schema).map_or(true, |validator| validator.is_valid(&Value::from(key)))
 }

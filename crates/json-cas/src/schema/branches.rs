@@ -50,11 +50,7 @@ pub(super) fn none_fits(
             format!("form {} [{form}]: {reasons}", index + 1)
         })
         .collect();
-    let message = format!(
-        "fits none of the {} allowed forms; {}",
-        findings.len(),
-        told.join("; ")
-    );
+    let message = format!("fits none of the {} allowed forms; {}", findings.len(), told.join("; "));
     vec![finding(path, keyword, message, Mark::Other)]
 }
 
@@ -119,12 +115,5 @@ fn reasons(findings: &Findings, path: &str) -> String {
 }
 
 fn finding(path: &str, keyword: &str, message: String, mark: Mark) -> Finding {
-    Finding {
-        violation: Violation {
-            path: path.to_owned(),
-            keyword: keyword.to_owned(),
-            message,
-        },
-        mark,
-    }
+    Finding { violation: Violation { path: path.to_owned(), keyword: keyword.to_owned(), message }, mark }
 }

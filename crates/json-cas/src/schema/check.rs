@@ -17,9 +17,7 @@ use crate::pointer;
 pub const MAX_SCHEMA_DEPTH: usize = 48;
 
 /// The types that `type` can name.
-const TYPES: [&str; 7] = [
-    "array", "boolean", "integer", "null", "number", "object", "string",
-];
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// Something about a schema that is wrong or looks wrong.
 #[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
@@ -44,28 +42,17 @@ pub enum Severity {
 
 impl fmt::Display for SchemaProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "{}: {}", self.path, self.message)
-        }
+        if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
     }
 }
 
 impl SchemaProblem {
     pub(super) fn error(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem {
-            path: path.into(),
-            message: message.into(),
-            severity: Severity::Error,
-        }
+        SchemaProblem { path: path.into(), message: message.into(), severity: Severity::Error }
     }
 
     fn warning(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem {
-            severity: Severity::Warning,
-            ..SchemaProblem::error(path, message)
-        }
+        SchemaProblem { severity: Severity::Warning, ..SchemaProblem::error(path, message) }
     }
 }
 
@@ -85,10 +72,7 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
         return vec![SchemaProblem::error(path, message)];
     }
     let document = Document::new(schema);
-    let mut lint = Lint {
-        document: &document,
-        problems: Vec::new(),
-    };
+    let mut lint = Lint { document: &document, problems: Vec::new() };
     lint.schema(document.root(), "");
     let mut problems = lint.problems;
     against_meta_schema(schema, &mut problems);
@@ -104,9 +88,7 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
 }
 
 fn has_errors(problems: &[SchemaProblem]) -> bool {
-    problems
-        .iter()
-        .any(|problem| problem.severity == Severity::Error)
+    problems.iter().any(|problem| problem.severity == Severity::Error)
 }
 
 /// Whether the text of a `$ref` names something by URI, which is outside the schema unless an
@@ -122,13 +104,10 @@ fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
         return Some(path);
     }
     match value {
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| too_deep(item, format!("{path}/{index}"), depth + 1)),
-        Value::Object(map) => map
-            .iter()
-            .find_map(|(key, item)| too_deep(item, pointer::join(&path, key), depth + 1)),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| too_deep(item, format!("{path}/{index}"), depth + 1))
+        }
+        Value::Object(map) => map.iter().find_map(|(key, item)| too_deep(item, pointer::join(&path, key), depth + 1)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }
@@ -146,8 +125,7 @@ fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
     for violation in violations::of_meta_schema(&meta, schema) {
         let told = |problem: &SchemaProblem| {
             problem.severity == Severity::Error
-                && (violation.path == problem.path
-                    || violation.path.starts_with(&format!("{}/", problem.path)))
+                && (violation.path == problem.path || violation.path.starts_with(&format!("{}/", problem.path)))
         };
         if !problems.iter().any(told) {
             problems.push(SchemaProblem::error(violation.path, violation.message));
@@ -292,9 +270,7 @@ impl<'s> Lint<'_, 's> {
         if options().is_known_format(draft, name) {
             return;
         }
-        let hint = nearest(name, FORMATS)
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
+        let hint = nearest(name, FORMATS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let message = format!("nobody checks the format `{name}`{hint}");
         self.problems.push(SchemaProblem::warning(path, message));
     }

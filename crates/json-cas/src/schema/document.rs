@@ -49,12 +49,7 @@ pub(super) struct Document<'s> {
 
 impl<'s> Document<'s> {
     pub(super) fn new(root: &'s Value) -> Document<'s> {
-        let mut document = Document {
-            root,
-            resources: HashMap::new(),
-            ids: HashMap::new(),
-            anchors: HashMap::new(),
-        };
+        let mut document = Document { root, resources: HashMap::new(), ids: HashMap::new(), anchors: HashMap::new() };
         let base = own_id(root).unwrap_or_default().to_owned();
         document.collect(document.root(), &base);
         document
@@ -62,10 +57,7 @@ impl<'s> Document<'s> {
 
     /// The document itself.
     pub(super) fn root(&self) -> Place<'s> {
-        Place {
-            schema: self.root,
-            resource: self.root,
-        }
+        Place { schema: self.root, resource: self.root }
     }
 
     fn collect(&mut self, place: Place<'s>, base: &str) {
@@ -116,16 +108,10 @@ impl<'s> Document<'s> {
         let resource = if uri.is_empty() {
             place.resource
         } else {
-            let base = self
-                .ids
-                .get(&(std::ptr::from_ref(place.resource) as usize))
-                .map_or("", String::as_str);
+            let base = self.ids.get(&(std::ptr::from_ref(place.resource) as usize)).map_or("", String::as_str);
             self.resources.get(&resolve_uri(base, uri)).copied()?
         };
-        let found = Place {
-            schema: resource,
-            resource,
-        };
+        let found = Place { schema: resource, resource };
         if fragment.is_empty() {
             return Some(found);
         }
@@ -133,28 +119,21 @@ impl<'s> Document<'s> {
             return descend(found, &percent_decoded(fragment)?);
         }
         let id = found.id();
-        self.anchors
-            .get(fragment)?
-            .iter()
-            .copied()
-            .find(|place| std::ptr::from_ref(place.resource) as usize == id)
+        self.anchors.get(fragment)?.iter().copied().find(|place| std::ptr::from_ref(place.resource) as usize == id)
     }
 }
 
 /// Follows a JSON pointer from a resource.
 fn descend<'s>(from: Place<'s>, pointer: &str) -> Option<Place<'s>> {
-    pointer
-        .split('/')
-        .skip(1)
-        .try_fold(from, |place, segment| {
-            let segment = pointer::unescape(segment);
-            let next = match place.schema {
-                Value::Object(map) => map.get(&segment)?,
-                Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
-                _ => return None,
-            };
-            Some(place.enter(next))
-        })
+    pointer.split('/').skip(1).try_fold(from, |place, segment| {
+        let segment = pointer::unescape(segment);
+        let next = match place.schema {
+            Value::Object(map) => map.get(&segment)?,
+            Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+        Some(place.enter(next))
+    })
 }
 
 /// The `$id` (`id` in draft 4) by which a schema is a resource of its own; one that is only a
@@ -172,13 +151,9 @@ fn resolve_uri(base: &str, reference: &str) -> String {
     }
     let after_scheme = base.find("://").map_or(0, |at| at + 3);
     let kept = if reference.starts_with('/') {
-        base[after_scheme..]
-            .find('/')
-            .map_or(base.len(), |at| after_scheme + at)
+        base[after_scheme..].find('/').map_or(base.len(), |at| after_scheme + at)
     } else {
-        base[after_scheme..]
-            .rfind('/')
-            .map_or(0, |at| after_scheme + at + 1)
+        base[after_scheme..].rfind('/').map_or(0, |at| after_scheme + at + 1)
     };
     format!("{}{reference}", &base[..kept])
 }
@@ -187,9 +162,7 @@ fn resolve_uri(base: &str, reference: &str) -> String {
 fn has_scheme(reference: &str) -> bool {
     reference.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     })
 }
 

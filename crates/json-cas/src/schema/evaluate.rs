@@ -57,6 +57,7 @@ pub(super) struct Evaluator<'d, 's> {
     /// Validators of the keywords of a subschema that have no subschemas.
     leaves: HashMap<usize, Option<Rc<Validator>>>,
     /// Keys as values, kept so that no other value gets the address of one.
+    #[expect(clippy::vec_box, reason = "a plain vector would move them when it grows")]
     names: Vec<Box<Value>>,
     none: Findings,
 }
@@ -134,21 +135,14 @@ impl<'d, 's> Evaluator<'d, 's> {
                     only_null if only_null == ["null"] => Mark::Null,
                     types => Mark::Type(types),
                 },
-                ValidationErrorKind::Constant { expected_value } if expected_value.is_null() => {
-                    Mark::Null
-                }
-                ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
-                    Mark::Value
-                }
+                ValidationErrorKind::Constant { expected_value } if expected_value.is_null() => Mark::Null,
+                ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => Mark::Value,
                 _ => Mark::Other,
             };
             let below = error.instance_path().to_string();
             let keyword = error.kind().keyword().to_owned();
             let path = format!("{path}{below}");
-            out.push(Finding {
-                violation: Violation { path, keyword, message },
-                mark,
-            });
+            out.push(Finding { violation: Violation { path, keyword, message }, mark });
         }
     }
 
@@ -214,19 +208,9 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    fn alternatives(
-        &mut self,
-        place: Place<'s>,
-        keyword: &str,
-        value: &Value,
-        path: &str,
-        out: &mut Vec<Finding>,
-    ) {
+    fn alternatives(&mut self, place: Place<'s>, keyword: &str, value: &Value, path: &str, out: &mut Vec<Finding>) {
         let branches = branches(place, keyword);
-        let each: Vec<Findings> = branches
-            .iter()
-            .map(|branch| self.pair(*branch, value, path))
-            .collect();
+        let each: Vec<Findings> = branches.iter().map(|branch| self.pair(*branch, value, path)).collect();
         let fitting: Vec<String> = (1..)
             .zip(&each)
             .filter(|(_, findings)| findings.is_empty())
@@ -244,14 +228,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    fn keys(
-        &mut self,
-        place: Place<'s>,
-        value: &Value,
-        map: &Map<String, Value>,
-        path: &str,
-        out: &mut Vec<Finding>,
-    ) {
+    fn keys(&mut self, place: Place<'s>, value: &Value, map: &Map<String, Value>, path: &str, out: &mut Vec<Finding>) {
         let names = single(place, "propertyNames");
         let mut evaluated = None;
         for (key, item) in map {
@@ -284,14 +261,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         self.names.push(name);
     }
 
-    fn items(
-        &mut self,
-        place: Place<'s>,
-        value: &Value,
-        items: &[Value],
-        path: &str,
-        out: &mut Vec<Finding>,
-    ) {
+    fn items(&mut self, place: Place<'s>, value: &Value, items: &[Value], path: &str, out: &mut Vec<Finding>) {
         let mut evaluated = None;
         for (index, item) in items.iter().enumerate() {
             let below = format!("{path}/{index}");
@@ -310,19 +280,10 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    fn contains(
-        &mut self,
-        place: Place<'s>,
-        wanted: Place<'s>,
-        items: &[Value],
-        path: &str,
-        out: &mut Vec<Finding>,
-    ) {
+    fn contains(&mut self, place: Place<'s>, wanted: Place<'s>, items: &[Value], path: &str, out: &mut Vec<Finding>) {
         let count = (0..)
             .zip(items)
-            .filter(|(index, item): &(usize, _)| {
-                self.fits(wanted, item, &format!("{path}/{index}"))
-            })
+            .filter(|(index, item): &(usize, _)| self.fits(wanted, item, &format!("{path}/{index}")))
             .count();
         let bound = |keyword: &str| place.keyword(keyword).and_then(Value::as_u64);
         let what = || describe(self.document, wanted);
@@ -337,84 +298,6 @@ impl<'d, 's> Evaluator<'d, 's> {
             (_, _) => return,
         };
         out.extend_from_slice(&one(path, "contains", &message));
-    }
-
-    /// What of a value the subschemas beside an `unevaluated…` keyword have looked at.
-    fn seen_in_place(&mut self, place: Place<'s>, value: &Value, path: &str) -> Seen {
-        let mut seen = Seen::default();
-        let mut looked_at = HashSet::from([place.id()]);
-        let mut waiting = self.beside(place, value, path);
-        self.own(place, value, path, &mut seen, false);
-        while let Some(next) = waiting.pop() {
-            if looked_at.insert(next.id()) && self.fits(next, value, path) {
-                self.own(next, value, path, &mut seen, true);
-                waiting.extend(self.beside(next, value, path));
-            }
-        }
-        seen
-    }
-
-    /// Subschemas that apply to the same value, whether or not it fits them.
-    fn beside(&mut self, place: Place<'s>, value: &Value, path: &str) -> Vec<Place<'s>> {
-        let mut beside = self.document.targets(place);
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            beside.extend(branches(place, keyword));
-        }
-        if let Some(condition) = single(place, "if") {
-            let holds = self.fits(condition, value, path);
-            beside.push(condition);
-            beside.extend(single(place, if holds { "then" } else { "else" }));
-        }
-        for (key, schema) in dependent(place) {
-            if value.get(key).is_some() {
-                beside.push(schema);
-            }
-        }
-        beside
-    }
-
-    /// What one subschema looks at; its own `unevaluated…` counts only when it is not the one
-    /// that asks.
-    fn own(
-        &mut self,
-        place: Place<'s>,
-        value: &Value,
-        path: &str,
-        seen: &mut Seen,
-        unevaluated_too: bool,
-    ) {
-        let counts = |keyword: &str| unevaluated_too || !keyword.starts_with("unevaluated");
-        for key in value.as_object().into_iter().flat_map(Map::keys) {
-            if for_key(place, key).iter().any(|(keyword, _)| counts(keyword)) {
-                seen.keys.insert(key.clone());
-            }
-        }
-        let wanted = single(place, "contains");
-        for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-            let ruled = for_item(place, index).iter().any(|(keyword, _)| counts(keyword));
-            let contained =
-                wanted.is_some_and(|wanted| self.fits(wanted, item, &format!("{path}/{index}")));
-            if ruled || contained {
-                seen.items.insert(index);
-            }
-        }
-    }
-}
-
-/// Keys and items that some subschema has looked at.
-#[derive(Default)]
-struct Seen {
-    keys: HashSet<String>,
-    items: HashSet<usize>,
-}
-
-impl Seen {
-    fn key(&self, key: &str) -> bool {
-        self.keys.contains(key)
-    }
-
-    fn item(&self, index: usize) -> bool {
-        self.items.contains(&index)
     }
 }
 
@@ -467,11 +350,7 @@ fn unknown_key(place: Place<'_>, key: &str) -> String {
 
 fn one(path: &str, keyword: &str, message: &str) -> Findings {
     Rc::new(vec![Finding {
-        violation: Violation {
-            path: path.to_owned(),
-            keyword: keyword.to_owned(),
-            message: message.to_owned(),
-        },
+        violation: Violation { path: path.to_owned(), keyword: keyword.to_owned(), message: message.to_owned() },
         mark: Mark::Other,
     }])
 }

@@ -31,9 +31,7 @@ pub(super) fn problem(document: &Document<'_>) -> Option<SchemaProblem> {
         Err(Limit::Depth) => {
             format!("its references lead through more than {MAX_REF_DEPTH} others")
         }
-        Err(Limit::Circle) => {
-            "a reference leads back to itself for the same value, so it means nothing".to_owned()
-        }
+        Err(Limit::Circle) => "a reference leads back to itself for the same value, so it means nothing".to_owned(),
         Err(Limit::Targets) => format!("its references name more than {MAX_TARGETS} definitions"),
     };
     Some(SchemaProblem::error("", message))
@@ -56,10 +54,7 @@ struct Graph {
 
 impl Graph {
     fn new(document: &Document<'_>) -> Result<Graph, Limit> {
-        let mut graph = Graph {
-            all: Vec::new(),
-            in_place: Vec::new(),
-        };
+        let mut graph = Graph { all: Vec::new(), in_place: Vec::new() };
         let mut places = vec![document.root()];
         let mut numbers = HashMap::from([(document.root().id(), 0)]);
         while let Some(place) = places.get(graph.all.len()).copied() {
@@ -88,11 +83,7 @@ impl Graph {
     fn check(&self) -> Result<(), Limit> {
         // What applies to one value is written out by every validator, however large the value.
         for start in 0..self.in_place.len() {
-            let mut walk = InPlace {
-                edges: &self.in_place,
-                open: HashSet::new(),
-                refs: 0,
-            };
+            let mut walk = InPlace { edges: &self.in_place, open: HashSet::new(), refs: 0 };
             walk.visit(start)?;
         }
         let circles = circles(&self.all);
@@ -129,12 +120,7 @@ struct Size {
 }
 
 /// The references in a definition, each with whether it applies in place.
-fn collect<'s>(
-    document: &Document<'s>,
-    place: Place<'s>,
-    in_place: bool,
-    found: &mut Vec<(Place<'s>, bool)>,
-) {
+fn collect<'s>(document: &Document<'s>, place: Place<'s>, in_place: bool, found: &mut Vec<(Place<'s>, bool)>) {
     let targets = document.targets(place);
     found.extend(targets.into_iter().map(|target| (target, in_place)));
     for (keyword, value) in place.schema.as_object().into_iter().flatten() {

@@ -89,10 +89,7 @@ const KEYWORDS: &[(&str, Holds)] = &[
 
 /// What a keyword holds; `None` for a word that is none.
 pub(super) fn holds(keyword: &str) -> Option<Holds> {
-    KEYWORDS
-        .binary_search_by_key(&keyword, |(name, _)| name)
-        .ok()
-        .map(|at| KEYWORDS[at].1)
+    KEYWORDS.binary_search_by_key(&keyword, |(name, _)| name).ok().map(|at| KEYWORDS[at].1)
 }
 
 /// All keywords.
@@ -102,24 +99,17 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The subschemas directly in the value of a keyword, each with its pointer below `path`, which
 /// leads to that value. Values that should be schemas and are of another kind are left out.
-pub(super) fn subschemas<'s>(
-    keyword: &str,
-    value: &'s Value,
-    path: &str,
-) -> Vec<(String, &'s Value)> {
+pub(super) fn subschemas<'s>(keyword: &str, value: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
     let mut found = match (holds(keyword), value) {
         (Some(Holds::Schema | Holds::SchemaOrSchemas), Value::Object(_) | Value::Bool(_)) => {
             vec![(path.to_owned(), value)]
         }
-        (Some(Holds::Schemas | Holds::SchemaOrSchemas), Value::Array(items)) => items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| (format!("{path}/{index}"), item))
-            .collect(),
-        (Some(Holds::Named | Holds::Dependencies), Value::Object(map)) => map
-            .iter()
-            .map(|(key, item)| (pointer::join(path, key), item))
-            .collect(),
+        (Some(Holds::Schemas | Holds::SchemaOrSchemas), Value::Array(items)) => {
+            items.iter().enumerate().map(|(index, item)| (format!("{path}/{index}"), item)).collect()
+        }
+        (Some(Holds::Named | Holds::Dependencies), Value::Object(map)) => {
+            map.iter().map(|(key, item)| (pointer::join(path, key), item)).collect()
+        }
         (Some(_) | None, _) => Vec::new(),
     };
     found.retain(|(_, schema)| schema.is_object() || schema.is_boolean());

@@ -22,10 +22,9 @@ pub(super) fn message(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::Constant { expected_value } => {
             format!("expected {}, found {}", json(expected_value), json(value))
         }
-        ValidationErrorKind::Format { format } if format == CAS_REF => format!(
-            "expected the hash of a node (13 symbols, 0-9 and A-Z), found {}",
-            json(value)
-        ),
+        ValidationErrorKind::Format { format } if format == CAS_REF => {
+            format!("expected the hash of a node (13 symbols, 0-9 and A-Z), found {}", json(value))
+        }
         ValidationErrorKind::Format { format } => {
             format!("expected {}, found {}", a_format(format), json(value))
         }

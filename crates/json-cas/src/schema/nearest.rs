@@ -1,10 +1,7 @@
 //! The word somebody probably meant.
 
 /// The candidate closest to `word`, if one is close enough to be a typing mistake.
-pub(super) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub(super) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let allowed = match word.chars().count() {
         0..=2 => 0,
         3..=5 => 1,

@@ -34,11 +34,7 @@ impl References {
             return Vec::new();
         }
         let document = Document::new(&self.value);
-        let mut search = Search {
-            document: &document,
-            found: Vec::new(),
-            seen: HashSet::new(),
-        };
+        let mut search = Search { document: &document, found: Vec::new(), seen: HashSet::new() };
         search.value(payload, vec![document.root()]);
         search.found
     }
@@ -85,11 +81,8 @@ impl<'s> Search<'_, 's> {
             Value::Object(map) => {
                 let applying = self.applying(places);
                 for (key, item) in map {
-                    let below = applying
-                        .iter()
-                        .flat_map(|place| for_key(*place, key))
-                        .map(|(_, place)| place)
-                        .collect();
+                    let below =
+                        applying.iter().flat_map(|place| for_key(*place, key)).map(|(_, place)| place).collect();
                     self.value(item, below);
                 }
             }
@@ -98,9 +91,7 @@ impl<'s> Search<'_, 's> {
     }
 
     fn text(&mut self, text: &str, applying: &[Place<'s>]) {
-        let is_ref = |place: &Place<'s>| {
-            place.keyword("format").and_then(Value::as_str) == Some(CAS_REF)
-        };
+        let is_ref = |place: &Place<'s>| place.keyword("format").and_then(Value::as_str) == Some(CAS_REF);
         if !applying.iter().any(is_ref) {
             return;
         }

@@ -96,10 +96,8 @@ fn description(document: &Document<'_>, place: Place<'_>, nesting: usize) -> Str
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = map.get(keyword) {
-                let texts: Vec<String> = branches
-                    .iter()
-                    .map(|branch| description(document, place.enter(branch), nesting + 1))
-                    .collect();
+                let texts: Vec<String> =
+                    branches.iter().map(|branch| description(document, place.enter(branch), nesting + 1)).collect();
                 return listed(&texts, "or");
             }
         }
@@ -107,16 +105,11 @@ fn description(document: &Document<'_>, place: Place<'_>, nesting: usize) -> Str
     match map.get("type") {
         Some(Value::String(name)) => typed(document, place, name, nesting),
         Some(Value::Array(names)) => {
-            let texts: Vec<String> = names
-                .iter()
-                .filter_map(Value::as_str)
-                .map(|name| typed(document, place, name, nesting))
-                .collect();
+            let texts: Vec<String> =
+                names.iter().filter_map(Value::as_str).map(|name| typed(document, place, name, nesting)).collect();
             listed(&texts, "or")
         }
-        Some(_) | None if map.contains_key("properties") => {
-            typed(document, place, "object", nesting)
-        }
+        Some(_) | None if map.contains_key("properties") => typed(document, place, "object", nesting),
         Some(_) | None => "any value".to_owned(),
     }
 }

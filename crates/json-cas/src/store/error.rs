@@ -113,11 +113,7 @@ impl StoreError {
 
 impl From<FileError> for StoreError {
     fn from(error: FileError) -> StoreError {
-        StoreError::Io {
-            action: error.action,
-            path: error.path,
-            source: error.source,
-        }
+        StoreError::Io { action: error.action, path: error.path, source: error.source }
     }
 }
 

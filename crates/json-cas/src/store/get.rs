@@ -27,10 +27,7 @@ impl Store {
         };
         match Node::decode(hash, &bytes) {
             Ok((node, _)) => Ok(Some(node)),
-            Err(unfit) => Err(StoreError::Corrupt {
-                hash,
-                reason: unfit.to_string(),
-            }),
+            Err(unfit) => Err(StoreError::Corrupt { hash, reason: unfit.to_string() }),
         }
     }
 
@@ -53,8 +50,7 @@ impl Store {
         }
         let references = self.references(type_hash)?;
         let schema = Arc::new(Schema::compile_stored(references)?);
-        self.types()
-            .insert(type_hash, Type::Compiled(schema.clone()));
+        self.types().insert(type_hash, Type::Compiled(schema.clone()));
         Ok(schema)
     }
 
@@ -74,8 +70,7 @@ impl Store {
             return Err(StoreError::NotASchema { type_hash });
         }
         let references = Arc::new(References::new(Arc::new(node.payload)));
-        self.types()
-            .insert(type_hash, Type::Read(references.clone()));
+        self.types().insert(type_hash, Type::Read(references.clone()));
         Ok(references)
     }
 
@@ -88,17 +83,11 @@ impl Store {
         if node.type_hash == bootstrap::HASH || node.type_hash == hash {
             return Ok(true);
         }
-        Ok(self
-            .try_get(node.type_hash)?
-            .is_some_and(|meta| meta.type_hash == node.type_hash))
+        Ok(self.try_get(node.type_hash)?.is_some_and(|meta| meta.type_hash == node.type_hash))
     }
 }
 
 fn bootstrap_node() -> Node {
     let draft = bootstrap::draft();
-    Node {
-        type_hash: draft.type_hash(),
-        payload: draft.payload().clone(),
-        timestamp: 0,
-    }
+    Node { type_hash: draft.type_hash(), payload: draft.payload().clone(), timestamp: 0 }
 }

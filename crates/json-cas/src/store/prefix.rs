@@ -25,11 +25,7 @@ impl Store {
         match matches[..] {
             [] => Err(StoreError::NoSuchPrefix { prefix }),
             [hash] => Ok(hash),
-            _ => Err(StoreError::AmbiguousPrefix {
-                prefix,
-                matches,
-                more,
-            }),
+            _ => Err(StoreError::AmbiguousPrefix { prefix, matches, more }),
         }
     }
 }

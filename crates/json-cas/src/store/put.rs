@@ -73,10 +73,7 @@ impl Store {
 
     /// The meta-schema node goes along with the first schema that needs it.
     fn bootstrap_for(&self, drafts: &[Draft]) -> Option<Draft> {
-        drafts
-            .iter()
-            .any(|draft| draft.type_hash() == bootstrap::HASH)
-            .then(bootstrap::draft)
+        drafts.iter().any(|draft| draft.type_hash() == bootstrap::HASH).then(bootstrap::draft)
     }
 
     fn check(
@@ -131,9 +128,7 @@ impl Store {
         }
         match batch.get(type_hash) {
             Some(draft) => Ok(draft.type_hash() == type_hash),
-            None => Ok(self
-                .try_get(type_hash)?
-                .is_some_and(|node| node.type_hash == type_hash)),
+            None => Ok(self.try_get(type_hash)?.is_some_and(|node| node.type_hash == type_hash)),
         }
     }
 
@@ -150,8 +145,7 @@ impl Store {
 
     fn write(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
         let now = (self.clock)();
-        let bytes =
-            |draft: &Draft| Node::encode(draft.type_hash(), draft.cbor(), now);
+        let bytes = |draft: &Draft| Node::encode(draft.type_hash(), draft.cbor(), now);
         let mut fresh = Vec::new();
         for draft in &batch.order {
             match self.stored(draft)? {
@@ -181,9 +175,7 @@ impl Store {
             return Ok(Stored::Nothing);
         };
         match Node::decode(hash, &bytes) {
-            Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => {
-                Ok(Stored::Same)
-            }
+            Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => Ok(Stored::Same),
             Ok(_) => Err(StoreError::Collision { hash }),
             Err(Unfit::Unreadable(_) | Unfit::OtherHash(_)) => Ok(Stored::Corrupt),
         }
@@ -198,18 +190,14 @@ struct Batch<'d> {
 
 impl<'d> Batch<'d> {
     fn new(drafts: impl Iterator<Item = &'d Draft>) -> Result<Batch<'d>, StoreError> {
-        let mut batch = Batch {
-            order: Vec::new(),
-            by_hash: HashMap::new(),
-        };
+        let mut batch = Batch { order: Vec::new(), by_hash: HashMap::new() };
         for draft in drafts {
             match batch.by_hash.get(&draft.hash()) {
                 None => {
                     batch.by_hash.insert(draft.hash(), draft);
                     batch.order.push(draft);
                 }
-                Some(other)
-                    if other.type_hash() == draft.type_hash() && other.cbor() == draft.cbor() => {}
+                Some(other) if other.type_hash() == draft.type_hash() && other.cbor() == draft.cbor() => {}
                 Some(_) => return Err(StoreError::Collision { hash: draft.hash() }),
             }
         }
@@ -224,11 +212,7 @@ impl<'d> Batch<'d> {
 fn refuse_bad_schema(schema: &Value) -> Result<(), StoreError> {
     let mut problems = schema::check(schema);
     problems.retain(|problem| problem.severity == Severity::Error);
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(StoreError::BadSchema { problems })
-    }
+    if problems.is_empty() { Ok(()) } else { Err(StoreError::BadSchema { problems }) }
 }
 
 fn refuse_invalid(type_hash: Hash, schema: &Schema, payload: &Value) -> Result<(), StoreError> {
@@ -237,9 +221,7 @@ fn refuse_invalid(type_hash: Hash, schema: &Schema, payload: &Value) -> Result<(
     }
     Err(StoreError::Invalid {
         type_hash,
-        title: schema
-            .title()
-            .map_or_else(|| type_hash.to_string(), str::to_owned),
+        title: schema.title().map_or_else(|| type_hash.to_string(), str::to_owned),
         violations: schema.violations(payload),
     })
 }

@@ -67,12 +67,8 @@ impl Store {
         roots: Option<&[Hash]>,
         checked: &mut dyn FnMut(usize),
     ) -> Result<VerifyReport, StoreError> {
-        let mut check = Check {
-            store: self,
-            report: VerifyReport::default(),
-            queue: VecDeque::new(),
-            seen: HashSet::new(),
-        };
+        let mut check =
+            Check { store: self, report: VerifyReport::default(), queue: VecDeque::new(), seen: HashSet::new() };
         match roots {
             Some(roots) => roots.iter().for_each(|root| check.enqueue(*root, None)),
             None => {
@@ -106,13 +102,7 @@ impl Check<'_> {
     }
 
     fn problem(&mut self, hash: Hash, parent: Option<Hash>, kind: ProblemKind, reason: String) {
-        self.report.problems.push(Problem {
-            hash: Some(hash),
-            file: None,
-            kind,
-            reason,
-            referenced_by: parent,
-        });
+        self.report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: parent });
     }
 
     fn visit(&mut self, hash: Hash, parent: Option<Hash>) -> Result<(), StoreError> {
@@ -147,11 +137,7 @@ impl Check<'_> {
         let schema = match self.store.schema(node.type_hash) {
             Ok(schema) => schema,
             // Found and told when the type itself is visited.
-            Err(
-                StoreError::UnknownType { .. }
-                | StoreError::Corrupt { .. }
-                | StoreError::Io { .. },
-            ) => return,
+            Err(StoreError::UnknownType { .. } | StoreError::Corrupt { .. } | StoreError::Io { .. }) => return,
             Err(error) => {
                 self.problem(hash, parent, ProblemKind::Invalid, error.to_string());
                 return;

@@ -27,13 +27,7 @@ impl Store {
     /// Everything reachable from `roots`, breadth first, each node once. What is missing or
     /// corrupt is an error among the items, and the walk goes on.
     pub fn walk(&self, roots: &[Hash], options: WalkOptions) -> Walk<'_> {
-        let mut walk = Walk {
-            store: self,
-            options,
-            queue: VecDeque::new(),
-            seen: HashSet::new(),
-            failed: None,
-        };
+        let mut walk = Walk { store: self, options, queue: VecDeque::new(), seen: HashSet::new(), failed: None };
         for root in roots {
             walk.enqueue(*root, None);
         }

@@ -22,8 +22,7 @@ fn file_objects() {
     objects_suite(&|| {
         made.set(made.get() + 1);
         // Two levels that do not exist: the first put makes them.
-        Box::new(FsObjects::new(root.path().join(made.get().to_string()).join("cas")))
-            as Box<dyn Objects>
+        Box::new(FsObjects::new(root.path().join(made.get().to_string()).join("cas"))) as Box<dyn Objects>
     });
 }
 
@@ -35,7 +34,6 @@ fn file_heads() {
         made.set(made.get() + 1);
         let dir = root.path().join(made.get().to_string());
         let file = |name: &str| dir.join(name);
-        Box::new(FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("index.lock")))
-            as Box<dyn Heads>
+        Box::new(FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("index.lock"))) as Box<dyn Heads>
     });
 }

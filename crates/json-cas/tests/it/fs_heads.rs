@@ -1,1 +1,272 @@
-//! to come
+//! Heads in files: other people's files, crashes and other processes.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use json_cas::{FileLock, FsHeads, Hash, Heads, HeadsError, Swap};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Home {
+    dir: TempDir,
+    heads: FsHeads,
+}
+
+impl Home {
+    fn new() -> Home {
+        let dir = TempDir::new().unwrap();
+        let heads = heads_in(dir.path().to_owned());
+        Home { dir, heads }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn read(&self, name: &str) -> Option<Hash> {
+        self.heads.read(name).unwrap().map(|head| head.hash)
+    }
+
+    fn swap(&self, name: &str, new: Hash) -> Swap {
+        let version = self.heads.read(name).unwrap().map(|head| head.version);
+        self.heads.swap(name, version.as_ref(), new).unwrap()
+    }
+
+    fn retire(&self, name: &str, record: &Value) -> Swap {
+        let version = self.heads.read(name).unwrap().unwrap().version;
+        self.heads.retire(name, &version, record).unwrap()
+    }
+}
+
+fn heads_in(dir: PathBuf) -> FsHeads {
+    FsHeads::new(dir.join("threads.yaml"), dir.join("history.jsonl"), dir.join("index.lock"))
+}
+
+const A: Hash = Hash::literal("0000000000001");
+const B: Hash = Hash::literal("1234567890123");
+
+#[test]
+fn writes_quoted_sorted_lines() {
+    let home = Home::new();
+    assert_eq!(home.swap("b", B), Swap::Done);
+    assert_eq!(home.swap("a", A), Swap::Done);
+    assert_eq!(home.text("threads.yaml"), "a: \"0000000000001\"\nb: \"1234567890123\"\n");
+    assert_eq!(home.retire("a", &json!({"thread": "a", "n": 1})), Swap::Done);
+    assert_eq!(home.retire("b", &json!({"thread": "b"})), Swap::Done);
+    assert_eq!(home.text("threads.yaml"), "{}\n");
+    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"a\",\"n\":1}\n{\"thread\":\"b\"}\n");
+    assert_eq!(home.heads.list().unwrap(), []);
+    assert!(home.path("index.lock").exists(), "the lock file is never unlinked");
+}
+
+/// Heads that YAML readers would take for numbers stay what they are (digits only; digits and E).
+#[test]
+fn reads_indexes_that_others_wrote() {
+    let digits = Hash::literal("1234567890123");
+    let exponent = Hash::literal("12345678901E5");
+    for text in [
+        "b: 12345678901E5\na: 1234567890123\n",
+        "{a: 1234567890123, 'b': \"12345678901E5\"}",
+        "# mine\r\na: \"1234567890123\"\r\nb: '12345678901E5'\r\n",
+        "---\na: !!str 1234567890123\nb: 12345678901e5 # lower case\n...\n",
+    ] {
+        let home = Home::new();
+        home.write("threads.yaml", text);
+        assert_eq!((home.read("a"), home.read("b"), home.read("c")), (Some(digits), Some(exponent), None), "{text}");
+        let list = home.heads.list().unwrap();
+        assert_eq!(list, [("a".to_owned(), digits), ("b".to_owned(), exponent)], "{text}");
+        assert_eq!(home.swap("b", A), Swap::Done);
+        assert_eq!(home.text("threads.yaml"), "a: \"1234567890123\"\nb: \"0000000000001\"\n", "{text}");
+    }
+}
+
+#[test]
+fn an_unreadable_index_is_an_error_everywhere_and_is_left_alone() {
+    for bytes in [&b""[..], b"\n", b"\0\0\0\0", b"- a\n", b"a: [\n", b"\xff\xfe", b"a: \"123\"\n", b"null\n"] {
+        let home = Home::new();
+        home.write("threads.yaml", bytes);
+        let unreadable = |error: HeadsError| match error {
+            HeadsError::Unreadable { path, .. } => assert_eq!(path, home.path("threads.yaml")),
+            other => panic!("{bytes:?}: {other}"),
+        };
+        unreadable(home.heads.read("b").unwrap_err());
+        unreadable(home.heads.list().unwrap_err());
+        unreadable(home.heads.swap("b", None, A).unwrap_err());
+        let version = json_cas::Version::new("x");
+        unreadable(home.heads.retire("b", &version, &json!({"thread": "b"})).unwrap_err());
+        assert_eq!(fs::read(home.path("threads.yaml")).unwrap(), bytes);
+        assert!(!home.path("history.jsonl").exists());
+    }
+}
+
+#[test]
+fn a_half_done_drop_is_finished_at_once_and_completed_by_the_next_change() {
+    let home = Home::new();
+    for name in ["a", "b"] {
+        assert_eq!(home.swap(name, A), Swap::Done);
+    }
+    let version = home.heads.read("a").unwrap().unwrap().version;
+    // The process died after the record and before the drop.
+    home.write("history.jsonl", "{\"thread\":\"a\",\"status\":\"completed\"}\n");
+    assert_eq!((home.read("a"), home.read("b")), (None, Some(A)));
+    assert_eq!(home.heads.list().unwrap(), [("b".to_owned(), A)]);
+    assert!(home.text("threads.yaml").contains("a: "), "reading changes nothing");
+    assert_eq!(home.swap("b", B), Swap::Done);
+    assert_eq!(home.text("threads.yaml"), "b: \"1234567890123\"\n");
+
+    // The same when the next change is one that is refused.
+    home.write("threads.yaml", "a: \"0000000000001\"\nb: \"1234567890123\"\n");
+    assert_eq!(home.heads.swap("a", Some(&version), B).unwrap(), Swap::Moved(None));
+    assert_eq!(home.text("threads.yaml"), "b: \"1234567890123\"\n");
+    let again = json!({"thread": "a", "status": "killed"});
+    assert_eq!(home.heads.retire("a", &version, &again).unwrap(), Swap::Moved(None));
+    assert!(matches!(home.heads.swap("a", None, B), Err(HeadsError::Finished { .. })));
+    assert_eq!(home.heads.retired("a").unwrap(), Some(json!({"thread": "a", "status": "completed"})));
+}
+
+#[test]
+fn a_torn_record_did_not_happen() {
+    let home = Home::new();
+    for name in ["a", "b"] {
+        assert_eq!(home.swap(name, A), Swap::Done);
+    }
+    home.write("history.jsonl", "{\"thread\":\"old\"}\n{\"thread\":\"a\",\"stat");
+    assert_eq!(home.read("a"), Some(A));
+    assert_eq!(home.heads.journal().unwrap(), [json!({"thread": "old"})]);
+    assert_eq!(home.heads.journal_problems().unwrap(), Vec::<String>::new());
+    assert_eq!(home.heads.retired("a").unwrap(), None);
+    assert_eq!(home.retire("b", &json!({"thread": "b"})), Swap::Done);
+    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"old\"}\n{\"thread\":\"a\",\"stat\n{\"thread\":\"b\"}\n");
+    assert_eq!(home.heads.journal().unwrap(), [json!({"thread": "old"}), json!({"thread": "b"})]);
+    assert_eq!(home.heads.journal_problems().unwrap(), ["line 2: not JSON: EOF while parsing a string"]);
+    assert_eq!(home.read("a"), Some(A), "and its thread goes on");
+}
+
+/// The crash took only the line break: the record is whole, and the next append will end it.
+#[test]
+fn a_record_without_its_line_break_did_happen() {
+    let home = Home::new();
+    assert_eq!(home.swap("a", A), Swap::Done);
+    home.write("history.jsonl", "{\"thread\":\"a\"}");
+    assert_eq!(home.read("a"), None);
+    assert_eq!(home.heads.journal().unwrap(), [json!({"thread": "a"})]);
+    assert_eq!(home.heads.retired("a").unwrap(), Some(json!({"thread": "a"})));
+    assert_eq!(home.swap("b", A), Swap::Done);
+    assert_eq!(home.retire("b", &json!({"thread": "b"})), Swap::Done);
+    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"a\"}\n{\"thread\":\"b\"}\n");
+    assert_eq!(home.text("threads.yaml"), "{}\n");
+}
+
+#[test]
+fn records_may_be_longer_than_the_end_that_is_read() {
+    let home = Home::new();
+    let record = |name: &str| json!({"thread": name, "summary": "x".repeat(40_000)});
+    for name in ["a", "b"] {
+        assert_eq!(home.swap(name, A), Swap::Done);
+    }
+    assert_eq!(home.retire("a", &record("a")), Swap::Done);
+    let index = home.text("threads.yaml");
+    assert_eq!(home.retire("b", &record("b")), Swap::Done);
+    home.write("threads.yaml", index);
+    assert_eq!(home.read("b"), None, "found although the record is ten times the usual read");
+    assert_eq!(home.swap("c", A), Swap::Done);
+    assert_eq!(home.text("threads.yaml"), "c: \"0000000000001\"\n");
+    assert_eq!(home.heads.retired("a").unwrap(), Some(record("a")));
+}
+
+#[test]
+fn waits_for_the_lock_but_not_for_ever() {
+    let home = Home::new();
+    let held = FileLock::acquire(&home.path("index.lock"), Duration::ZERO).unwrap();
+    let impatient = home.heads.clone().with_lock_wait(Duration::from_millis(20));
+    let error = impatient.swap("a", None, A).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("{} stayed locked by another process for 20 ms", home.path("index.lock").display())
+    );
+    assert_eq!(home.read("a"), None, "reading does not wait");
+    drop(held);
+    assert_eq!(impatient.swap("a", None, A).unwrap(), Swap::Done);
+}
+
+#[test]
+fn a_failing_disk_loses_nothing() {
+    let home = Home::new();
+    assert_eq!(home.swap("a", A), Swap::Done);
+    let before = home.text("threads.yaml");
+    // A directory in the place of the journal: no record can be written.
+    fs::create_dir(home.path("history.jsonl")).unwrap();
+    let version = json_cas::Version::new(A.to_string());
+    let error = home.heads.retire("a", &version, &json!({"thread": "a"})).unwrap_err();
+    assert!(matches!(error, HeadsError::Io { .. }) && !error.is_disk_full(), "{error}");
+    assert_eq!(home.text("threads.yaml"), before);
+}
+
+const WORKER_DIR: &str = "JSON_CAS_TEST_WORKER_DIR";
+const WORKER: &str = "JSON_CAS_TEST_WORKER";
+const WORKERS: usize = 8;
+const MOVES: u64 = 25;
+
+/// What one of the processes does: create, move a shared name, end every second name.
+fn work(dir: PathBuf, worker: &str) {
+    let heads = heads_in(dir);
+    for number in 0..MOVES {
+        let own = format!("own-{worker}-{number}");
+        assert_eq!(heads.swap(&own, None, A).unwrap(), Swap::Done);
+        loop {
+            let now = heads.read("shared").unwrap().unwrap();
+            let next = Hash::from_u64(now.hash.as_u64() + 1);
+            if heads.swap("shared", Some(&now.version), next).unwrap() == Swap::Done {
+                break;
+            }
+        }
+        if number % 2 == 0 {
+            let version = heads.read(&own).unwrap().unwrap().version;
+            let record = json!({"thread": own, "worker": worker});
+            assert_eq!(heads.retire(&own, &version, &record).unwrap(), Swap::Done);
+        }
+    }
+}
+
+/// Runs itself eight times over, each a process of its own.
+#[test]
+fn processes_lose_nothing() {
+    if let (Ok(dir), Ok(worker)) = (std::env::var(WORKER_DIR), std::env::var(WORKER)) {
+        return work(PathBuf::from(dir), &worker);
+    }
+    let home = Home::new();
+    assert_eq!(home.swap("shared", Hash::from_u64(0)), Swap::Done);
+    let children: Vec<_> = (0..WORKERS)
+        .map(|worker| {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "fs_heads::processes_lose_nothing"])
+                .env(WORKER_DIR, home.dir.path())
+                .env(WORKER, worker.to_string())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let total = WORKERS as u64 * MOVES;
+    assert_eq!(home.read("shared"), Some(Hash::from_u64(total)), "moves of the shared name");
+    let ended = WORKERS as u64 * MOVES.div_ceil(2);
+    assert_eq!(home.heads.journal().unwrap().len() as u64, ended);
+    assert_eq!(home.heads.list().unwrap().len() as u64, total - ended + 1);
+    assert_eq!(home.heads.journal_problems().unwrap(), Vec::<String>::new());
+    let mut names: Vec<String> =
+        fs::read_dir(home.dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["history.jsonl", "index.lock", "threads.yaml"], "no temporary files");
+}

@@ -1,10 +1,13 @@
 //! Tests of the public face of the crate, one binary.
+#![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
+#![expect(clippy::print_stderr, reason = "a test says when the shared vectors are not there")]
 
 mod backends;
 mod durable;
 mod fs_heads;
 mod round_trips;
 mod schema;
+mod schema_random;
 mod store;
 mod vectors;
 mod walking;

@@ -121,8 +121,7 @@ fn ten_thousand_doubles() {
         let payload: Value = chunk.iter().copied().map(Value::from).collect();
         let hash = store.put(&Draft::new(numbers, payload).unwrap()).unwrap();
         let node = store.get(hash).unwrap();
-        let read: Vec<f64> =
-            node.payload.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
+        let read: Vec<f64> = node.payload.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
         let bits = |doubles: &[f64]| -> Vec<u64> { doubles.iter().map(|d| d.to_bits()).collect() };
         assert_eq!(bits(&read), bits(chunk));
         let printed = parse(&node.payload.to_string()).unwrap();

@@ -1,1 +1,173 @@
-//! to come
+//! References, closures and checks over them.
+
+use std::fs;
+
+use json_cas::{Draft, Hash, Problem, ProblemKind, Store, StoreError, WalkOptions, bootstrap};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn put(store: &Store, type_hash: Hash, payload: Value) -> Hash {
+    store.put(&Draft::new(type_hash, payload).unwrap()).unwrap()
+}
+
+/// A schema of list cells: a text and the cell before.
+fn cell_type(store: &Store) -> Hash {
+    store
+        .put_schema(json!({
+            "title": "cell",
+            "type": "object",
+            "properties": {
+                "prev": {"anyOf": [{"type": "string", "format": "cas_ref"}, {"type": "null"}]},
+                "also": {"type": "array", "items": {"type": "string", "format": "cas_ref"}},
+                "text": {"type": "string"}
+            },
+            "required": ["prev"],
+            "additionalProperties": false
+        }))
+        .unwrap()
+}
+
+/// Hashes and errors of a walk, as text.
+fn walked(store: &Store, roots: &[Hash], types: bool) -> Vec<String> {
+    store
+        .walk(roots, WalkOptions { types })
+        .map(|item| match item {
+            Ok((hash, node)) => format!("{hash} {}", node.payload),
+            Err(error) => error.to_string(),
+        })
+        .collect()
+}
+
+#[test]
+fn walks_breadth_first_each_once() {
+    let store = Store::memory();
+    let cell = cell_type(&store);
+    let a = put(&store, cell, json!({"prev": null, "text": "a"}));
+    let b = put(&store, cell, json!({"prev": a, "text": "b"}));
+    let c = put(&store, cell, json!({"prev": a, "text": "c"}));
+    let top = put(&store, cell, json!({"prev": b, "also": [c, b, c, a]}));
+    // In the order in which a stored payload comes back: shorter keys first.
+    assert_eq!(store.refs(&store.get(top).unwrap()).unwrap(), [c, b, a]);
+    let hashes: Vec<Hash> = store.walk(&[top], WalkOptions::default()).map(|item| item.unwrap().0).collect();
+    assert_eq!(hashes, [top, c, b, a]);
+    let hashes: Vec<Hash> = store.walk(&[a, top], WalkOptions { types: true }).map(|item| item.unwrap().0).collect();
+    assert_eq!(hashes, [a, top, cell, c, b, bootstrap::HASH]);
+    assert_eq!(store.refs(&store.get(cell).unwrap()).unwrap(), []);
+}
+
+#[test]
+fn a_walk_goes_on_past_what_is_broken() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::open_fs(dir.path());
+    let cell = cell_type(&store);
+    let text = store.put_schema(json!({"type": "string"})).unwrap();
+    let lost = put(&store, cell, json!({"prev": null, "text": "lost"}));
+    let bad = put(&store, cell, json!({"prev": null, "text": "bad"}));
+    let orphan = put(&store, text, json!("orphan"));
+    let fine = put(&store, cell, json!({"prev": null, "text": "fine"}));
+    let top = put(&store, cell, json!({"prev": fine, "also": [lost, bad, orphan]}));
+    let path = |hash: Hash| dir.path().join(format!("{hash}.bin"));
+    fs::remove_file(path(lost)).unwrap();
+    fs::write(path(bad), "garbage").unwrap();
+    fs::remove_file(path(text)).unwrap();
+    let store = Store::open_fs(dir.path());
+    let payload = store.get(top).unwrap().payload;
+    assert_eq!(
+        walked(&store, &[top], false),
+        [
+            format!("{top} {payload}"),
+            format!("node {top} refers to {lost}, which does not exist"),
+            format!("node {bad} is corrupt: not CBOR of a JSON value at byte 1, in the root: the bytes end too early"),
+            format!("{orphan} \"orphan\""),
+            format!("type {text} is not in the store"),
+            format!("{fine} {}", store.get(fine).unwrap().payload),
+        ]
+    );
+    let missing = Hash::from_u64(1);
+    assert!(matches!(
+        store.walk(&[missing], WalkOptions::default()).next(),
+        Some(Err(StoreError::NotFound { hash })) if hash == missing
+    ));
+
+    let problem = |hash, kind, reason: &str, referenced_by| Problem {
+        hash: Some(hash),
+        file: None,
+        kind,
+        reason: reason.to_owned(),
+        referenced_by,
+    };
+    let report = store.verify(Some(&[top])).unwrap();
+    assert_eq!(
+        report.problems,
+        [
+            problem(lost, ProblemKind::Missing, "it does not exist", Some(top)),
+            problem(
+                bad,
+                ProblemKind::Corrupt,
+                "not CBOR of a JSON value at byte 1, in the root: the bytes end too early",
+                Some(top)
+            ),
+            problem(text, ProblemKind::Missing, "it does not exist", Some(orphan)),
+        ]
+    );
+    assert_eq!(report.checked, 6, "top, cell, bad, orphan, fine and the meta-schema");
+}
+
+#[test]
+fn a_whole_store_is_verified_with_its_strays() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::open_fs(dir.path());
+    let cell = cell_type(&store);
+    let fine = put(&store, cell, json!({"prev": null}));
+    assert_eq!(store.verify(None).unwrap().problems, []);
+    let report = store.verify(None).unwrap();
+    let size: u64 = [fine, cell, bootstrap::HASH]
+        .iter()
+        .map(|hash| fs::metadata(dir.path().join(format!("{hash}.bin"))).unwrap().len())
+        .sum();
+    assert_eq!((report.checked, report.bytes), (3, size));
+
+    // A node that does not fit its type: written past the store, as another program might.
+    let invalid = Draft::new(cell, json!({"text": 5})).unwrap();
+    let other = Store::memory();
+    let any = other.put_schema(json!(true)).unwrap();
+    let bytes = {
+        let twin = Draft::new(any, invalid.payload().clone()).unwrap();
+        other.put(&twin).unwrap();
+        let bytes = other.objects().get(twin.hash()).unwrap().unwrap();
+        let text = |hash: Hash| hash.to_string().into_bytes();
+        let at = bytes.windows(13).position(|window| window == text(any)).unwrap();
+        let mut bytes = bytes;
+        bytes[at..at + 13].copy_from_slice(&text(cell));
+        bytes
+    };
+    store.objects().put_all(&[(invalid.hash(), bytes)]).unwrap();
+    fs::write(dir.path().join("notes.txt"), "x").unwrap();
+    let report = store.verify(None).unwrap();
+    assert_eq!(
+        report.problems,
+        [
+            Problem {
+                hash: Some(invalid.hash()),
+                file: None,
+                kind: ProblemKind::Invalid,
+                reason: "missing key `prev` (hash of a node or null); /text: expected a string, found 5".to_owned(),
+                referenced_by: None,
+            },
+            Problem {
+                hash: None,
+                file: Some("notes.txt".to_owned()),
+                kind: ProblemKind::Misnamed,
+                reason: "not named <hash>.bin".to_owned(),
+                referenced_by: None,
+            },
+        ]
+    );
+}
+
+#[test]
+fn an_empty_store_verifies() {
+    let dir = TempDir::new().unwrap();
+    let report = Store::open_fs(dir.path().join("none")).verify(None).unwrap();
+    assert_eq!(report, json_cas::VerifyReport::default());
+}

@@ -69,6 +69,7 @@ fn killing_the_window_loses_nothing() {
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "running");
     home.file("go", "");
     until("the keeper has moved the head", || home.head(&thread) != before);
+    until("the keeper is gone", || home.json(&["thread", "show", &thread])["state"] != "running");
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!(json!([shown["steps"], shown["state"]]), json!([1, "active"]));
     assert_eq!(lines(&home.work().join("ledger")), 1);

@@ -1,6 +1,7 @@
 //! The command as a user drives it: real processes, real files, real agent commands.
 
 mod agents;
+mod faults;
 mod first_run;
 mod keeper;
 

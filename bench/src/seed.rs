@@ -1,0 +1,227 @@
+//! Big stores in seconds: the library's own nodes, written without waiting for the disk, synced once at the end.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError};
+use serde_json::json;
+use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::Workflow;
+use uwf_engine::home::Home;
+use uwf_engine::load::Thread;
+use uwf_engine::settings::Settings;
+use uwf_engine::{ids, load, put};
+
+use crate::error::{Error, Result};
+
+/// Two roles that take turns, and one that is played when the last output asks for it. Every route reads the last
+/// step.
+const WORKFLOW: &str = include_str!("../workflow.yaml");
+
+/// Nodes handed to the store at a time.
+const BATCH: usize = 1_000;
+
+/// Objects in the files of a store, written without a sync.
+struct Unsynced(FsObjects);
+
+impl Objects for Unsynced {
+    fn get(&self, hash: Hash) -> std::result::Result<Option<Vec<u8>>, StoreError> {
+        self.0.get(hash)
+    }
+
+    fn contains(&self, hash: Hash) -> std::result::Result<bool, StoreError> {
+        self.0.contains(hash)
+    }
+
+    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> std::result::Result<Vec<Put>, StoreError> {
+        objects
+            .iter()
+            .map(|(hash, bytes)| match fs::write(self.0.path(*hash), bytes) {
+                Ok(()) => Ok(Put::Published),
+                // The one door to an error of this kind.
+                Err(_) => self.0.replace(*hash, bytes).map(|()| Put::Published),
+            })
+            .collect()
+    }
+
+    fn replace(&self, hash: Hash, bytes: &[u8]) -> std::result::Result<(), StoreError> {
+        self.0.replace(hash, bytes)
+    }
+
+    fn sync(&self, hashes: &[Hash]) -> std::result::Result<(), StoreError> {
+        self.0.sync(hashes)
+    }
+
+    fn list(&self, prefix: Option<&HashPrefix>) -> std::result::Result<Vec<Hash>, StoreError> {
+        self.0.list(prefix)
+    }
+}
+
+/// A storage root that is being filled.
+pub struct Seed<'h> {
+    home: &'h Home,
+    store: Store,
+    workflow: Hash,
+    roles: Workflow,
+    heads: Vec<(ThreadId, Hash)>,
+    drafts: Vec<Draft>,
+    nodes: usize,
+    serial: u64,
+}
+
+/// The steps of a thread, oldest first, and its start.
+pub struct Line {
+    /// The StartNode.
+    pub start: Hash,
+    /// The StepNodes.
+    pub steps: Vec<Hash>,
+}
+
+impl<'h> Seed<'h> {
+    /// Begins with the workflow and nothing else.
+    pub fn new(home: &'h Home) -> Result<Seed<'h>> {
+        let file = home.root().join("play-roles.yaml");
+        fs::write(&file, WORKFLOW).map_err(Error::at("write", &file))?;
+        let workflow = put::put(home, &file, false)?.hash;
+        let store = Store::new(Arc::new(Unsynced(FsObjects::new(home.objects_dir()))));
+        let roles = load::workflow(home.store(), workflow)?;
+        Ok(Seed { home, store, workflow, roles, heads: Vec::new(), drafts: Vec::new(), nodes: 0, serial: 0 })
+    }
+
+    /// A StartNode of its own.
+    pub fn start(&mut self) -> Result<Hash> {
+        self.serial += 1;
+        let prompt = format!("Task number {} of the benchmark.", self.serial);
+        self.add(StartNode { workflow: self.workflow, prompt, parent: None, depth: None }.draft())
+    }
+
+    /// A thread of `length` steps, `writer` and `reviewer` in turn.
+    pub fn line(&mut self, length: usize) -> Result<Line> {
+        let start = self.start()?;
+        let mut steps: Vec<Hash> = Vec::with_capacity(length);
+        for index in 0..length {
+            let (role, next) = if index % 2 == 0 { ("writer", "reviewer") } else { ("reviewer", "writer") };
+            let step = self.step(start, steps.last().copied(), role, next)?;
+            steps.push(step);
+        }
+        Ok(Line { start, steps })
+    }
+
+    /// One step as an agent of `output: text` leaves it, but for the prompt.
+    pub fn step(&mut self, start: Hash, prev: Option<Hash>, role: &str, next: &str) -> Result<Hash> {
+        self.serial += 1;
+        let n = self.serial;
+        let raw = Content { text: format!("---\nnext: {next}\nn: {n}\n---\n\n{}\n", "x".repeat(970)) };
+        let raw = self.add(raw.draft())?;
+        let agent = Agent {
+            name: "texter".to_owned(),
+            command: "trivial-command".to_owned(),
+            args: Vec::new(),
+            config: serde_json::Map::new(),
+            version: None,
+            model: None,
+        };
+        let agent = self.add(agent.draft())?;
+        let meta = self.roles.roles[role].meta;
+        let output = Draft::new(meta, json!({ "next": next, "n": n })).map_err(|error| Error::Seed(error.to_string()))?;
+        let output = self.add(output)?;
+        let session = ReactSession {
+            agent,
+            role: role.to_owned(),
+            turns: Vec::new(),
+            raw,
+            attempts: Vec::new(),
+            total_tokens: None,
+            tokens: None,
+            duration_ms: n,
+            source: "stdout".to_owned(),
+            extracted_by: ExtractedBy::Frontmatter,
+            session_id: None,
+            extras: None,
+            extraction: Vec::new(),
+        };
+        let detail = self.add(session.draft())?;
+        self.add(StepNode { start, prev, role: role.to_owned(), output, detail, agent: "texter".to_owned() }.draft())
+    }
+
+    /// Fills the store up to a number of nodes.
+    pub fn fill(&mut self, nodes: usize) -> Result<()> {
+        while self.nodes < nodes {
+            self.serial += 1;
+            self.add(Content { text: format!("filling number {}", self.serial) }.draft())?;
+        }
+        Ok(())
+    }
+
+    /// An active thread at a node. `agent` plays every role when given.
+    pub fn thread(&mut self, head: Hash, workspace: &Path, agent: Option<&str>) -> Result<ThreadId> {
+        let id = ids::new_thread_id();
+        let agents = agent.map(|agent| self.roles.roles.keys().map(|role| (role.clone(), agent.to_owned())).collect());
+        let settings = Settings { workspace: workspace.to_owned(), agents: agents.unwrap_or_default(), max_steps: None };
+        self.home.make_thread_dir(&id)?;
+        let file = self.home.settings_file(&id);
+        let text = serde_json::to_vec(&settings).expect("settings are texts and numbers");
+        fs::write(&file, text).map_err(Error::at("write", &file))?;
+        let record = self.home.attempt_file(&id);
+        fs::write(&record, "").map_err(Error::at("write", &record))?;
+        self.heads.push((id.clone(), head));
+        Ok(id)
+    }
+
+    /// Fills the chain cache of a thread, as reading it once does.
+    pub fn warm(&mut self, id: &ThreadId) -> Result<()> {
+        self.flush()?;
+        let head = self.heads.iter().find(|(known, _)| known == id).map(|(_, head)| *head);
+        let head = head.ok_or_else(|| Error::Seed(format!("thread {id} was not seeded")))?;
+        Thread::at(self.home, id.clone(), head)?.chain()?;
+        Ok(())
+    }
+
+    /// Gives a thread the chain cache of another one that it goes on from.
+    pub fn warm_like(&self, id: &ThreadId, other: &ThreadId) -> Result<()> {
+        let (from, to) = (self.home.chain_file(other), self.home.chain_file(id));
+        fs::copy(&from, &to).map_err(Error::at("copy", &from))?;
+        Ok(())
+    }
+
+    /// Writes the index and waits for the disk. Returns the number of nodes.
+    pub fn finish(mut self) -> Result<usize> {
+        self.flush()?;
+        self.heads.sort();
+        let mut index = String::new();
+        for (id, head) in &self.heads {
+            // Writing to a String never fails.
+            let _ = writeln!(index, "{id}: \"{head}\"");
+        }
+        let file = self.home.root().join("threads.yaml");
+        fs::write(&file, index).map_err(Error::at("write", &file))?;
+        sync_disk(self.home.root())?;
+        Ok(self.nodes)
+    }
+
+    fn add(&mut self, draft: Draft) -> Result<Hash> {
+        let hash = draft.hash();
+        self.drafts.push(draft);
+        self.nodes += 1;
+        if self.drafts.len() >= BATCH {
+            self.flush()?;
+        }
+        Ok(hash)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.store.put_all(&self.drafts).map_err(|error| Error::Seed(error.to_string()))?;
+        self.drafts.clear();
+        Ok(())
+    }
+}
+
+/// Waits until the file system of a directory has written everything, so that nothing of the preparation is paid for
+/// by what is measured.
+pub fn sync_disk(dir: &Path) -> Result<()> {
+    let handle = fs::File::open(dir).map_err(Error::at("open", dir))?;
+    rustix::fs::syncfs(&handle).map_err(|errno| Error::at("sync", dir)(errno.into()))
+}

@@ -1,0 +1,68 @@
+//! The thread so far, as agents in other languages are told it.
+
+use json_cas::Hash;
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::thread::StepRecord;
+use uwf_engine::error::{Error, Kind, Result};
+
+use crate::context::{Context, spoken};
+
+/// A step with its output and what was written beside it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToldStep {
+    /// Position in the thread, from 1.
+    pub index: usize,
+    /// The StepNode.
+    pub hash: Hash,
+    /// Role that was played.
+    pub role: String,
+    /// Its output, valid under the role's schema.
+    pub output: Value,
+    /// What the agent wrote beside its output; `None` when that was all.
+    pub text: Option<String>,
+    /// Name of the agent.
+    pub agent: String,
+    /// Node that tells how the output came to be.
+    pub detail: Hash,
+    /// Unix milliseconds the step was first stored at.
+    pub timestamp: u64,
+}
+
+impl Context<'_> {
+    /// The newest steps of the thread, oldest first: at most `most`, and no more than fit into `bytes` of outputs and
+    /// texts. Nothing older is read.
+    ///
+    /// # Errors
+    /// Those of the nodes.
+    pub fn newest_steps(&self, most: usize, bytes: usize) -> Result<Vec<ToldStep>> {
+        let mut index = self.thread().chain()?.len();
+        let mut steps = Vec::new();
+        let mut left = bytes;
+        while index > 0 && steps.len() < most {
+            let step = self.told(index)?;
+            let size = step.output.to_string().len() + step.text.as_ref().map_or(0, String::len);
+            let Some(rest) = left.checked_sub(size) else { break };
+            left = rest;
+            steps.push(step);
+            index -= 1;
+        }
+        steps.reverse();
+        Ok(steps)
+    }
+
+    /// Number of steps the thread has.
+    ///
+    /// # Errors
+    /// Those of the nodes the chain cache lacks.
+    pub fn step_count(&self) -> Result<usize> {
+        Ok(self.thread().chain()?.len())
+    }
+
+    fn told(&self, index: usize) -> Result<ToldStep> {
+        let before = index.checked_sub(1).ok_or_else(|| Error::new(Kind::Internal, "steps are counted from 1"))?;
+        let StepRecord { hash, role, output, detail, agent, timestamp_ms } = self.thread().step(before)?;
+        let text = spoken(self.thread().home(), detail)?;
+        Ok(ToldStep { index, hash, role, output, text, agent, detail, timestamp: timestamp_ms })
+    }
+}

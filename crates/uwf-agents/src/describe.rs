@@ -1,0 +1,64 @@
+//! What the built-in agents say of themselves.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What an agent is and takes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Description {
+    /// Name of the built-in agent.
+    pub name: &'static str,
+    /// Its version, that of uwf.
+    pub version: &'static str,
+    /// What it can do, in words that programs may look for.
+    pub capabilities: &'static [&'static str],
+    /// JSON Schema of `agents.<alias>.config`.
+    pub config_schema: Value,
+}
+
+/// Describes a built-in agent; `None` for an unknown name.
+pub fn describe(name: &str) -> Option<Description> {
+    let version = env!("CARGO_PKG_VERSION");
+    match name {
+        "command" => Some(Description {
+            name: "command",
+            version,
+            capabilities: &["output-text", "output-json", "prompt-on-stdin", "prompt-as-argument", "exit-codes", "expect-file"],
+            config_schema: json!({
+                "type": "object",
+                "description": "Not read: the program's own arguments are in `args`. It can ask for it with `uwf agent context`.",
+            }),
+        }),
+        "mock" => Some(Description {
+            name: "mock",
+            version,
+            capabilities: &["scripted", "offline"],
+            config_schema: json!({
+                "type": "object",
+                "properties": {
+                    "script": {
+                        "type": "string",
+                        "description": "YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same.",
+                    },
+                },
+            }),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_agent_describes_itself() {
+        let described: Vec<&str> = crate::NAMES.iter().filter_map(|name| describe(name)).map(|description| description.name).collect();
+        assert_eq!(described, crate::NAMES);
+        for name in crate::NAMES {
+            let schema = describe(name).unwrap().config_schema;
+            assert!(json_cas::Schema::compile(&schema).is_ok(), "{name}: {schema}");
+        }
+    }
+}

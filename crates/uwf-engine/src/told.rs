@@ -1,0 +1,158 @@
+//! What pages tell of a thread's parts: a step, the failed tries since, how it stands.
+
+use json_cas::{Hash, Store};
+use serde_json::Value;
+use uwf_core::extract::{self, Extraction};
+use uwf_core::node::{self, ExtractedBy, Kind, ReactSession, ThreadEnd};
+use uwf_core::thread::ThreadId;
+use uwf_core::view::{self, Ending, Failure, Source, Told};
+
+use crate::attempts;
+use crate::end;
+use crate::error::Result;
+use crate::home::Home;
+use crate::load;
+use crate::show::Shown;
+use crate::state::State;
+
+/// Step `position` (from 0). What lies below its StepNode and is not readable is told as such.
+///
+/// # Errors
+/// Those of the StepNode.
+pub fn step(store: &Store, position: usize, hash: Hash) -> Result<Told> {
+    let (step, timestamp_ms) = load::step_node(store, hash)?;
+    let output = store.get(step.output);
+    let schema = output.as_ref().ok().map(|node| node.type_hash);
+    Ok(Told {
+        index: position + 1,
+        hash,
+        source: source(store, step.detail, schema).unwrap_or_else(|error| Source::Unreadable(error.message)),
+        role: step.role,
+        agent: step.agent,
+        timestamp_ms,
+        output: output.map(|node| node.payload).map_err(|error| error.to_string()),
+    })
+}
+
+/// Where a step's text comes from; `schema` is the type of its output.
+fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
+    let detail_node = store.get(detail)?;
+    let answer = |text| Source::Answer { text, extracted_by: None, failed: 0 };
+    Ok(match Kind::of(detail_node.type_hash) {
+        Some(Kind::StepNode) => Source::ChildThread(detail),
+        Some(Kind::ReactSession) => {
+            let session: ReactSession = load::payload(detail, &detail_node)?;
+            let text = match session.extracted_by {
+                // The raw text is the output itself.
+                ExtractedBy::Submit => None,
+                ExtractedBy::Frontmatter | ExtractedBy::Feedback | ExtractedBy::Llm => load::raw_text(store, detail)?,
+            };
+            let text = text.map(|raw| beside_output(store, raw, schema));
+            let extracted_by = match session.extracted_by {
+                ExtractedBy::Submit | ExtractedBy::Frontmatter => None,
+                ExtractedBy::Feedback => Some("asking again"),
+                ExtractedBy::Llm => Some("a model that read the text"),
+            };
+            Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed: session.attempts.len() }
+        }
+        Some(Kind::Content | Kind::HermesRaw) => answer(load::raw_text(store, detail)?.map(|raw| beside_output(store, raw, schema))),
+        Some(Kind::HermesDetail) => answer(last_words(store, &detail_node.payload)?.map(|raw| beside_output(store, raw, schema))),
+        _ => answer(None),
+    })
+}
+
+/// What the agent wrote beside the output; all of it when that cannot be told apart.
+fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
+    let found = schema.and_then(|schema| store.schema(schema).ok()).map(|schema| extract::frontmatter(&raw, &schema));
+    match found {
+        Some(Extraction::Found(found)) => found.body,
+        Some(Extraction::Failed(_)) | None => raw,
+    }
+}
+
+/// The text of the last turn of a session that an earlier implementation recorded.
+fn last_words(store: &Store, session: &Value) -> Result<Option<String>> {
+    let turns = session.get("turns").and_then(Value::as_array);
+    let Some(last) = turns.and_then(|turns| turns.last()).and_then(Value::as_str).and_then(|turn| turn.parse().ok()) else { return Ok(None) };
+    let turn = store.get(last)?;
+    Ok(turn.payload.get("content").and_then(Value::as_str).map(str::to_owned))
+}
+
+/// Failed tries since the step that is the head, oldest first.
+///
+/// # Errors
+/// Those of the attempt record.
+pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> {
+    let Some(attempt) = attempts::read(home, id)? else { return Ok(Vec::new()) };
+    let failed = attempt.earlier_at(head);
+    Ok(failed.into_iter().map(|hash| failure(home.store(), hash, &attempt.opened.role)).collect())
+}
+
+fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
+    let kept: Result<node::Attempt> = load::typed(store, hash);
+    let attempt = match kept {
+        Ok(attempt) => attempt,
+        Err(error) => {
+            return Failure { attempt: hash, role: role.to_owned(), agent: None, exit_code: None, error: error.message };
+        }
+    };
+    let agent: Option<node::Agent> = load::typed(store, attempt.agent).ok();
+    Failure {
+        attempt: hash,
+        role: attempt.role,
+        agent: agent.map(|agent| agent.name),
+        exit_code: attempt.exit_code,
+        error: attempt.error.unwrap_or_else(|| "no reason is on record".to_owned()),
+    }
+}
+
+/// Where a thread stands, in short phrases of markdown.
+pub fn standing(shown: &Shown) -> Vec<String> {
+    let steps = match shown.steps {
+        0 => "no step yet".to_owned(),
+        1 => "1 step".to_owned(),
+        several => format!("{several} steps"),
+    };
+    let started = shown.started_at.map(|time| format!("started {} UTC", view::time(time)));
+    [format!("thread {}", view::code(shown.thread.as_str())), shown.state.name().to_owned(), steps].into_iter().chain(started).collect()
+}
+
+/// Why a thread is stuck, how it ended; `None` when there is nothing to say.
+pub fn ending(home: &Home, shown: &Shown) -> Option<Ending> {
+    let at = |what: &str| match &shown.at_role {
+        Some(role) => format!("{what} at {role}"),
+        None => what.to_owned(),
+    };
+    let since = shown.since.map(|time| format!("Since {} UTC: ", view::time(time))).unwrap_or_default();
+    let why = shown.why.as_deref().unwrap_or("no reason is on record");
+    let title = match shown.state {
+        State::Active | State::Corrupt => return None,
+        State::Completed | State::Killed => return Some(finished(home, shown)),
+        State::Running => {
+            let agent = shown.agent.as_deref().unwrap_or("an agent");
+            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is at it.") });
+        }
+        State::Paused => at("Paused"),
+        State::Waiting => at("Waiting"),
+        State::Limited => at("At a limit"),
+        State::Stuck => at("Stuck"),
+    };
+    Some(Ending { title, text: format!("{since}{why}") })
+}
+
+fn finished(home: &Home, shown: &Shown) -> Ending {
+    let title = if shown.state == State::Killed { "Killed" } else { "Completed" };
+    let end: Option<ThreadEnd> = shown.end.and_then(|end| load::typed(home.store(), end).ok());
+    let how = match end.as_ref().map(|end| end.reason.as_str()) {
+        Some(end::REASON_END) => "the workflow came to its end.".to_owned(),
+        Some(end::REASON_NO_MATCH) => {
+            let after = shown.role.as_deref().map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
+            format!("no transition matched {after}, so the thread ended there.")
+        }
+        Some(end::REASON_KILLED) => "somebody ended it before its workflow came to an end.".to_owned(),
+        Some(other) => other.to_owned(),
+        None => "how it ended is not on record.".to_owned(),
+    };
+    let summary = end.and_then(|end| end.summary).map(|summary| format!("\n\n{summary}")).unwrap_or_default();
+    Ending { title: title.to_owned(), text: format!("{} UTC: {how}{summary}", view::time(shown.changed_at)) }
+}

@@ -1,0 +1,130 @@
+//! `uwf agent describe`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_agents::describe::{Description, describe};
+use uwf_core::config::OutputMode;
+use uwf_engine::agents::{self, AgentSpec};
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf agent describe`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf agent describe mock
+  uwf agent describe my-alias
+  uwf agent describe 'codex exec --json' --format json | jq .runs.program")]
+pub(crate) struct Args {
+    /// A built-in agent, an alias of config.yaml, or a command line.
+    name: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Described {
+    name: String,
+    /// Absent for programs uwf knows nothing of.
+    version: Option<&'static str>,
+    capabilities: Vec<&'static str>,
+    config_schema: Option<Value>,
+    /// What is run for it; absent for a built-in agent as such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Runs>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Runs {
+    #[serde(flatten)]
+    spec: AgentSpec,
+    /// The built-in agent that does the work, or runs the command.
+    built_in: Option<&'static str>,
+    /// The file its command stands for; absent when there is none.
+    program: Option<PathBuf>,
+}
+
+impl Report for Described {
+    fn text(&self) -> String {
+        let version = self.version.map(|version| format!(" {version}")).unwrap_or_default();
+        let mut text = format!("{}{version}\n", style::bold(&self.name));
+        let mut line = |name: &str, value: String| text.push_str(&format!("{:<14}{value}\n", format!("{name}:")));
+        if !self.capabilities.is_empty() {
+            line("capabilities", self.capabilities.join(", "));
+        }
+        if let Some(schema) = &self.config_schema {
+            line("config", settings(schema));
+        }
+        if let Some(runs) = &self.runs {
+            runs.lines(&mut line);
+        }
+        text
+    }
+}
+
+impl Runs {
+    fn lines(&self, line: &mut impl FnMut(&str, String)) {
+        let spec = &self.spec;
+        let words: Vec<&str> = std::iter::once(&spec.command).chain(&spec.args).map(String::as_str).collect();
+        line("command", words.join(" "));
+        match (&self.program, self.built_in) {
+            (Some(program), _) => line("program", program.display().to_string()),
+            (None, Some(name)) => line("program", format!("built in: {name}")),
+            (None, None) => line("program", style::red("not found")),
+        }
+        line("output", spec.output.clone());
+        let optional = [
+            ("model", spec.model.clone()),
+            ("secrets", (!spec.env.is_empty()).then(|| spec.env.join(", "))),
+            ("timeout", spec.timeout_ms.map(seconds)),
+            ("idle timeout", spec.idle_timeout_ms.map(seconds)),
+            ("expects file", spec.expect_file.clone()),
+            ("settings", (!spec.config.is_empty()).then(|| Value::from(spec.config.clone()).to_string())),
+        ];
+        optional.into_iter().filter_map(|(name, value)| Some((name, value?))).for_each(|(name, value)| line(name, value));
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{} s", ms as f64 / 1000.0)
+}
+
+/// The keys of a configuration's schema.
+fn settings(schema: &Value) -> String {
+    let keys = schema.get("properties").and_then(Value::as_object).map(|keys| keys.keys().cloned().collect::<Vec<_>>().join(", "));
+    keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| "none of its own".to_owned())
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let config = context.home.config()?;
+    let is_alias = config.agent(&args.name).is_some();
+    if let Some(description) = describe(&args.name).filter(|_| !is_alias) {
+        return Printed::new(&described(args.name.clone(), Some(description), None));
+    }
+    let spec = agents::named_or_command(&config, &args.name)
+        .map_err(|error| error.hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", "))))?;
+    let description = match (spec.built_in(), spec.output_mode()) {
+        (Some(name), _) => describe(name),
+        (None, OutputMode::Json | OutputMode::Text) => describe("command"),
+        (None, OutputMode::Step) => None,
+    };
+    let program = agents::find_program(&spec.command);
+    let built_in = description.as_ref().map(|description| description.name);
+    let is_built_in = spec.built_in().is_some();
+    let described = described(args.name.clone(), description, Some(Runs { spec, built_in, program }));
+    // The version of whatever runs a program is not the program's.
+    Printed::new(&Described { version: described.version.filter(|_| is_built_in), ..described })
+}
+
+fn described(name: String, description: Option<Description>, runs: Option<Runs>) -> Described {
+    let (version, capabilities, config_schema) = match description {
+        Some(Description { version, capabilities, config_schema, .. }) => (Some(version), capabilities.to_vec(), Some(config_schema)),
+        None => (None, Vec::new(), None),
+    };
+    Described { name, version, capabilities, config_schema, runs }
+}

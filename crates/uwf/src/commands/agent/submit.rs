@@ -1,0 +1,111 @@
+//! `uwf agent submit`
+
+use std::path::PathBuf;
+
+use agent_kit::{Answer, Context as AgentContext, agent, submit};
+use clap::ArgGroup;
+use serde_json::Value;
+use uwf_core::prompt::AnswerForm;
+use uwf_engine::error::{Error, Kind};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::input;
+use crate::printer::{CommandResult, Printed};
+
+/// Where submitted answers are said to come from.
+const SOURCE: &str = "submit";
+
+/// Arguments of `uwf agent submit`.
+#[derive(Debug, clap::Args)]
+#[command(
+    group = ArgGroup::new("answer").required(true).args(["data", "file", "stdin"]),
+    after_help = "\
+Examples:
+  \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"approved\": true}'
+  \"$UWF_BIN\" agent submit \"$1\" \"$2\" --file out.json --raw transcript.md --duration-ms 5200
+  some-model < prompt | \"$UWF_BIN\" agent submit \"$1\" \"$2\" --text -
+
+Prints the hash of the StepNode, in every format: the last line an agent has to print. The thread moves on when the
+agent has ended, not before. Exit 41 says everything that does not fit the role's schema; submit again as often as
+needed, the last one counts."
+)]
+pub(crate) struct Args {
+    /// The thread.
+    thread: String,
+    /// The role.
+    role: String,
+    /// Read the answer from stdin.
+    #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
+    stdin: Option<String>,
+    /// The role's output, JSON.
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    data: Option<String>,
+    /// Read the answer from a file.
+    #[arg(long)]
+    file: Option<PathBuf>,
+    /// The answer is a text: markdown under a YAML header (frontmatter) that holds the output.
+    #[arg(long)]
+    text: bool,
+    /// What the agent said, to be kept beside its output.
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    raw: Option<PathBuf>,
+    /// The agent's own session id.
+    #[arg(long, value_name = "ID")]
+    session_id: Option<String>,
+    /// How long the agent worked, milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 0, hide_default_value = true)]
+    duration_ms: u64,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let agent = AgentContext::load(&context.home, &thread, &args.role)?;
+    let given = given(args)?;
+    let raw = args.raw.as_deref().map(input::from_file).transpose()?;
+    let step = answer(args, given, raw)
+        .or_else(|(error, given)| submit::keep(&agent, &agent.redactor()?.text(&given)).and(Err(error)))
+        .and_then(|answer| submit::submit(&agent, &answer, AnswerForm::Frontmatter, &mut []))
+        .inspect_err(|error| agent::give_up(&agent, error, None))
+        .map_err(|error| help(error, args))?;
+    if agent.attempt().is_none() {
+        context.printer.warn("no step of this thread is running this role: the result is stored, but nothing links it");
+    }
+    Ok(Printed::line(&step.to_string()))
+}
+
+/// The text of the answer; clap saw to it that it comes from exactly one place.
+fn given(args: &Args) -> Result<String, CommandError> {
+    match (&args.data, &args.file) {
+        (Some(data), _) => Ok(data.clone()),
+        (None, Some(file)) => input::from_file(file),
+        (None, None) => input::from_stdin(),
+    }
+}
+
+/// The answer; on failure also the text, so that it can be kept.
+fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Error, String)> {
+    let about = Answer { duration_ms: args.duration_ms, session_id: args.session_id.clone(), source: SOURCE.to_owned(), ..Answer::default() };
+    if args.text {
+        return Ok(Answer { raw: given, ..about });
+    }
+    let value: Value = match json_cas::json::parse(&given) {
+        Ok(value) => value,
+        Err(error) => {
+            let error = Error::new(Kind::NotExtractable, format!("the answer has no valid output for role `{}`: {error}", args.role));
+            return Err((error, given));
+        }
+    };
+    Ok(Answer { raw: raw.unwrap_or(given), value: Some(value), ..about })
+}
+
+fn help(error: Error, args: &Args) -> CommandError {
+    let is_unfit = error.kind == Kind::NotExtractable;
+    let error = CommandError::from(error);
+    if !is_unfit {
+        return error;
+    }
+    let form = if args.text { "the header" } else { "the JSON" };
+    error.hint(format!("correct {form} and submit again; `uwf agent context {} {} | jq .schema` shows what is asked for", args.thread, args.role))
+}

@@ -1,0 +1,128 @@
+//! Full disks and damaged files: one clear error, the documented exit code, nothing lost.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+use uwf_testing::{Ran, TestHome, counting_workflow, text};
+
+use crate::home;
+
+fn counting_home() -> (TestHome, String) {
+    let home = home();
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    (home, thread)
+}
+
+/// Runs uwf with a system call failing in all its processes.
+fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
+    let plain = home.command(args);
+    let mut command = Command::new("strace");
+    home.prepare(&mut command);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync,renameat", "-e", &format!("inject={fault}")]);
+    command.arg(plain.get_program()).args(args);
+    command.output().expect("strace is installed").into()
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_the_store_as_it_was() {
+    let home = home();
+    let file = home.file("count-rounds.yaml", &counting_workflow(3));
+    let args = ["workflow", "put", file.to_str().unwrap()];
+    let ran = with_fault(&home, "fsync:error=ENOSPC", &args);
+    assert_eq!(ran.code, Some(74), "{ran:?}");
+    assert!(ran.stderr.contains("No space left on device"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("hint: free some space, then run the same command again: nothing was lost\n"), "{}", ran.stderr);
+    assert_eq!(home.json(&["workflow", "list"]), json!([]));
+    let left: Vec<_> = fs::read_dir(home.root().join("cas")).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
+    assert_eq!(left, Vec::<std::path::PathBuf>::new(), "temporary files are gone");
+    home.json(&args);
+}
+
+#[test]
+fn what_an_agent_printed_outlives_a_full_disk() {
+    let (home, thread) = counting_home();
+    let before = home.head(&thread);
+    let ran = with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(74), "{ran:?}");
+    assert_eq!(home.head(&thread), before);
+    let report = home.json(&["thread", "step", &thread]);
+    let step = home.json(&["cas", "get", &text(&report, "head")]);
+    let detail = home.json(&["cas", "get", &text(&step["payload"], "detail")]);
+    let attempt = home.json(&["cas", "get", detail["payload"]["attempts"][0].as_str().unwrap()]);
+    let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
+    assert_eq!(raw["payload"]["text"], "{\"n\": 1}\n");
+}
+
+#[test]
+fn a_result_that_could_not_be_linked_is_taken_over_by_the_next_step() {
+    let (home, thread) = counting_home();
+    let before = home.head(&thread);
+    // Nodes are published by another call (renameat2); `renameat` is what the index is replaced by.
+    let ran = with_fault(&home, "renameat:error=ENOSPC", &["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(74), "{ran:?}");
+    assert!(ran.stderr.contains("the next `uwf thread step` takes its result over"), "{}", ran.stderr);
+    assert_eq!(home.head(&thread), before);
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(json!([report["adopted"], report["role"]]), json!([true, "worker"]));
+    let ledger = fs::read_to_string(home.work().join("ledger")).unwrap();
+    assert_eq!(ledger, "x\n", "the agent was not run again");
+}
+
+#[test]
+fn a_corrupt_head_is_named_and_kept_to_its_thread() {
+    let (home, thread) = counting_home();
+    let other = home.start("count-rounds", "another");
+    home.json(&["thread", "step", &thread]);
+    let head = home.head(&thread).unwrap();
+    let file = home.root().join("cas").join(format!("{head}.bin"));
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x20;
+    fs::write(&file, bytes).unwrap();
+    for args in [["thread", "step", &thread], ["thread", "show", &thread]] {
+        let ran = home.uwf(&args);
+        assert_eq!(ran.code, Some(65), "{ran:?}");
+        assert!(ran.stderr.starts_with(&format!("error: node {head} is corrupt: ")), "{}", ran.stderr);
+    }
+    let rows = home.json(&["thread", "list"]);
+    let states: Vec<(&str, &str)> =
+        rows.as_array().unwrap().iter().map(|row| (row["thread"].as_str().unwrap(), row["state"].as_str().unwrap())).collect();
+    assert_eq!(states, [(other.as_str(), "active"), (thread.as_str(), "corrupt")]);
+    assert_eq!(home.uwf(&["thread", "step", &other]).code, Some(0));
+}
+
+#[test]
+fn an_unreadable_index_is_an_error_and_never_empty() {
+    let (home, thread) = counting_home();
+    let index = home.root().join("threads.yaml");
+    for damage in ["", "{", "- a\n- b\n", "01M8: 5: 6\n", "\0\0\0\0"] {
+        fs::write(&index, damage).unwrap();
+        for args in [&["thread", "list"] as &[&str], &["thread", "step", &thread], &["thread", "start", "count-rounds", "-p", "x"]] {
+            let ran = home.uwf(args);
+            assert_eq!(ran.code, Some(65), "{damage:?} {args:?} {ran:?}");
+            assert!(ran.stderr.contains("threads.yaml"), "{}", ran.stderr);
+        }
+        assert_eq!(fs::read_to_string(&index).unwrap(), damage, "left as it was");
+    }
+}
+
+#[test]
+fn an_unreadable_registry_or_configuration_is_told_with_its_place() {
+    let (home, thread) = counting_home();
+    home.config("agents: [\n");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78), "{ran:?}");
+    assert!(ran.stderr.contains("config.yaml:"), "{}", ran.stderr);
+    home.config("agnts: {}\n");
+    let ran = home.uwf(&["thread", "start", "count-rounds", "-p", "x"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains("config.yaml:1:1: warning") && ran.stderr.contains("agnts"), "{}", ran.stderr);
+    fs::write(home.root().join("registry.yaml"), "count-rounds: [\n").unwrap();
+    let ran = home.uwf(&["thread", "start", "count-rounds", "-p", "x"]);
+    assert_eq!(ran.code, Some(65));
+    assert!(ran.stderr.contains("registry.yaml is not readable"), "{}", ran.stderr);
+}
