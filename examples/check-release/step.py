@@ -55,9 +55,10 @@ class Ran:
 
 
 def environment(scratch):
-    """The environment of the repository's own commands: nothing of git's or uwf's that is meant for this process."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "UWF_", "UNCAGED_"))}
-    kept.update(GIT_TERMINAL_PROMPT="0", CARGO_NET_OFFLINE="true", PYTHONDONTWRITEBYTECODE="1", NO_COLOR="1")
+    """The environment of the repository's own commands: nothing that is meant for this process, and no network."""
+    foreign = ("GIT_", "UWF_", "UNCAGED_", "RUSTUP_TOOLCHAIN")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    kept.update(GIT_TERMINAL_PROMPT="0", CARGO_NET_OFFLINE="true", RUSTUP_AUTO_INSTALL="0", PYTHONDONTWRITEBYTECODE="1")
     kept["CARGO_TARGET_DIR"] = os.path.join(scratch, "target")
     return kept
 
@@ -95,6 +96,6 @@ def main(work, seconds):
     """Does a step within `seconds`. `work` returns what is to be printed, a value or a text."""
     try:
         answer = work(Step(seconds))
-    except Failed as failed:
+    except (Failed, OSError, subprocess.CalledProcessError) as failed:
         sys.exit(str(failed))
     print(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))

@@ -11,7 +11,7 @@ mod replace;
 pub use append::append;
 pub use batch::{publish_all, sync_dir, sync_file};
 pub use lock::FileLock;
-pub use replace::replace;
+pub use replace::{replace, replace_private};
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -54,23 +54,31 @@ pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// A synced temporary file with `bytes` in `dir`; removed again when dropped.
-fn synced_temp(dir: &Path, bytes: &[u8]) -> Result<NamedTempFile, FileError> {
-    let mut temp = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .permissions(Permissions::from_mode(NEW_FILE_MODE))
-        .tempfile_in(dir)
-        .map_err(|source| FileError {
-            action: "create a file in",
-            path: dir.to_owned(),
+/// A temporary file with `bytes` in `dir`, which is made if need be; removed again when dropped.
+/// It never has more permissions than `mode`. Not yet synced.
+fn written_temp(dir: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, FileError> {
+    let create = || {
+        tempfile::Builder::new()
+            .prefix(TEMP_PREFIX)
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(dir)
             // tempfile puts the path into the message, where it would be told twice.
-            source: plain(source),
-        })?;
-    let path = temp.path().to_owned();
-    let file = temp.as_file_mut();
-    file.write_all(bytes).map_err(FileError::at("write", &path))?;
-    file.sync_all().map_err(FileError::at("sync", &path))?;
+            .map_err(|source| FileError::at("create a file in", dir)(plain(source)))
+    };
+    let mut temp = match create() {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
+            create_dir(dir)?;
+            create()?
+        }
+        other => other?,
+    };
+    temp.as_file_mut().write_all(bytes).map_err(FileError::at("write", temp.path()))?;
     Ok(temp)
+}
+
+/// Makes the content of a temporary file durable.
+fn sync_temp(temp: &NamedTempFile) -> Result<(), FileError> {
+    temp.as_file().sync_all().map_err(FileError::at("sync", temp.path()))
 }
 
 /// The error of the operating system inside an error that a library wrapped.

@@ -67,6 +67,32 @@ fn references(kind: Kind) -> References {
     })
 }
 
+/// Fields in the order a reader wants them: what it is, how it went, then the long texts. The store sorts them by
+/// length; those not named here follow in that order.
+fn order(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Workflow => &["name", "description", "roles", "conditions", "graph"],
+        Kind::StartNode => &["workflow", "parent", "depth", "prompt"],
+        Kind::StepNode => &["role", "agent", "start", "prev", "output", "detail"],
+        Kind::ThreadEnd => &["status", "reason", "returnCode", "start", "lastStep", "summary"],
+        Kind::Agent => &["name", "command", "args", "config", "model", "version"],
+        Kind::Attempt => &["role", "agent", "exitCode", "error", "raw", "stderr"],
+        Kind::ReactSession => &[
+            "role", "agent", "source", "sessionId", "extractedBy", "extraction", "extras", "durationMs", "totalTokens",
+            "tokens", "raw", "attempts", "turns",
+        ],
+        Kind::ReactTurn => &["latencyMs", "tokens", "input", "output", "toolCalls"],
+        Kind::ReactToolCall => &["name", "durationMs", "arguments", "result"],
+        Kind::Content | Kind::HermesTurn | Kind::HermesDetail | Kind::HermesRaw => &[],
+    }
+}
+
+fn ordered(kind: Kind, payload: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let first = order(kind);
+    let rest = payload.iter().filter(|(name, _)| !first.contains(&name.as_str()));
+    first.iter().filter_map(|name| payload.get_key_value(*name)).chain(rest)
+}
+
 /// What readers know a node's type by: the name of its kind, the title of its schema, else the hash of that.
 fn type_name(store: &Store, node: &Node) -> Value {
     if let Some(kind) = Kind::of(node.type_hash) {
@@ -94,7 +120,7 @@ impl Expansion<'_> {
         match (Kind::of(node.type_hash), &node.payload) {
             (Some(kind), Value::Object(payload)) if !payload.contains_key("hash") && !payload.contains_key("type") => {
                 let references = references(kind);
-                for (name, value) in payload {
+                for (name, value) in ordered(kind, payload) {
                     let value = match &references {
                         References::Fields(names) if names.contains(&name.as_str()) => self.referred(value, depth),
                         References::Fields(_) => value.clone(),

@@ -50,7 +50,11 @@ pub fn distinct_suffix<'i>(ids: impl IntoIterator<Item = &'i str>) -> usize {
     reversed.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(MIN_SYMBOLS)
 }
 
-fn all(home: &Home) -> Result<Vec<String>> {
+/// The ids of all threads, active and finished, sorted.
+///
+/// # Errors
+/// Those of index and history.
+pub fn all(home: &Home) -> Result<Vec<String>> {
     let active = home.heads().list()?.into_iter().map(|(id, _)| id);
     let finished = history::all(home)?.into_iter().map(|line| line.thread.to_string());
     let mut ids: Vec<String> = active.chain(finished).filter(|id| id.len() == ID_LEN).collect();

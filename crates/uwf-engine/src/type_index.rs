@@ -86,7 +86,7 @@ impl<'h> TypeIndex<'h> {
 }
 
 /// What people call a type: the name of its kind, else the title of its schema.
-fn title(store: &Store, type_hash: Hash) -> Option<String> {
+pub fn title(store: &Store, type_hash: Hash) -> Option<String> {
     if let Some(kind) = Kind::of(type_hash) {
         return Some(kind.title().to_owned());
     }

@@ -2,6 +2,10 @@
 //!
 //! It is a crate of its own so that nothing of it can get into the product. Fakes stand at the process border only.
 
+mod steady;
+
+pub use steady::steady;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -153,6 +157,17 @@ impl TestHome {
     /// Starts a thread; returns its id.
     pub fn start(&self, workflow: &str, prompt: &str) -> String {
         text(&self.json(&["thread", "start", workflow, "-p", prompt]), "thread")
+    }
+
+    /// [`Ran::told`] with everything that differs from run to run taken out: ids, times, and the temporary directory,
+    /// which is `<dir>`.
+    pub fn told<A: AsRef<OsStr>>(&self, args: &[A]) -> String {
+        self.steady(&self.uwf(args).told())
+    }
+
+    /// A text with everything that differs from run to run taken out.
+    pub fn steady(&self, text: &str) -> String {
+        steady(&text.replace(&*self.dir.path().to_string_lossy(), "<dir>"))
     }
 
     /// The head of an active thread, straight from the index.

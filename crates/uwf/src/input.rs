@@ -25,7 +25,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
     if path.exists() {
         return parse(&from_file(path)?, argument);
     }
-    if argument.trim_start().starts_with(['{', '[', '"']) {
+    if argument.trim_start().starts_with(['{', '[', '"']) || error.reason.contains("out of range") {
         return Err(CommandError { kind: Kind::Data, error: error.to_string(), hints: Vec::new() });
     }
     let told = format!("`{}` is neither JSON nor a file", beginning(argument));

@@ -40,11 +40,26 @@ pub(crate) trait Report: Serialize {
 /// A report of any type, ready to be printed.
 pub(crate) struct Printed {
     value: Value,
-    text: String,
+    text: Text,
     preferred: Option<Format>,
     exit_code: u8,
     is_silent: bool,
     is_verbatim: bool,
+}
+
+/// Text of a report, made when it is asked for if making it costs something.
+enum Text {
+    Ready(String),
+    Later(Box<dyn Fn() -> String>),
+}
+
+impl Text {
+    fn make(&self) -> String {
+        match self {
+            Text::Ready(text) => text.clone(),
+            Text::Later(make) => make(),
+        }
+    }
 }
 
 /// What commands return.
@@ -53,22 +68,32 @@ pub(crate) type CommandResult = Result<Printed, CommandError>;
 impl Printed {
     /// Nothing more to print, whatever format was asked for: the command has written its own result.
     pub(crate) fn nothing() -> Printed {
-        Printed { value: Value::Null, text: String::new(), preferred: None, exit_code: 0, is_silent: true, is_verbatim: false }
+        Printed { value: Value::Null, text: Text::Ready(String::new()), preferred: None, exit_code: 0, is_silent: true, is_verbatim: false }
     }
 
     /// One line that is the same in every format, because a program reads it.
     pub(crate) fn line(text: &str) -> Printed {
-        Printed { text: format!("{text}\n"), is_silent: false, is_verbatim: true, ..Printed::nothing() }
+        Printed { text: Text::Ready(format!("{text}\n")), is_silent: false, is_verbatim: true, ..Printed::nothing() }
     }
 
     /// Whatever is a report can be printed.
     pub(crate) fn new(report: &impl Report) -> CommandResult {
+        Printed::of(report, Text::Ready(report.text()))
+    }
+
+    /// The same for a report with a long text, which is made only if it is printed.
+    pub(crate) fn long(report: impl Report + 'static) -> CommandResult {
+        let printed = Printed::of(&report, Text::Ready(String::new()))?;
+        Ok(Printed { text: Text::Later(Box::new(move || report.text())), ..printed })
+    }
+
+    fn of(report: &impl Report, text: Text) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| CommandError {
             kind: Kind::Internal,
             error: format!("a report is not JSON: {error}"),
             hints: Vec::new(),
         })?;
-        let (text, preferred, exit_code) = (report.text(), report.preferred(), report.exit_code());
+        let (preferred, exit_code) = (report.preferred(), report.exit_code());
         Ok(Printed { value, text, preferred, exit_code, is_silent: false, is_verbatim: false })
     }
 }
@@ -109,10 +134,10 @@ impl Printer {
         }
         let is_terminal = std::io::stdout().is_terminal();
         let text = match self.format(report.preferred) {
-            _ if report.is_verbatim => report.text.clone(),
+            _ if report.is_verbatim => report.text.make(),
             Format::Json => format!("{}\n", report.value),
             Format::Yaml => yaml(&report.value),
-            Format::Text => report.text.clone(),
+            Format::Text => report.text.make(),
         };
         let text = style::render(&text, is_terminal, self.colour && is_terminal);
         let mut stdout = std::io::stdout().lock();
@@ -130,6 +155,11 @@ impl Printer {
     fn format(&self, preferred: Option<Format>) -> Format {
         let fallback = if std::io::stdout().is_terminal() { Format::Text } else { Format::Json };
         self.asked.or(preferred).unwrap_or(fallback)
+    }
+
+    /// Whether reports without a preference are printed as text.
+    pub(crate) fn prints_text(&self) -> bool {
+        self.format(None) == Format::Text
     }
 
     /// Prints a list row by row, as its rows are found: one JSON array, or the text of each row. It ends early and
@@ -226,7 +256,7 @@ fn wants_colour() -> bool {
 }
 
 /// A value as YAML, ending in a newline. Hashes and everything else that could be read as another type is quoted.
-fn yaml(value: &Value) -> String {
+pub(crate) fn yaml(value: &Value) -> String {
     let text = serde_saphyr::to_string(value).unwrap_or_else(|_| value.to_string());
     if text.ends_with('\n') { text } else { format!("{text}\n") }
 }

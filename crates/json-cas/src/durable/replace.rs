@@ -2,9 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
-use super::{FileError, create_dir, dir_of, plain, sync_dir, synced_temp};
+use super::{FileError, NEW_FILE_MODE, dir_of, plain, sync_dir, sync_temp, written_temp};
+
+/// Permissions of a file that is for nobody else.
+const PRIVATE_MODE: u32 = 0o600;
 
 /// Gives `path` the content `bytes`, durably and at once: a reader sees the old content or the
 /// new, never a part. An existing file keeps its permissions, a symbolic link stays one. The
@@ -13,34 +17,44 @@ use super::{FileError, create_dir, dir_of, plain, sync_dir, synced_temp};
 /// # Errors
 /// [`FileError`]; the old content is then untouched.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let existing = match fs::symlink_metadata(path) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(FileError::at("look at", path)(error)),
-    };
-    let Some(metadata) = existing else {
-        return put(path, bytes, None);
-    };
-    if metadata.is_symlink() {
-        let target = fs::canonicalize(path).map_err(FileError::at("follow the link", path))?;
-        let metadata = fs::metadata(&target).map_err(FileError::at("look at", &target))?;
-        return put(&target, bytes, Some(metadata.permissions()));
-    }
-    put(path, bytes, Some(metadata.permissions()))
+    let (target, mode) = existing(path)?;
+    put(&target, bytes, mode)
 }
 
-fn put(path: &Path, bytes: &[u8], mode: Option<fs::Permissions>) -> Result<(), FileError> {
-    let dir = dir_of(path);
-    let temp = match synced_temp(dir, bytes) {
-        Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
-            create_dir(dir)?;
-            synced_temp(dir, bytes)?
-        }
-        other => other?,
+/// As [`replace`], and only the owner can read the file, from the first moment on and whatever
+/// its permissions were.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let (target, _) = existing(path)?;
+    put(&target, bytes, Some(PRIVATE_MODE))
+}
+
+/// Where `path` leads, and the permissions of what is there.
+fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((path.to_owned(), None)),
+        Err(error) => return Err(FileError::at("look at", path)(error)),
     };
-    if let Some(mode) = mode {
-        temp.as_file().set_permissions(mode).map_err(FileError::at("set the permissions of", temp.path()))?;
+    if !metadata.is_symlink() {
+        return Ok((path.to_owned(), Some(metadata.permissions().mode())));
     }
+    let target = fs::canonicalize(path).map_err(FileError::at("follow the link", path))?;
+    let metadata = fs::metadata(&target).map_err(FileError::at("look at", &target))?;
+    Ok((target, Some(metadata.permissions().mode())))
+}
+
+fn put(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileError> {
+    let dir = dir_of(path);
+    let temp = written_temp(dir, bytes, mode.unwrap_or(NEW_FILE_MODE))?;
+    if let Some(mode) = mode {
+        // The umask may have taken more away than the file had.
+        let permissions = fs::Permissions::from_mode(mode);
+        temp.as_file().set_permissions(permissions).map_err(FileError::at("set the permissions of", temp.path()))?;
+    }
+    sync_temp(&temp)?;
     temp.persist(path).map_err(|error| FileError::at("replace", path)(plain(error.error)))?;
     sync_dir(dir)
 }

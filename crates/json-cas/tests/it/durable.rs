@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use json_cas::FileLock;
-use json_cas::durable::{append, is_disk_full, replace};
+use json_cas::durable::{append, is_disk_full, replace, replace_private};
 use tempfile::TempDir;
 
 fn names(dir: &Path) -> Vec<String> {
@@ -32,6 +32,17 @@ fn replace_makes_directories_and_keeps_permissions() {
     replace(&path, b"two").unwrap();
     assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"two".to_vec(), 0o600));
     assert_eq!(names(path.parent().unwrap()), ["config.yaml"]);
+}
+
+#[test]
+fn a_private_file_is_for_nobody_else() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join(".env");
+    replace_private(&path, b"KEY=1").unwrap();
+    assert_eq!(mode(&path), 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    replace_private(&path, b"KEY=2").unwrap();
+    assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"KEY=2".to_vec(), 0o600));
 }
 
 #[test]

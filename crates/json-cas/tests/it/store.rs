@@ -399,6 +399,18 @@ fn a_failed_put_leaves_no_temporary_file() {
 }
 
 #[test]
+fn a_batch_may_have_more_nodes_than_files_can_be_open() {
+    let dir = TempDir::new().unwrap();
+    let objects = FsObjects::new(dir.path());
+    let batch: Vec<(Hash, Vec<u8>)> = (0..150).map(|n| (Hash::from_u64(n), n.to_string().into_bytes())).collect();
+    assert_eq!(objects.put_all(&batch[100..120]).unwrap(), [Put::Published; 20]);
+    let puts = objects.put_all(&batch).unwrap();
+    let present: Vec<usize> = (0..150).filter(|n| puts[*n] == Put::Present).collect();
+    assert_eq!(present, (100..120).collect::<Vec<_>>());
+    assert_eq!(objects.list(None).unwrap().len(), 150);
+}
+
+#[test]
 fn strays_and_temporary_files_are_no_nodes() {
     let dir = TempDir::new().unwrap();
     let store = Store::open_fs(dir.path());

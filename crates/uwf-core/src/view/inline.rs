@@ -19,6 +19,15 @@ pub fn code(text: &str) -> String {
     format!("{marks}{pad}{line}{pad}{marks}")
 }
 
+/// A sentence that may hold code between single backticks, as messages do: as it is when everything else in it is
+/// plain, else as [`inline`] has it.
+pub fn sentence(text: &str) -> String {
+    let line = one_line(text);
+    let parts: Vec<&str> = line.split('`').collect();
+    let is_plain = parts.len() % 2 == 1 && !line.contains("``") && parts.iter().step_by(2).all(|part| is_literal(part));
+    if is_plain && !line.is_empty() { line } else { inline(text) }
+}
+
 fn one_line(text: &str) -> String {
     text.split(|symbol: char| symbol.is_whitespace() || symbol.is_control())
         .filter(|word| !word.is_empty())
@@ -67,5 +76,13 @@ mod tests {
         assert_eq!(inline("a\n# b\u{1b}[0m"), "`a # b [0m`");
         assert_eq!(inline(" \n"), "\"\"");
         assert_eq!(code(""), "`  `");
+    }
+
+    #[test]
+    fn messages_keep_their_code() {
+        assert_eq!(sentence("agent `a*b` exited with 3"), "agent `a*b` exited with 3");
+        assert_eq!(sentence("one ` only"), "``one ` only``");
+        assert_eq!(sentence("`x` and *y*"), "`` `x` and *y* ``");
+        assert_eq!(sentence(""), "\"\"");
     }
 }

@@ -11,7 +11,7 @@ mod step;
 mod time;
 
 pub use embed::embed;
-pub use inline::{code, inline};
+pub use inline::{code, inline, sentence};
 pub use output::output;
 pub use page::{Ending, Failure, LeftOut, Page, page, task};
 pub use step::{MIN_SECTION, Section, Source, Told, section};

@@ -4,7 +4,7 @@ use json_cas::Hash;
 use serde::Serialize;
 
 use super::embed::embed;
-use super::inline::{code, inline};
+use super::inline::{code, inline, sentence};
 use super::step::{Section, start_of};
 
 /// Failed tries a page tells; the newest. A thread can fail every minute for a night.
@@ -106,7 +106,7 @@ fn failures(failures: &[Failure]) -> String {
         let agent = failure.agent.as_ref().map(|agent| format!(" by {}", inline(agent))).unwrap_or_default();
         let code_told = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
         let command = code(&format!("uwf thread step-details {}", failure.attempt));
-        text.push_str(&format!("- {}{agent}{code_told}: {}\n  (all it printed: {command})\n", inline(&failure.role), inline(&failure.error)));
+        text.push_str(&format!("- {}{agent}{code_told}: {}\n  (all it printed: {command})\n", inline(&failure.role), sentence(&failure.error)));
     }
     text
 }

@@ -4,7 +4,7 @@ use json_cas::Hash;
 use serde_json::Value;
 
 use super::embed::embed;
-use super::inline::{code, inline};
+use super::inline::{code, inline, sentence};
 use super::output::output;
 use super::time::time;
 use crate::prompt::fence::fenced;
@@ -107,7 +107,7 @@ fn heading(step: &Told) -> String {
             }
         }
         Source::ChildThread(head) => about.push(format!("done by a child thread, its last step {}", code(&head.to_string()))),
-        Source::Unreadable(why) => about.push(format!("its detail is not readable: {}", inline(why))),
+        Source::Unreadable(why) => about.push(format!("its detail is not readable: {}", sentence(why))),
     }
     format!("## {}. {}\n\n{}\n", step.index, inline(&step.role), about.join(" · "))
 }
@@ -116,7 +116,7 @@ fn heading(step: &Told) -> String {
 fn structured(value: &Result<Value, String>, quota: usize) -> (String, usize) {
     let value = match value {
         Ok(value) => value,
-        Err(why) => return (format!("(not readable: {})\n", inline(why)), 0),
+        Err(why) => return (format!("(not readable: {})\n", sentence(why)), 0),
     };
     let text = output(value);
     if text.chars().count() <= quota {

@@ -1,9 +1,11 @@
 //! The command as a user drives it: real processes, real files, real agent commands.
 
 mod agents;
+mod cas;
 mod faults;
 mod first_run;
 mod keeper;
+mod stepping;
 
 use uwf_testing::TestHome;
 

@@ -1,9 +1,17 @@
 //! `uwf thread …`
 
+mod eval;
+mod fork;
+mod kill;
+mod list;
+mod read;
+mod rm;
 pub(crate) mod run;
 mod show;
 mod start;
 mod step;
+mod step_details;
+mod steps;
 
 use crate::context::Context;
 use crate::printer::CommandResult;
@@ -19,6 +27,22 @@ pub(crate) enum Command {
     Run(run::Args),
     /// Where a thread stands.
     Show(show::Args),
+    /// List threads.
+    List(list::Args),
+    /// The steps of a thread with their outputs.
+    Steps(steps::Args),
+    /// A thread as a page of markdown, made to be read.
+    Read(read::Args),
+    /// Everything about how an output came to be: texts, turns, tool calls, attempts.
+    StepDetails(step_details::Args),
+    /// Begin a new thread at an old step.
+    Fork(fork::Args),
+    /// End a thread and its running agent.
+    Kill(kill::Args),
+    /// Remove a finished thread from the history; no node is deleted.
+    Rm(rm::Args),
+    /// What a JSONata expression gives on a thread, for authors of conditions.
+    Eval(eval::Args),
 }
 
 /// Runs a command of the group.
@@ -28,5 +52,13 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Step(args) => step::run(context, args),
         Command::Run(args) => run::run(context, args),
         Command::Show(args) => show::run(context, &args),
+        Command::List(args) => list::run(context, &args),
+        Command::Steps(args) => steps::run(context, &args),
+        Command::Read(args) => read::run(context, &args),
+        Command::StepDetails(args) => step_details::run(context, &args),
+        Command::Fork(args) => fork::run(context, &args),
+        Command::Kill(args) => kill::run(context, &args),
+        Command::Rm(args) => rm::run(context, &args),
+        Command::Eval(args) => eval::run(context, &args),
     }
 }

@@ -1,0 +1,42 @@
+//! `uwf thread eval`
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_engine::load::Thread;
+use uwf_engine::moderate;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// Arguments of `uwf thread eval`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread eval 7Q2M 'steps[-1].output'\n  uwf thread eval 7Q2M '$count(steps[role = \"coder\"])'\n  uwf thread eval 7Q2M '$last(\"reviewer\").approved'\n\nThe report is the value itself, so that it can be piped on. A missing value prints nothing (said on stderr; exit 0),\nas in jq; that is not the same as null. The expression sees what conditions see: start, steps, $start, $steps,\n$threadId, $depth, $first(ROLE), $last(ROLE), $extractedBy(STEP). It has 2 s and 512 MB.")]
+pub(crate) struct Args {
+    /// The thread, active or finished: its id, or a unique beginning or end of it.
+    thread: String,
+    /// The JSONata expression.
+    expression: String,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Evaluated(Value);
+
+impl Report for Evaluated {
+    fn text(&self) -> String {
+        format!("{:#}\n", self.0)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let id = context.thread(&args.thread)?;
+    let thread = Thread::any(&context.home, &id)?;
+    match moderate::evaluate(&thread, &args.expression)? {
+        Some(value) => Printed::new(&Evaluated(value)),
+        None => {
+            context.printer.talk("note: the expression gives nothing: what it asks for is missing");
+            Ok(Printed::nothing())
+        }
+    }
+}

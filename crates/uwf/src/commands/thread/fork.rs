@@ -1,0 +1,110 @@
+//! `uwf thread fork`
+
+use std::path::PathBuf;
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::thread::{ID_LEN, ThreadId};
+use uwf_engine::error::Kind;
+use uwf_engine::fork::{self, Changes};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf thread fork`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow.")]
+pub(crate) struct Args {
+    /// A thread (its id, or a unique beginning or end of it), or a step (its hash, or a unique beginning of it).
+    #[arg(value_name = "THREAD|HASH")]
+    from: String,
+    /// Fork before the last time this role was played.
+    #[arg(long, value_name = "ROLE")]
+    from_role: Option<String>,
+    /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one.
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Most steps the new thread may have, those before the fork included.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_steps: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Forked {
+    thread: ThreadId,
+    forked_from: From,
+}
+
+#[derive(Serialize)]
+struct From {
+    step: Hash,
+}
+
+impl Report for Forked {
+    fn text(&self) -> String {
+        let thread = style::bold(self.thread.as_str());
+        format!("forked thread {thread} at {}\nstep it with: uwf thread step {}\n", self.forked_from.step, self.thread)
+    }
+}
+
+/// What is to be forked.
+enum Origin {
+    Thread(ThreadId),
+    Node(Hash),
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let changes = Changes { workspace: args.cwd.clone(), max_steps: args.max_steps };
+    let forked = match (origin(context, &args.from)?, &args.from_role) {
+        (Origin::Thread(thread), role) => fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?,
+        (Origin::Node(node), None) => fork::at_node(&context.home, node, &changes, &context.cwd)?,
+        (Origin::Node(node), Some(_)) => {
+            return Err(CommandError::usage(format!("--from-role needs a thread, {node} is a node"))
+                .hint("the step before that role's turn can be forked by its hash: `uwf thread steps THREAD` lists them"));
+        }
+    };
+    Printed::new(&Forked { thread: forked.thread, forked_from: From { step: forked.step } })
+}
+
+/// Whole ids and whole hashes mean themselves; shorter ones are looked up as both.
+fn origin(context: &Context, typed: &str) -> Result<Origin, CommandError> {
+    if typed.len() == ID_LEN {
+        return Ok(Origin::Thread(context.thread(typed)?));
+    }
+    if let Ok(hash) = typed.parse::<Hash>()
+        && context.home.store().has(hash)?
+    {
+        return Ok(Origin::Node(hash));
+    }
+    match (context.thread(typed), node(context, typed)) {
+        (Ok(thread), Ok(node)) => Err(CommandError::usage(format!("`{typed}` is both thread {thread} and node {node}"))
+            .hint("give the whole id or the whole hash")),
+        (Ok(thread), Err(_)) => Ok(Origin::Thread(thread)),
+        (Err(_), Ok(node)) => Ok(Origin::Node(node)),
+        (Err(no_thread), Err(no_node)) => Err(neither(typed, no_thread, no_node)),
+    }
+}
+
+/// A node that is stored.
+fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
+    let hash = context.node(typed)?;
+    if context.home.store().has(hash)? {
+        return Ok(hash);
+    }
+    Err(CommandError { kind: Kind::NotFound, error: format!("there is no node {hash}"), hints: Vec::new() })
+}
+
+/// The more telling of two failures: one that found too much says more than one that found nothing.
+fn neither(typed: &str, no_thread: CommandError, no_node: CommandError) -> CommandError {
+    match (no_thread.kind, no_node.kind) {
+        (Kind::NotFound, Kind::NotFound) => {
+            CommandError { error: format!("there is no thread and no node `{typed}`"), ..no_thread }
+        }
+        (Kind::NotFound, _) => no_node,
+        _ => no_thread,
+    }
+}

@@ -1,0 +1,49 @@
+//! `uwf thread kill`
+
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::Kind;
+use uwf_engine::{history, kill};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf thread kill`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread kill 7Q2M\n\nThe thread leaves the index first, so that no step can be added any more; then its agent is ended, with everything\nit started. What the agent printed is kept. `uwf thread fork` goes on from where the thread was.")]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+}
+
+#[derive(Serialize)]
+struct Killed {
+    thread: ThreadId,
+    archived: bool,
+}
+
+impl Report for Killed {
+    fn text(&self) -> String {
+        format!("killed thread {}; it is in the history now\n", style::bold(self.thread.as_str()))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let end = kill::kill(&context.home, &thread).map_err(|error| {
+        let finished = error.kind == Kind::NotFound && matches!(history::of(&context.home, &thread), Ok(Some(_)));
+        let mut told = CommandError::from(error);
+        if finished {
+            told.error = format!("thread {thread} has ended already");
+            told.hints = vec![format!("`uwf thread show {thread}` tells how")];
+        }
+        told
+    })?;
+    if end.is_none() {
+        context.printer.warn("the thread's nodes are not readable: the history has no more than that it was killed");
+    }
+    Printed::new(&Killed { thread, archived: true })
+}

@@ -1,0 +1,97 @@
+//! `uwf thread read`
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_core::view::{self, LeftOut, Source, Told};
+use uwf_engine::transcript::{self, DEFAULT_QUOTA, Place, Request};
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Format, Printed, Report};
+
+/// Arguments of `uwf thread read`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread read 7Q2M                         the newest steps, what it is stuck at, how it ended\n  uwf thread read 7Q2M --before 2XY1PEX26ZD0Y  what was left out\n  uwf thread read 7Q2M --start | less          from the beginning\n  uwf thread read 7Q2M --quota 200000 > run.md\n\nMarkdown unless --format says otherwise. Only the steps that are shown are read.")]
+pub(crate) struct Args {
+    /// The thread, active or finished: its id, or a unique beginning or end of it.
+    thread: String,
+    /// Characters that task and steps may take together, about.
+    #[arg(long, value_name = "CHARS", default_value_t = DEFAULT_QUOTA)]
+    quota: usize,
+    /// The newest steps before this one: its hash, or a beginning of it.
+    #[arg(long, value_name = "HASH", conflicts_with_all = ["after", "start"])]
+    before: Option<String>,
+    /// The steps after this one, oldest first: its hash, or a beginning of it.
+    #[arg(long, value_name = "HASH", conflicts_with = "start")]
+    after: Option<String>,
+    /// From the thread's start on, instead of the newest steps.
+    #[arg(long)]
+    start: bool,
+}
+
+#[derive(Serialize)]
+struct Readable {
+    thread: ThreadId,
+    workflow: Hash,
+    markdown: String,
+    /// Steps it shows, oldest first.
+    steps: Vec<Shown>,
+    earlier: Option<LeftOut>,
+    later: Option<LeftOut>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    index: usize,
+    hash: Hash,
+    role: String,
+    /// Characters left out.
+    left_out: usize,
+}
+
+impl Report for Readable {
+    fn text(&self) -> String {
+        self.markdown.clone()
+    }
+
+    fn preferred(&self) -> Option<Format> {
+        Some(Format::Text)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let place = match (&args.before, &args.after, args.start) {
+        (Some(step), _, _) => Place::Before(step.clone()),
+        (None, Some(step), _) => Place::After(step.clone()),
+        (None, None, true) => Place::Start,
+        (None, None, false) => Place::End,
+    };
+    let transcript = transcript::read(&context.home, &thread, &Request { place, quota: args.quota })?;
+    for why in transcript.steps.iter().flat_map(unreadable) {
+        context.printer.warn(&why);
+    }
+    let sections = transcript.steps.iter().zip(&transcript.page.sections);
+    let steps = sections.map(|(step, section)| Shown {
+        index: step.index,
+        hash: step.hash,
+        role: step.role.clone(),
+        left_out: section.left_out,
+    });
+    Printed::new(&Readable {
+        thread,
+        workflow: transcript.workflow,
+        markdown: view::page(&transcript.page),
+        steps: steps.collect(),
+        earlier: transcript.page.older.clone(),
+        later: transcript.page.newer.clone(),
+    })
+}
+
+/// What of a step could not be read.
+fn unreadable(step: &Told) -> Vec<String> {
+    let detail = if let Source::Unreadable(why) = &step.source { Some(why) } else { None };
+    step.output.as_ref().err().into_iter().chain(detail).map(|why| format!("step {}: {why}", step.index)).collect()
+}

@@ -1,0 +1,36 @@
+//! `uwf thread rm`
+
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_engine::remove;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf thread rm`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread rm 7Q2M\n\nAn active thread is refused: `uwf thread kill` ends it first. No node is deleted: who has the hash of a step can\nstill read it, and fork from it.")]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+}
+
+#[derive(Serialize)]
+struct Removed {
+    thread: ThreadId,
+    archived: bool,
+}
+
+impl Report for Removed {
+    fn text(&self) -> String {
+        format!("removed thread {} from the history\n", style::bold(self.thread.as_str()))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    remove::remove(&context.home, &thread)?;
+    Printed::new(&Removed { thread, archived: false })
+}

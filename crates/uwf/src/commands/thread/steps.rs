@@ -1,0 +1,85 @@
+//! `uwf thread steps`
+
+use json_cas::Hash;
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+use uwf_engine::load::Thread;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table::{self, Table};
+
+/// Characters of an output that the table shows.
+const SHOWN: usize = 60;
+
+/// Arguments of `uwf thread steps`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\ntimestamp}. Timestamps are Unix milliseconds.")]
+pub(crate) struct Args {
+    /// The thread, active or finished: its id, or a unique beginning or end of it.
+    thread: String,
+}
+
+#[derive(Serialize)]
+struct Steps {
+    thread: ThreadId,
+    workflow: Hash,
+    steps: Vec<Entry>,
+}
+
+/// What `steps` has one of for the start and for each step. Timestamps are Unix milliseconds.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry {
+    Start { hash: Hash, prompt: String, timestamp: u64 },
+    Step { hash: Hash, role: String, output: Value, detail: Hash, agent: String, timestamp: u64 },
+}
+
+impl Report for Steps {
+    fn text(&self) -> String {
+        let mut table = Table::new(&["#", "step", "role", "agent", "time (UTC)", "output"]);
+        for (index, entry) in self.steps.iter().enumerate() {
+            table.row(match entry {
+                Entry::Start { hash, prompt, timestamp } => {
+                    let start = style::dim("start");
+                    vec![index.to_string(), hash.to_string(), start, String::new(), table::time(*timestamp), table::excerpt(prompt, SHOWN)]
+                }
+                Entry::Step { hash, role, output, agent, timestamp, .. } => vec![
+                    index.to_string(),
+                    hash.to_string(),
+                    style::bold(role),
+                    table::excerpt(agent, SHOWN),
+                    table::time(*timestamp),
+                    table::excerpt(&output.to_string(), SHOWN),
+                ],
+            });
+        }
+        table.text()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let id = context.thread(&args.thread)?;
+    let thread = Thread::any(&context.home, &id)?;
+    let start = Entry::Start {
+        hash: thread.start_hash,
+        prompt: thread.start.prompt.clone(),
+        timestamp: thread.start_timestamp_ms,
+    };
+    let mut steps = vec![start];
+    for index in 0..thread.chain()?.len() {
+        let step = thread.step(index)?;
+        steps.push(Entry::Step {
+            hash: step.hash,
+            role: step.role,
+            output: step.output,
+            detail: step.detail,
+            agent: step.agent,
+            timestamp: step.timestamp_ms,
+        });
+    }
+    Printed::long(Steps { workflow: thread.start.workflow, steps, thread: id })
+}

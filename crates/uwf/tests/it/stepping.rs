@@ -1,0 +1,266 @@
+//! Starting and stepping: what a user sees of it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+/// A home whose only agent prints what the file `answer` in the workspace says.
+fn answering_home() -> TestHome {
+    let home = home();
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho \"$UWF_ROLE\" >> ledger\ncat answer\n");
+    home.file("answer", "{\"n\": 1}");
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home
+}
+
+fn workflow(name: &str, condition: &str) -> String {
+    format!(
+        r#"name: {name}
+description: one role and a condition
+roles:
+  worker:
+    description: works
+    goal: Work.
+    meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }}
+conditions:
+  asked: {{ description: the condition under test, expression: '{condition}' }}
+graph:
+  $START: [ {{ role: worker }} ]
+  worker: [ {{ role: $END, condition: asked }}, {{ role: worker }} ]
+"#
+    )
+}
+
+fn ledger(home: &TestHome) -> usize {
+    fs::read_to_string(home.work().join("ledger")).map(|text| text.lines().count()).unwrap_or(0)
+}
+
+#[test]
+fn an_empty_prompt_is_an_error() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    for prompt in ["", "  \n"] {
+        let ran = home.uwf(&["thread", "start", "count-rounds", "-p", prompt]);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(ran.told(), @r"
+            exit 64
+            --- stderr
+            error: the prompt is empty
+            hint: say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin
+            ");
+        }
+    }
+    assert_eq!(home.uwf(&["thread", "start", "count-rounds"]).code, Some(64));
+    assert!(!home.root().join("threads.yaml").exists());
+}
+
+#[test]
+fn a_mistyped_workflow_or_role_gets_the_nearest_name() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-round", "-p", "x"]).told(), @r"
+    exit 69
+    --- stderr
+    error: there is no workflow `count-round`
+    hint: did you mean `count-rounds`?
+    ");
+    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-rounds", "-p", "x", "--agent", "workr=w"]).told(), @r"
+    exit 64
+    --- stderr
+    error: workflow `count-rounds` has no role `workr`
+    hint: did you mean `worker`?
+    ");
+}
+
+#[test]
+fn a_thread_stays_with_the_workflow_it_was_started_with() {
+    let home = answering_home();
+    let first = home.put("do-work", &workflow("do-work", "steps[-1].output.n = 1"));
+    let thread = home.start("do-work", "x");
+    let second = home.put("do-work", &workflow("do-work", "steps[-1].output.n = 2"));
+    assert_ne!(first, second);
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(json!([report["workflow"], report["done"]]), json!([first, true]));
+}
+
+#[test]
+fn a_name_means_the_project_first_and_never_leaves_the_repository() {
+    let home = answering_home();
+    let registered = home.put("do-work", &workflow("do-work", "true"));
+    fs::create_dir_all(home.work().join("repo/.workflows")).unwrap();
+    fs::create_dir_all(home.work().join("repo/sub/deep")).unwrap();
+    fs::create_dir_all(home.work().join(".workflows")).unwrap();
+    fs::write(home.work().join(".workflows/outside-work.yaml"), workflow("outside-work", "true")).unwrap();
+    fs::write(home.work().join("repo/.workflows/do-work.yaml"), workflow("do-work", "1 = 1")).unwrap();
+    // In a worktree or submodule `.git` is a file.
+    fs::write(home.work().join("repo/.git"), "gitdir: elsewhere\n").unwrap();
+    let start = |dir: &str, name: &str| {
+        let mut command = home.command(&["thread", "start", name, "-p", "x"]);
+        uwf_testing::Ran::from(command.current_dir(home.work().join(dir)).output().unwrap())
+    };
+    let inside = start("repo/sub/deep", "do-work");
+    assert_ne!(text(&inside.json(), "workflow"), registered);
+    assert!(inside.stderr.contains("shadows the registry's `do-work`"), "{}", inside.stderr);
+    assert_eq!(text(&start(".", "do-work").json(), "workflow"), registered);
+    assert_eq!(start("repo/sub", "outside-work").code, Some(69), "the search stops at .git");
+    assert_eq!(start(".", "outside-work").code, Some(0));
+    let by_prefix = start(".", &registered[..6].to_lowercase());
+    assert_eq!(text(&by_prefix.json(), "workflow"), registered);
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_runs_nothing() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count the sheep");
+    let report = home.json(&["thread", "step", &thread, "--dry-run"]);
+    assert_eq!(json!([report["role"], report["agent"], report["command"]]), json!(["worker", "w", ["worker"]]));
+    let prompt = text(&report, "prompt");
+    assert!(prompt.contains("count the sheep") && prompt.contains("`n` (required): "), "{prompt}");
+    assert_eq!(ledger(&home), 0);
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], 0);
+}
+
+#[test]
+fn the_exit_code_drives_a_shell_loop() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "x");
+    let codes: Vec<Option<i32>> = (0..4).map(|_| home.uwf(&["thread", "step", &thread, "--exit-code"]).code).collect();
+    assert_eq!(codes, [Some(0), Some(0), Some(10), Some(69)]);
+}
+
+#[test]
+fn run_steps_to_the_end_and_says_what_it_does() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    let ran = home.uwf(&["run", "count-rounds", "-p", "x"]);
+    let report = ran.json();
+    assert_eq!(json!([report["done"], report["reason"], report["role"]]), json!([true, "end", "worker"]));
+    let lines: Vec<&str> = ran.stderr.lines().map(|line| line.split(',').next().unwrap()).collect();
+    let thread = text(&report, "thread");
+    assert_eq!(lines, [&format!("thread {thread}"), "✓ worker by w", "✓ worker by w", "✓ worker by w"]);
+}
+
+#[test]
+fn limits_end_a_run_with_their_own_exit_code() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(9));
+    let ran = home.uwf(&["run", "count-rounds", "-p", "x", "--max-steps", "2"]);
+    assert_eq!(ran.code, Some(30));
+    assert!(ran.stderr.contains("error: 2 steps done as asked"), "{}", ran.stderr);
+    let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--max-steps", "1"]), "thread");
+    home.json(&["thread", "step", &thread]);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(30));
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 steps, its limit is 1"]));
+    assert_eq!(ledger(&home), 3);
+}
+
+#[test]
+fn no_match_ends_the_thread_and_says_so() {
+    let home = answering_home();
+    let source = workflow("do-work", "false").replace(", { role: worker } ]\n", " ]\n");
+    home.put("do-work", &source);
+    let thread = home.start("do-work", "x");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(json!([ran.json()["done"], ran.json()["reason"]]), json!([true, "no-match"]));
+    assert!(ran.stderr.contains("warning: no transition matched"), "{}", ran.stderr);
+    assert_eq!(home.json(&["thread", "show", &thread])["why"], "no-match");
+}
+
+#[test]
+fn a_condition_that_fails_after_the_head_moved_undoes_nothing_and_stops_the_next_step() {
+    let home = answering_home();
+    home.put("do-work", &workflow("do-work", "steps[-1].output.n > \"text\""));
+    let thread = home.start("do-work", "x");
+    let first = home.json(&["thread", "step", &thread]);
+    assert_eq!(first["done"], false);
+    let error = first["next"]["error"].as_str().unwrap();
+    assert!(error.contains("condition `asked`"), "{error}");
+    let second = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(second.code, Some(65));
+    assert_eq!(ledger(&home), 1, "no agent ran");
+    assert_eq!(home.head(&thread), Some(text(&first, "head")));
+}
+
+#[test]
+fn explain_tells_each_expression_its_value_and_why() {
+    let home = answering_home();
+    home.put("do-work", &workflow("do-work", "steps[-1].output.missing"));
+    let thread = home.start("do-work", "x");
+    let report = home.json(&["thread", "step", &thread, "--explain"]);
+    assert_eq!(
+        report["explainNext"],
+        json!({
+            "next": "worker",
+            "considered": [
+                {"role": "$END", "condition": "asked", "expression": "steps[-1].output.missing", "matched": false, "why": "the expression gave nothing, which counts as false"},
+                {"role": "worker", "matched": true, "why": "it has no condition"},
+            ]
+        })
+    );
+    insta::assert_snapshot!(home.uwf(&["thread", "step", &thread, "--explain", "--format", "text"]).stdout.lines().filter(|line| !line.starts_with("worker by")).collect::<Vec<_>>().join("\n"), @r"
+    chose: worker
+      · → $END if asked: the expression gave nothing, which counts as false
+          steps[-1].output.missing = nothing
+      ✓ → worker: it has no condition
+    next: worker
+      · → $END if asked: the expression gave nothing, which counts as false
+          steps[-1].output.missing = nothing
+      ✓ → worker: it has no condition
+    next: worker
+    ");
+}
+
+#[test]
+fn a_thread_of_another_machine_asks_for_its_workspace_once() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(5));
+    let thread = home.start("count-rounds", "x");
+    fs::remove_dir_all(home.root().join("threads").join(&thread)).unwrap();
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(64));
+    assert!(ran.stderr.contains("--cwd DIR"), "{}", ran.stderr);
+    assert_eq!(home.json(&["thread", "step", &thread, "--cwd", "."])["role"], "worker");
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+}
+
+#[test]
+fn the_cache_may_be_deleted_or_damaged_at_any_time() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(9));
+    let thread = home.start("count-rounds", "x");
+    let chain = home.root().join("cache/chains").join(&thread);
+    for steps in 1..=6 {
+        home.json(&["thread", "step", &thread]);
+        match steps {
+            2 => fs::remove_dir_all(home.root().join("cache")).unwrap(),
+            3 => fs::write(&chain, [7u8; 31]).unwrap(),
+            4 => fs::write(&chain, [7u8; 48]).unwrap(),
+            _ => {}
+        }
+        assert_eq!(home.json(&["thread", "show", &thread])["steps"], Value::from(steps), "after step {steps}");
+    }
+    assert_eq!(fs::metadata(&chain).unwrap().len(), 6 * 24);
+}
+
+#[test]
+fn formats_are_the_same_report() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(9));
+    let thread = home.start("count-rounds", "x");
+    let json = home.json(&["thread", "show", &thread]);
+    let yaml = home.uwf(&["thread", "show", &thread, "--format", "yaml"]).stdout;
+    assert!(yaml.contains(&format!("thread: {thread}\n")) && yaml.contains("state: active\n"), "{yaml}");
+    let by_variable = home.command(&["thread", "show", &thread]).env("UWF_FORMAT", "json").output().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&by_variable.stdout).unwrap(), json);
+    let wrong = home.command(&["thread", "show", &thread]).env("UWF_FORMAT", "xml").output().unwrap();
+    assert_eq!(wrong.status.code(), Some(64));
+    let keys: Vec<&String> = json.as_object().unwrap().keys().take(4).collect();
+    assert_eq!(keys, ["workflow", "thread", "head", "done"]);
+}
