@@ -29,9 +29,15 @@ pub enum Error {
         /// What it said.
         stderr: String,
     },
+    /// Cargo said why.
+    #[error("the programs to be measured could not be built")]
+    Build,
     /// Filling a store failed.
     #[error("cannot prepare the stores: {0}")]
     Seed(String),
+    /// What was measured is not what was meant.
+    #[error("the benchmark does not measure what it should: {0}")]
+    Unexpected(String),
     /// The engine's library refused something.
     #[error("{0}")]
     Engine(#[from] uwf_engine::error::Error),

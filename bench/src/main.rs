@@ -1,60 +1,65 @@
-//! scratch
-mod error; mod measure; mod place; mod seed; mod sizes;
-use error::Result;
-use measure::{Case, interleave};
+//! The command: takes every figure, prints a table, writes JSON.
+
 use std::io::Write;
-fn main() -> Result<()> {
-    let quick = std::env::args().any(|a| a == "--quick");
-    let sizes = if quick { sizes::Sizes::quick() } else { sizes::Sizes::full(30) };
-    let me = std::env::current_exe().expect("x");
-    let dir = me.parent().expect("x").to_owned();
-    let programs = place::Programs { uwf: dir.join("uwf"), dir: dir.clone() };
-    let tmp = tempfile::TempDir::with_prefix_in("uwf-bench-", dir.parent().expect("x")).expect("x");
-    let t = std::time::Instant::now();
-    let p = place::Place::new(&tmp.path().join("long"), &programs)?;
-    let floor = tmp.path().join("floor"); std::fs::create_dir(&floor).expect("x");
-    let mut seed = seed::Seed::new(&p.home)?;
-    let line = seed.line(sizes.long())?;
-    let mut threads = vec![];
-    for agent in ["stepper", "texter"] {
-        for len in sizes.lengths {
-            let id = seed.thread(line.steps[len - 1], &p.workspace, Some(agent))?;
-            seed.warm(&id)?;
-            threads.push((format!("{agent} at {len}"), id));
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use uwf_bench::programs::Programs;
+use uwf_bench::sizes::Sizes;
+use uwf_bench::{Error, Result, machine, report, rows};
+
+/// Measures uwf: whole processes, durable writes on, as ratios to a fixed floor.
+#[derive(Debug, Parser)]
+#[command(after_help = "Leave the machine alone meanwhile; a full run takes about a minute and 2 GB of disk.")]
+struct Args {
+    /// Timed runs of each case.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
+    runs: u16,
+    /// Tiny sizes, two runs: shows that everything works, the figures mean nothing.
+    #[arg(long)]
+    quick: bool,
+    /// Where the figures go as JSON [default: results.json beside this crate's manifest; with --quick nowhere].
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Directory for the stores; its file system is the one that is measured [default: the build directory].
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Measure this `uwf` instead of building one.
+    #[arg(long, value_name = "PROGRAM")]
+    uwf: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody may be reading; the exit code still tells.
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
         }
     }
-    let cold = seed.thread(line.steps[sizes.long() - 1], &p.workspace, None)?;
-    seed.fill(sizes.nodes)?;
-    let n = seed.finish()?;
-    let small = place::Place::new(&tmp.path().join("small"), &programs)?;
-    let mut seed = seed::Seed::new(&small.home)?;
-    let s = seed.start()?;
-    let one = seed.thread(s, &small.workspace, None)?;
-    seed.finish()?;
-    let small2 = place::Place::new(&tmp.path().join("small2"), &programs)?;
-    let mut seed = seed::Seed::new(&small2.home)?;
-    let s = seed.start()?;
-    let two = seed.thread(s, &small2.workspace, Some("texter"))?;
-    seed.finish()?;
-    let out = &mut std::io::stdout();
-    let _ = writeln!(out, "seeded {n} nodes in {:?}", t.elapsed());
-    let mut cases = vec![
-        Case { name: "floor step".into(), prepare: Box::new(|_| Ok(programs.floor(&floor, &["trivial-agent", "--bare"]))) },
-        Case { name: "floor text".into(), prepare: Box::new(|_| Ok(programs.floor(&floor, &["trivial-command", "writer"]))) },
-        Case { name: "step, fresh store".into(), prepare: Box::new(|_| Ok(small.step(&one))) },
-        Case { name: "text, fresh store".into(), prepare: Box::new(|_| Ok(small2.step(&two))) },
-        Case { name: "--version".into(), prepare: Box::new(|_| Ok(small2.uwf(&["--version"]))) },
-        Case { name: "show long".into(), prepare: Box::new(|_| Ok(p.uwf(&["thread", "show", threads[2].1.as_str()]))) },
-        Case { name: "step at long, cache deleted".into(), prepare: Box::new(|_| { let _ = std::fs::remove_file(p.home.chain_file(&cold)); seed::sync_disk(p.home.root())?; Ok(p.step(&cold)) }) },
-    ];
-    for (name, id) in &threads {
-        let p = &p;
-        cases.push(Case { name: name.clone(), prepare: Box::new(move |_| Ok(p.step(id))) });
+}
+
+fn run(args: &Args) -> Result<()> {
+    let sizes = if args.quick { Sizes::quick() } else { Sizes::full(usize::from(args.runs)) };
+    let programs = Programs::find(args.uwf.as_deref())?;
+    let parent = args.dir.clone().unwrap_or_else(|| programs.build_dir().to_owned());
+    let dir = tempfile::TempDir::with_prefix_in("uwf-bench-", &parent)
+        .map_err(Error::at("create a directory in", &parent))?;
+    let machine = machine::facts(dir.path(), &sizes, args.quick);
+    let rows = rows::all(&programs, &sizes, dir.path(), &mut |doing| {
+        let _ = writeln!(std::io::stderr(), "{doing}…");
+    })?;
+    let table = report::table(&machine, &rows);
+    std::io::stdout().write_all(table.as_bytes()).map_err(Error::at("write to", Path::new("stdout")))?;
+    match json_file(args) {
+        Some(file) => std::fs::write(&file, report::json(&machine, &rows)).map_err(Error::at("write", &file)),
+        None => Ok(()),
     }
-    let times = interleave(sizes.runs, &mut cases)?;
-    for (case, t) in cases.iter().zip(&times) {
-        let base = if case.name.starts_with("text") { &times[1] } else { &times[0] };
-        let _ = writeln!(out, "{:30} {:8.2} ms  {:6.2} x floor", case.name, t.median(), t.over(base));
-    }
-    Ok(())
+}
+
+fn json_file(args: &Args) -> Option<PathBuf> {
+    let beside_manifest = || std::env::var_os("CARGO_MANIFEST_DIR").map(|dir| PathBuf::from(dir).join("results.json"));
+    args.json.clone().or_else(|| if args.quick { None } else { beside_manifest() })
 }

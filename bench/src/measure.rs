@@ -7,42 +7,61 @@ use crate::error::{Error, Result};
 
 /// One command that is run once per round.
 pub struct Case<'c> {
-    /// Name in the table.
-    pub name: String,
-    /// Prepares round `n` (the first is a warm-up and not counted) and gives the command. Not timed.
-    pub prepare: Box<dyn FnMut(usize) -> Result<Command> + 'c>,
+    prepare: Box<dyn FnMut(usize) -> Result<Command> + 'c>,
 }
 
-/// Milliseconds of each counted round of one case.
-#[derive(Debug, Clone)]
+impl<'c> Case<'c> {
+    /// `prepare` makes ready for round `n` and gives its command. Round 0 is a warm-up and not counted; preparing is
+    /// never timed.
+    pub fn new(prepare: impl FnMut(usize) -> Result<Command> + 'c) -> Case<'c> {
+        Case { prepare: Box::new(prepare) }
+    }
+
+    /// The same command every time.
+    pub fn always(command: impl Fn() -> Command + 'c) -> Case<'c> {
+        Case::new(move |_| Ok(command()))
+    }
+}
+
+/// A number for each counted round of one case, most often milliseconds.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Times(pub Vec<f64>);
 
 impl Times {
-    /// Half of the rounds took at most this long.
+    /// Half of the rounds are at most this.
     pub fn median(&self) -> f64 {
-        median(&self.0)
+        self.at(0.5)
     }
 
-    /// Median over the rounds of this case's time divided by another's of the same round.
-    pub fn over(&self, base: &Times) -> f64 {
-        median(&self.0.iter().zip(&base.0).map(|(time, base)| time / base).collect::<Vec<_>>())
+    /// Half of the rounds lie between these.
+    pub fn quartiles(&self) -> (f64, f64) {
+        (self.at(0.25), self.at(0.75))
     }
-}
 
-/// The middle of some numbers, NaN of none.
-pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => f64::NAN,
-        len if len % 2 == 0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
-        _ => sorted[middle],
+    /// This case divided by another one, round by round.
+    #[must_use]
+    pub fn over(&self, base: &Times) -> Times {
+        Times(self.0.iter().zip(&base.0).map(|(time, base)| time / base).collect())
+    }
+
+    /// The value a share of the rounds is at most, interpolated; NaN without rounds.
+    fn at(&self, share: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+        let position = share * last as f64;
+        let below = position.floor();
+        let index = below as usize;
+        let above = sorted[(index + 1).min(last)];
+        sorted[index] + (above - sorted[index]) * (position - below)
     }
 }
 
 /// Runs every case once per round, one round more than counted.
-pub fn interleave(runs: usize, cases: &mut [Case<'_>]) -> Result<Vec<Times>> {
+///
+/// # Errors
+/// When a command fails: its time would mean nothing.
+pub fn interleave(runs: usize, mut cases: Vec<Case<'_>>) -> Result<Vec<Times>> {
     let mut times = vec![Times(Vec::with_capacity(runs)); cases.len()];
     for round in 0..=runs {
         for (case, times) in cases.iter_mut().zip(&mut times) {
@@ -55,14 +74,17 @@ pub fn interleave(runs: usize, cases: &mut [Case<'_>]) -> Result<Vec<Times>> {
     Ok(times)
 }
 
-/// Milliseconds one command takes from its start to its end.
-pub fn time(command: &mut Command) -> Result<f64> {
+/// Milliseconds from the start of a process to its end.
+fn time(command: &mut Command) -> Result<f64> {
     let begun = Instant::now();
     run(command)?;
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 
 /// Runs a command that must succeed. Returns its stdout.
+///
+/// # Errors
+/// When it does not, with what it said.
 pub fn run(command: &mut Command) -> Result<Vec<u8>> {
     let output = command.output().map_err(Error::at("start", command.get_program().as_ref()))?;
     if output.status.success() {
@@ -73,4 +95,22 @@ pub fn run(command: &mut Command) -> Result<Vec<u8>> {
         status: output.status.to_string(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Times;
+
+    #[test]
+    fn medians_and_quartiles_are_interpolated() {
+        let times = Times(vec![4.0, 1.0, 3.0, 2.0]);
+        assert_eq!((times.median(), times.quartiles()), (2.5, (1.75, 3.25)));
+        assert_eq!(Times(vec![7.0]).quartiles(), (7.0, 7.0));
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round() {
+        let (slow, base) = (Times(vec![4.0, 90.0]), Times(vec![2.0, 30.0]));
+        assert_eq!(slow.over(&base), Times(vec![2.0, 3.0]));
+    }
 }

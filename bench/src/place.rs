@@ -1,4 +1,4 @@
-//! Where a measurement takes place: the programs, and storage roots of their own.
+//! Where a measurement takes place: storage roots of their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,51 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::home::{Home, ROOT_VARIABLES};
 
 use crate::error::{Error, Result};
+use crate::programs::Programs;
 
-/// The programs that are measured.
-#[derive(Debug, Clone)]
-pub struct Programs {
-    /// The command itself.
-    pub uwf: PathBuf,
-    /// Directory the benchmark's own programs are in.
-    pub dir: PathBuf,
+/// The trivial agents, by what they print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Player {
+    /// `output: step`: a program made with agent-kit.
+    Step,
+    /// `output: text`: a command that knows nothing of the store.
+    Text,
 }
 
-impl Programs {
-    /// The floor, running `agent`.
-    pub fn floor(&self, dir: &Path, agent: &[&str]) -> Command {
-        let mut command = Command::new(self.dir.join("floor"));
-        let (program, args) = agent.split_first().expect("an agent is a program");
-        command.arg(dir).arg(self.dir.join(program)).args(args);
-        clean(&mut command);
-        command
+impl Player {
+    /// Both.
+    pub const ALL: [Player; 2] = [Player::Step, Player::Text];
+
+    /// Alias in the configuration.
+    pub fn alias(self) -> &'static str {
+        match self {
+            Player::Step => "stepper",
+            Player::Text => "texter",
+        }
+    }
+
+    /// What the configuration says it prints.
+    pub fn output(self) -> &'static str {
+        match self {
+            Player::Step => "step",
+            Player::Text => "text",
+        }
+    }
+
+    /// The floor running the same agent, which then needs no store.
+    pub fn floor(self, programs: &Programs, dir: &Path) -> Command {
+        match self {
+            Player::Step => programs.floor(dir, "trivial-agent", &["--bare"]),
+            Player::Text => programs.floor(dir, "trivial-command", &["writer"]),
+        }
+    }
+
+    /// The most times the floor a step of it should take.
+    pub fn target(self) -> f64 {
+        match self {
+            Player::Step => 2.0,
+            Player::Text => 2.5,
+        }
     }
 }
 
@@ -39,12 +66,15 @@ pub struct Place {
 
 impl Place {
     /// Makes a place in a new directory.
+    ///
+    /// # Errors
+    /// When it cannot be written.
     pub fn new(dir: &Path, programs: &Programs) -> Result<Place> {
         let (root, workspace) = (dir.join("root"), dir.join("work"));
         for new in [&root, &workspace] {
             fs::create_dir_all(new).map_err(Error::at("create", new))?;
         }
-        let quoted = |name: &str| serde_json::Value::from(programs.dir.join(name).to_string_lossy()).to_string();
+        let quoted = |name: &str| serde_json::Value::from(programs.own(name).to_string_lossy()).to_string();
         let config = format!(
             "defaultAgent: stepper\nmaxSteps: 1000000\nagents:\n  stepper:\n    command: {}\n  texter:\n    command: {}\n    args: [\"{{role}}\"]\n    output: text\n",
             quoted("trivial-agent"),
@@ -71,7 +101,7 @@ impl Place {
 }
 
 /// The same small environment for everything that is measured.
-fn clean(command: &mut Command) {
+pub fn clean(command: &mut Command) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.env_clear().env("PATH", path).env("HOME", "/nonexistent").stdin(Stdio::null());
 }

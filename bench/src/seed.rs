@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use json_cas::durable::FileError;
 use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError};
 use serde_json::json;
 use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
@@ -16,6 +17,7 @@ use uwf_engine::settings::Settings;
 use uwf_engine::{ids, load, put};
 
 use crate::error::{Error, Result};
+use crate::place::Player;
 
 /// Two roles that take turns, and one that is played when the last output asks for it. Every route reads the last
 /// step.
@@ -39,10 +41,11 @@ impl Objects for Unsynced {
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> std::result::Result<Vec<Put>, StoreError> {
         objects
             .iter()
-            .map(|(hash, bytes)| match fs::write(self.0.path(*hash), bytes) {
-                Ok(()) => Ok(Put::Published),
-                // The one door to an error of this kind.
-                Err(_) => self.0.replace(*hash, bytes).map(|()| Put::Published),
+            .map(|(hash, bytes)| {
+                let path = self.0.path(*hash);
+                let written = fs::write(&path, bytes);
+                written.map_err(|source| FileError { action: "write", path, source })?;
+                Ok(Put::Published)
             })
             .collect()
     }
@@ -82,6 +85,9 @@ pub struct Line {
 
 impl<'h> Seed<'h> {
     /// Begins with the workflow and nothing else.
+    ///
+    /// # Errors
+    /// Those of `workflow put`.
     pub fn new(home: &'h Home) -> Result<Seed<'h>> {
         let file = home.root().join("play-roles.yaml");
         fs::write(&file, WORKFLOW).map_err(Error::at("write", &file))?;
@@ -92,6 +98,9 @@ impl<'h> Seed<'h> {
     }
 
     /// A StartNode of its own.
+    ///
+    /// # Errors
+    /// When the nodes cannot be written.
     pub fn start(&mut self) -> Result<Hash> {
         self.serial += 1;
         let prompt = format!("Task number {} of the benchmark.", self.serial);
@@ -99,6 +108,9 @@ impl<'h> Seed<'h> {
     }
 
     /// A thread of `length` steps, `writer` and `reviewer` in turn.
+    ///
+    /// # Errors
+    /// When the nodes cannot be written.
     pub fn line(&mut self, length: usize) -> Result<Line> {
         let start = self.start()?;
         let mut steps: Vec<Hash> = Vec::with_capacity(length);
@@ -111,6 +123,9 @@ impl<'h> Seed<'h> {
     }
 
     /// One step as an agent of `output: text` leaves it, but for the prompt.
+    ///
+    /// # Errors
+    /// When the nodes cannot be written.
     pub fn step(&mut self, start: Hash, prev: Option<Hash>, role: &str, next: &str) -> Result<Hash> {
         self.serial += 1;
         let n = self.serial;
@@ -126,7 +141,8 @@ impl<'h> Seed<'h> {
         };
         let agent = self.add(agent.draft())?;
         let meta = self.roles.roles[role].meta;
-        let output = Draft::new(meta, json!({ "next": next, "n": n })).map_err(|error| Error::Seed(error.to_string()))?;
+        let output =
+            Draft::new(meta, json!({ "next": next, "n": n })).map_err(|error| Error::Seed(error.to_string()))?;
         let output = self.add(output)?;
         let session = ReactSession {
             agent,
@@ -148,6 +164,9 @@ impl<'h> Seed<'h> {
     }
 
     /// Fills the store up to a number of nodes.
+    ///
+    /// # Errors
+    /// When the nodes cannot be written.
     pub fn fill(&mut self, nodes: usize) -> Result<()> {
         while self.nodes < nodes {
             self.serial += 1;
@@ -156,11 +175,14 @@ impl<'h> Seed<'h> {
         Ok(())
     }
 
-    /// An active thread at a node. `agent` plays every role when given.
-    pub fn thread(&mut self, head: Hash, workspace: &Path, agent: Option<&str>) -> Result<ThreadId> {
+    /// An active thread at a node. One agent plays all roles.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn thread(&mut self, head: Hash, workspace: &Path, player: Player) -> Result<ThreadId> {
         let id = ids::new_thread_id();
-        let agents = agent.map(|agent| self.roles.roles.keys().map(|role| (role.clone(), agent.to_owned())).collect());
-        let settings = Settings { workspace: workspace.to_owned(), agents: agents.unwrap_or_default(), max_steps: None };
+        let agents = self.roles.roles.keys().map(|role| (role.clone(), player.alias().to_owned())).collect();
+        let settings = Settings { workspace: workspace.to_owned(), agents, max_steps: None };
         self.home.make_thread_dir(&id)?;
         let file = self.home.settings_file(&id);
         let text = serde_json::to_vec(&settings).expect("settings are texts and numbers");
@@ -172,6 +194,9 @@ impl<'h> Seed<'h> {
     }
 
     /// Fills the chain cache of a thread, as reading it once does.
+    ///
+    /// # Errors
+    /// When the thread cannot be read.
     pub fn warm(&mut self, id: &ThreadId) -> Result<()> {
         self.flush()?;
         let head = self.heads.iter().find(|(known, _)| known == id).map(|(_, head)| *head);
@@ -181,14 +206,20 @@ impl<'h> Seed<'h> {
     }
 
     /// Gives a thread the chain cache of another one that it goes on from.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
     pub fn warm_like(&self, id: &ThreadId, other: &ThreadId) -> Result<()> {
         let (from, to) = (self.home.chain_file(other), self.home.chain_file(id));
         fs::copy(&from, &to).map_err(Error::at("copy", &from))?;
         Ok(())
     }
 
-    /// Writes the index and waits for the disk. Returns the number of nodes.
-    pub fn finish(mut self) -> Result<usize> {
+    /// Writes the index and waits for the disk.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.heads.sort();
         let mut index = String::new();
@@ -198,8 +229,7 @@ impl<'h> Seed<'h> {
         }
         let file = self.home.root().join("threads.yaml");
         fs::write(&file, index).map_err(Error::at("write", &file))?;
-        sync_disk(self.home.root())?;
-        Ok(self.nodes)
+        sync_disk(self.home.root())
     }
 
     fn add(&mut self, draft: Draft) -> Result<Hash> {
@@ -213,14 +243,17 @@ impl<'h> Seed<'h> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.store.put_all(&self.drafts).map_err(|error| Error::Seed(error.to_string()))?;
-        self.drafts.clear();
+        let drafts = std::mem::take(&mut self.drafts);
+        self.store.put_all(&drafts).map_err(|error| Error::Seed(error.to_string()))?;
         Ok(())
     }
 }
 
 /// Waits until the file system of a directory has written everything, so that nothing of the preparation is paid for
 /// by what is measured.
+///
+/// # Errors
+/// When the system refuses.
 pub fn sync_disk(dir: &Path) -> Result<()> {
     let handle = fs::File::open(dir).map_err(Error::at("open", dir))?;
     rustix::fs::syncfs(&handle).map_err(|errno| Error::at("sync", dir)(errno.into()))

@@ -86,7 +86,9 @@ def judge(survey, check, patch, next_version, clone):
     if survey["changelog"] is None:
         todo.append("add a changelog")
     elif version and survey["commits"] and version not in tools.read(clone, survey["changelog"]):
-        todo.append(f"describe {version} in {survey['changelog']}")
+        waiting = re.search("unreleased", tools.read(clone, survey["changelog"]), re.IGNORECASE)
+        what = f"turn the unreleased part of {survey['changelog']} into" if waiting else f"in {survey['changelog']}, describe"
+        todo.append(f"{what} {version}")
     if survey["licence"] is None:
         todo.append("add a licence: without one nobody may use it")
     if survey["readme"] is None:

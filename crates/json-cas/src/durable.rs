@@ -5,11 +5,13 @@
 
 mod append;
 mod batch;
+mod leftovers;
 mod lock;
 mod replace;
 
 pub use append::append;
 pub use batch::{publish_all, sync_dir, sync_file};
+pub use leftovers::remove_leftovers;
 pub use lock::FileLock;
 pub use replace::{replace, replace_private};
 

@@ -37,9 +37,10 @@ pub trait Objects: Send + Sync {
     /// [`StoreError::Io`] when the backend fails.
     fn contains(&self, hash: Hash) -> Result<bool, StoreError>;
 
-    /// Stores a batch durably: when this returns, all of it, the objects found `Present`
-    /// included, can be found again after a power cut. Never replaces; the answers are in the
-    /// order of `objects`, and of two equal hashes in one batch the second is `Present`.
+    /// Stores a batch durably: when this returns, all of it can be found again after a power cut,
+    /// also what another caller of `put_all` published and is found `Present`. (What programs
+    /// wrote that do not sync is a matter for [`Objects::sync`].) Never replaces; the answers are
+    /// in the order of `objects`, and of two equal hashes in one batch the second is `Present`.
     /// An empty batch makes only what was published before durable.
     ///
     /// # Errors

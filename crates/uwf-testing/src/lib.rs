@@ -2,8 +2,10 @@
 //!
 //! It is a crate of its own so that nothing of it can get into the product. Fakes stand at the process border only.
 
+mod numbered;
 mod steady;
 
+pub use numbered::numbered;
 pub use steady::steady;
 
 use std::ffi::OsStr;

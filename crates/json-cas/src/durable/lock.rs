@@ -32,7 +32,7 @@ impl FileLock {
     pub fn acquire(path: &Path, wait: Duration) -> Result<Option<FileLock>, FileError> {
         let start = Instant::now();
         loop {
-            if let Some(lock) = FileLock::attempt(path)? {
+            if let Some(lock) = FileLock::lock(open(path)?, path)? {
                 return Ok(Some(lock));
             }
             if start.elapsed() >= wait {
@@ -42,8 +42,8 @@ impl FileLock {
         }
     }
 
-    fn attempt(path: &Path) -> Result<Option<FileLock>, FileError> {
-        let file = open(path)?;
+    /// One try with a file that was opened at `path`.
+    fn lock(file: File, path: &Path) -> Result<Option<FileLock>, FileError> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -136,5 +136,26 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
         Ok(named) => Ok((held.dev(), held.ino()) == (named.dev(), named.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two processes open the file; one of them locks, removes and releases it: the other one's
+    /// lock would be on a file that nobody else finds.
+    #[test]
+    fn a_lock_on_a_file_that_is_gone_does_not_count() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("lock");
+        let opened = open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(FileLock::lock(opened, &path).unwrap().is_none(), "removed");
+        let opened = open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let _replaced = open(&path).unwrap();
+        assert!(FileLock::lock(opened, &path).unwrap().is_none(), "replaced");
+        assert!(FileLock::lock(open(&path).unwrap(), &path).unwrap().is_some());
     }
 }

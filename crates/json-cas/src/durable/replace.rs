@@ -10,6 +10,9 @@ use super::{FileError, NEW_FILE_MODE, dir_of, plain, sync_dir, sync_temp, writte
 /// Permissions of a file that is for nobody else.
 const PRIVATE_MODE: u32 = 0o600;
 
+/// Permissions without the kind of file.
+const MODE_BITS: u32 = 0o7777;
+
 /// Gives `path` the content `bytes`, durably and at once: a reader sees the old content or the
 /// new, never a part. An existing file keeps its permissions, a symbolic link stays one. The
 /// directory is made if need be.
@@ -39,11 +42,11 @@ fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
         Err(error) => return Err(FileError::at("look at", path)(error)),
     };
     if !metadata.is_symlink() {
-        return Ok((path.to_owned(), Some(metadata.permissions().mode())));
+        return Ok((path.to_owned(), Some(metadata.permissions().mode() & MODE_BITS)));
     }
     let target = fs::canonicalize(path).map_err(FileError::at("follow the link", path))?;
     let metadata = fs::metadata(&target).map_err(FileError::at("look at", &target))?;
-    Ok((target, Some(metadata.permissions().mode())))
+    Ok((target, Some(metadata.permissions().mode() & MODE_BITS)))
 }
 
 fn put(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileError> {

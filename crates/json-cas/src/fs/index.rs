@@ -181,6 +181,10 @@ fn scan(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     const A: Hash = Hash::literal("0000000000001");
@@ -213,6 +217,40 @@ mod tests {
         }
         assert_eq!(text_of(&index), "{}\n");
         assert_eq!(parse("{}\n").unwrap().entries().count(), 0);
+    }
+
+    proptest! {
+        /// Any changes leave what a sorted map would hold, in bytes that say the same again.
+        #[test]
+        fn behaves_like_a_sorted_map(changes in prop::collection::vec(("[a-c._-]{1,3}", any::<Option<u64>>()), 0..40)) {
+            let mut index = Index::empty();
+            let mut map = BTreeMap::new();
+            for (name, value) in changes {
+                match value {
+                    Some(value) => {
+                        index.set(&name, Hash::from_u64(value));
+                        map.insert(name, Hash::from_u64(value));
+                    }
+                    None => prop_assert_eq!(index.remove(&name), map.remove(&name).is_some()),
+                }
+            }
+            let read = Index::parse(Path::new("t"), index.bytes().to_vec()).unwrap();
+            for index in [&index, &read] {
+                let entries: Vec<_> = index.entries().map(|(name, hash)| (name.to_owned(), hash)).collect();
+                prop_assert_eq!(entries, map.clone().into_iter().collect::<Vec<_>>());
+            }
+            for (name, hash) in map {
+                prop_assert_eq!(lookup(index.bytes(), &name), Some(hash));
+            }
+        }
+
+        #[test]
+        fn parse_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = lookup(&bytes, "a");
+            if let Ok(index) = Index::parse(Path::new("t"), bytes) {
+                prop_assert!(Index::parse(Path::new("t"), index.bytes().to_vec()).is_ok());
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use json_cas::FileLock;
-use json_cas::durable::{append, is_disk_full, replace, replace_private};
+use json_cas::durable::{append, is_disk_full, remove_leftovers, replace, replace_private};
 use tempfile::TempDir;
 
 fn names(dir: &Path) -> Vec<String> {
@@ -154,4 +154,21 @@ fn a_lock_tells_its_owner() {
     lock.write_owner("keeper 12").unwrap();
     assert_eq!(FileLock::owner(&path).unwrap(), Some("keeper 12".to_owned()));
     assert_eq!(lock.path(), path);
+}
+
+#[test]
+fn only_old_temporary_files_are_leftovers() {
+    let dir = TempDir::new().unwrap();
+    let hours_ago = |name: &str, hours: u64| {
+        let file = fs::File::create(dir.path().join(name)).unwrap();
+        let time = std::time::SystemTime::now() - Duration::from_secs(hours * 3600);
+        file.set_modified(time).unwrap();
+    };
+    hours_ago(".tmp-old", 2);
+    hours_ago(".tmp-young", 0);
+    hours_ago("0ZK4000000000.bin", 2);
+    let hour = Duration::from_secs(3600);
+    assert_eq!(remove_leftovers(dir.path(), hour).unwrap(), 1);
+    assert_eq!(names(dir.path()), [".tmp-young", "0ZK4000000000.bin"]);
+    assert_eq!(remove_leftovers(&dir.path().join("none"), hour).unwrap(), 0);
 }

@@ -5,6 +5,7 @@
 mod backends;
 mod durable;
 mod fs_heads;
+mod heads_random;
 mod round_trips;
 mod schema;
 mod schema_random;

@@ -65,6 +65,22 @@ fn bytes_of_a_node_are_the_pinned_format() {
     assert_eq!(objects.get(hash).unwrap().unwrap(), expected);
 }
 
+/// Another writer keeps the keys in another order and the time as a float.
+#[test]
+fn reads_nodes_as_other_writers_keep_them() {
+    let store = Store::memory();
+    let text = store.put_schema(text_schema()).unwrap();
+    let node = draft(text, json!("hi"));
+    let mut bytes = b"\xbf\x69timestamp\xfb\x42\x78\xbc\xfe\x56\x80\x00\x00\x67payload\x62hi\x64type\x78\x0d".to_vec();
+    bytes.extend_from_slice(text.to_string().as_bytes());
+    bytes.push(0xff);
+    store.objects().put_all(&[(node.hash(), bytes.clone())]).unwrap();
+    let expected = Node { type_hash: text, payload: json!("hi"), timestamp: 1_700_000_000_000 };
+    assert_eq!(store.get(node.hash()).unwrap(), expected);
+    assert_eq!(store.put(&node).unwrap(), node.hash());
+    assert_eq!(store.objects().get(node.hash()).unwrap().unwrap(), bytes, "it is the same node");
+}
+
 #[test]
 fn a_batch_brings_its_own_types_in_any_order() {
     let store = Store::memory();

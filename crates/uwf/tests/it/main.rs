@@ -2,9 +2,16 @@
 
 mod agents;
 mod cas;
+mod evaluating;
 mod faults;
 mod first_run;
+mod foreign_store;
+mod forking;
 mod keeper;
+mod killing;
+mod listing;
+mod reading;
+mod review;
 mod stepping;
 
 use uwf_testing::TestHome;

@@ -207,11 +207,11 @@ fn explain_tells_each_expression_its_value_and_why() {
     insta::assert_snapshot!(home.uwf(&["thread", "step", &thread, "--explain", "--format", "text"]).stdout.lines().filter(|line| !line.starts_with("worker by")).collect::<Vec<_>>().join("\n"), @r"
     chose: worker
       · → $END if asked: the expression gave nothing, which counts as false
-          steps[-1].output.missing = nothing
+          steps[-1].output.missing → nothing
       ✓ → worker: it has no condition
     next: worker
       · → $END if asked: the expression gave nothing, which counts as false
-          steps[-1].output.missing = nothing
+          steps[-1].output.missing → nothing
       ✓ → worker: it has no condition
     next: worker
     ");

@@ -68,7 +68,8 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             return Printed::new(&Ran(report));
         }
         if most.is_some_and(|most| steps >= most) {
-            let told = format!("{steps} steps done as asked, thread {thread} has more to do");
+            let plural = if steps == 1 { "step" } else { "steps" };
+            let told = format!("{steps} {plural} done as asked, thread {thread} has more to do");
             return Err(CommandError { kind: Kind::Limit, error: told, hints: vec![format!("go on with: uwf run {thread}")] });
         }
     }

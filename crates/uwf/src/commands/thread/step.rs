@@ -93,7 +93,7 @@ fn explanation(what: &str, explained: &Explained) -> String {
         text.push_str(&format!("  {sign} → {}{condition}: {}\n", line.role, line.why));
         if let Some(expression) = &line.expression {
             let value = line.value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
-            text.push_str(&style::dim(&format!("      {expression} = {value}\n")));
+            text.push_str(&style::dim(&format!("      {expression} → {value}\n")));
         }
     }
     text

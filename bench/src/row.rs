@@ -1,0 +1,135 @@
+//! One figure: what was measured, what came out, what it should be.
+
+use crate::measure::Times;
+
+/// A group of figures under one heading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Heading.
+    pub title: String,
+    /// Figures.
+    pub rows: Vec<Row>,
+}
+
+/// What a figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Times as long as the floor in the same round.
+    Floor,
+    /// Times as long as another case in the same round.
+    Times,
+    /// Milliseconds.
+    Millis,
+    /// Microseconds.
+    Micros,
+    /// Bytes.
+    Bytes,
+    /// Millions of bytes.
+    Megabytes,
+    /// System calls.
+    Calls,
+    /// Steps per second.
+    PerSecond,
+}
+
+impl Unit {
+    /// How it is written behind a number.
+    pub fn text(self) -> &'static str {
+        match self {
+            Unit::Floor => "× floor",
+            Unit::Times => "×",
+            Unit::Millis => "ms",
+            Unit::Micros => "µs",
+            Unit::Bytes => "B",
+            Unit::Megabytes => "MB",
+            Unit::Calls => "calls",
+            Unit::PerSecond => "steps/s",
+        }
+    }
+
+    /// Digits behind the point that mean something.
+    pub fn digits(self) -> usize {
+        match self {
+            Unit::Floor | Unit::Times | Unit::Millis => 2,
+            Unit::Micros | Unit::Megabytes | Unit::PerSecond => 1,
+            Unit::Bytes | Unit::Calls => 0,
+        }
+    }
+}
+
+/// One figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// What was measured.
+    pub what: String,
+    /// The figure, or why there is none.
+    pub value: Result<f64, String>,
+    /// What it counts.
+    pub unit: Unit,
+    /// It should be at most this; `None` when it is only reported.
+    pub target: Option<f64>,
+    /// Half of the rounds lie between these two.
+    pub quartiles: Option<(f64, f64)>,
+    /// Medians behind it, milliseconds by name.
+    pub medians_ms: Vec<(&'static str, f64)>,
+    /// What a reader has to know.
+    pub note: String,
+}
+
+impl Row {
+    /// A figure that was taken.
+    pub fn new(what: impl Into<String>, unit: Unit, value: f64) -> Row {
+        Row::maybe(what, unit, Ok(value))
+    }
+
+    /// A figure that may not have been taken.
+    pub fn maybe(what: impl Into<String>, unit: Unit, value: Result<f64, String>) -> Row {
+        Row {
+            what: what.into(),
+            value,
+            unit,
+            target: None,
+            quartiles: None,
+            medians_ms: Vec::new(),
+            note: String::new(),
+        }
+    }
+
+    /// How many times as long a case took as another of the same rounds.
+    pub fn ratio(
+        what: impl Into<String>,
+        unit: Unit,
+        (name, times): (&'static str, &Times),
+        (base_name, base): (&'static str, &Times),
+    ) -> Row {
+        let ratios = times.over(base);
+        let row = Row::new(what, unit, ratios.median());
+        Row {
+            quartiles: Some(ratios.quartiles()),
+            medians_ms: vec![(name, times.median()), (base_name, base.median())],
+            ..row
+        }
+    }
+
+    /// How long a case took.
+    pub fn millis(what: impl Into<String>, times: &Times) -> Row {
+        Row { quartiles: Some(times.quartiles()), ..Row::new(what, Unit::Millis, times.median()) }
+    }
+
+    /// With the most it should be.
+    #[must_use]
+    pub fn at_most(self, target: f64) -> Row {
+        Row { target: Some(target), ..self }
+    }
+
+    /// With a note.
+    #[must_use]
+    pub fn note(self, note: impl Into<String>) -> Row {
+        Row { note: note.into(), ..self }
+    }
+
+    /// Whether the target is met; `None` without a target or a figure.
+    pub fn met(&self) -> Option<bool> {
+        Some(*self.value.as_ref().ok()? <= self.target?)
+    }
+}

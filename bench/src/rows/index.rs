@@ -1,0 +1,83 @@
+//! The index: steps, starts and listings with one active thread and with many.
+
+use std::fs;
+use std::process::Command;
+
+use uwf_core::thread::ThreadId;
+
+use super::Bench;
+use crate::error::Result;
+use crate::measure::{Case, interleave};
+use crate::place::{Place, Player};
+use crate::row::{Group, Row, Unit};
+use crate::seed::Seed;
+
+/// The most an operation should take with many active threads, of what it takes with one.
+const TARGET: f64 = 2.0;
+
+/// The most a listing of the many threads should take, milliseconds.
+const LIST_MS: f64 = 50.0;
+
+/// A store with some active threads, one of each player among them.
+struct Indexed {
+    place: Place,
+    threads: Vec<(Player, ThreadId)>,
+}
+
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
+    let many = indexed(bench, "many", &Player::ALL, bench.sizes.active)?;
+    let alone: Vec<Indexed> = Player::ALL
+        .iter()
+        .map(|player| indexed(bench, &format!("one-{}", player.output()), &[*player], 1))
+        .collect::<Result<_>>()?;
+    let start_alone = indexed(bench, "one-start", &[Player::Step], 1)?;
+    let listed = indexed(bench, "listed", &Player::ALL, bench.sizes.active)?;
+
+    let mut cases = Vec::new();
+    for (one, (_, thread)) in alone.iter().zip(&many.threads) {
+        let (place, first) = (&one.place, &one.threads[0].1);
+        cases.push(Case::always(move || place.step(first)));
+        cases.push(Case::always(|| many.place.step(thread)));
+    }
+    cases.push(Case::new(|round| Ok(start(&start_alone.place, round))));
+    cases.push(Case::new(|round| Ok(start(&many.place, round))));
+    cases.push(Case::always(|| listed.place.uwf(&["thread", "list"])));
+    cases.push(Case::new(|_| {
+        let _ = fs::remove_file(listed.place.home.heads_cache());
+        Ok(listed.place.uwf(&["thread", "list"]))
+    }));
+    let times = interleave(bench.sizes.runs, cases)?;
+
+    let active = bench.sizes.active;
+    let names = ["thread step, output: step", "thread step, output: text", "thread start"];
+    let mut rows: Vec<Row> = names
+        .iter()
+        .zip(times.chunks(2))
+        .map(|(name, pair)| {
+            let what = format!("{name}: {active} active threads over 1");
+            Row::ratio(what, Unit::Times, ("many", &pair[1]), ("one", &pair[0])).at_most(TARGET)
+        })
+        .collect();
+    rows.push(Row::millis(format!("thread list of {active} threads"), &times[6]).at_most(LIST_MS));
+    rows.push(Row::millis(format!("thread list of {active} threads, what heads say not remembered"), &times[7]));
+    Ok(Group { title: "Active threads".to_owned(), rows })
+}
+
+fn indexed(bench: &Bench<'_>, name: &str, players: &[Player], active: usize) -> Result<Indexed> {
+    let place = bench.place(name)?;
+    let mut seed = Seed::new(&place.home)?;
+    let mut threads = Vec::new();
+    for index in 0..active {
+        let start = seed.start()?;
+        // Those that are stepped lie in the middle of the index.
+        let player = index.checked_sub(active / 2).and_then(|index| players.get(index));
+        let id = seed.thread(start, &place.workspace, player.copied().unwrap_or(Player::Step))?;
+        threads.extend(player.map(|player| (*player, id)));
+    }
+    seed.finish()?;
+    Ok(Indexed { place, threads })
+}
+
+fn start(place: &Place, round: usize) -> Command {
+    place.uwf(&["thread", "start", "play-roles", "-p", &format!("Task of round {round}.")])
+}

@@ -1,0 +1,135 @@
+//! One step: in a new store, and at several lengths of history.
+
+use std::fs;
+
+use uwf_core::thread::ThreadId;
+use uwf_engine::load::Thread;
+
+use super::Bench;
+use crate::error::{Error, Result};
+use crate::long::Long;
+use crate::measure::{Case, Times, interleave};
+use crate::place::{Place, Player};
+use crate::row::{Group, Row, Unit};
+use crate::seed::{Seed, sync_disk};
+
+/// The most a step in a long thread should take of one in a short thread.
+const FLAT: f64 = 1.3;
+
+/// Times of all cases of one player.
+struct Played {
+    player: Player,
+    floor: Times,
+    fresh: Times,
+    returns: Vec<Times>,
+    first_visits: Vec<Times>,
+}
+
+/// Everything in one series of rounds, so that any two cases can be compared.
+pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<[Group; 2]> {
+    let floor_dir = bench.dir.join("floor");
+    fs::create_dir_all(&floor_dir).map_err(Error::at("create", &floor_dir))?;
+    let fresh: Vec<(Place, ThreadId)> =
+        Player::ALL.into_iter().map(|player| fresh(bench, player)).collect::<Result<_>>()?;
+    let mut cases = Vec::new();
+    for (played, (fresh, thread)) in long.players.iter().zip(&fresh) {
+        let floor_dir = &floor_dir;
+        cases.push(Case::always(move || played.player.floor(bench.programs, floor_dir)));
+        cases.push(Case::always(move || fresh.step(thread)));
+        cases.extend(played.at.iter().map(|at| Case::always(move || place.step(&at.returning))));
+        cases.extend(played.at.iter().map(|at| Case::new(move |round| Ok(place.step(&at.first_visits[round])))));
+    }
+    cases.push(Case::new(|_| {
+        let cache = place.home.chain_file(&long.uncached);
+        let _ = fs::remove_file(&cache);
+        sync_disk(place.home.root())?;
+        Ok(place.step(&long.uncached))
+    }));
+    let mut times = interleave(bench.sizes.runs, cases)?.into_iter();
+    let lengths = bench.sizes.lengths.len();
+    let mut next = || times.next().unwrap_or(Times(Vec::new()));
+    let mut all = Vec::new();
+    for played in &long.players {
+        all.push(Played {
+            player: played.player,
+            floor: next(),
+            fresh: next(),
+            returns: (0..lengths).map(|_| next()).collect(),
+            first_visits: (0..lengths).map(|_| next()).collect(),
+        });
+    }
+    let rebuilt = next();
+    check(bench, place, long)?;
+    Ok([one_step(&all), history(bench, &all, &rebuilt)])
+}
+
+/// A store with one thread and nothing else.
+fn fresh(bench: &Bench<'_>, player: Player) -> Result<(Place, ThreadId)> {
+    let place = bench.place(&format!("fresh-{}", player.output()))?;
+    let mut seed = Seed::new(&place.home)?;
+    let start = seed.start()?;
+    let thread = seed.thread(start, &place.workspace, player)?;
+    seed.finish()?;
+    Ok((place, thread))
+}
+
+fn one_step(all: &[Played]) -> Group {
+    let rows = all.iter().map(|played| {
+        let what = format!("thread step, output: {}", played.player.output());
+        Row::ratio(what, Unit::Floor, ("step", &played.fresh), ("floor", &played.floor)).at_most(played.player.target())
+    });
+    Group { title: "One step, a store with one thread".to_owned(), rows: rows.collect() }
+}
+
+fn history(bench: &Bench<'_>, all: &[Played], rebuilt: &Times) -> Group {
+    let lengths = bench.sizes.lengths;
+    let [short, middle, long] = lengths;
+    let mut rows = Vec::new();
+    for played in all {
+        let output = played.player.output();
+        let kinds = [("a role's return", &played.returns), ("a role's first visit", &played.first_visits)];
+        for (kind, times) in kinds {
+            for (length, times) in lengths.iter().zip(times) {
+                let what = format!("{output}, {kind} after {length} steps");
+                rows.push(
+                    Row::ratio(what, Unit::Floor, ("step", times), ("floor", &played.floor))
+                        .at_most(played.player.target()),
+                );
+            }
+            let what = format!("{output}, {kind}: {long} over {short}");
+            rows.push(Row::ratio(what, Unit::Times, ("long", &times[2]), ("short", &times[0])).at_most(FLAT));
+            if kind.contains("first") && played.player == Player::Text {
+                let what = format!("{output}, {kind}: {long} over {middle}");
+                let note = "both prompts are full to the budget";
+                rows.push(
+                    Row::ratio(what, Unit::Times, ("long", &times[2]), ("middle", &times[1])).at_most(FLAT).note(note),
+                );
+            }
+        }
+    }
+    if let Some(step) = all.first() {
+        let what = format!("step, {long} steps, chain cache deleted");
+        rows.push(Row::ratio(what, Unit::Floor, ("step", rebuilt), ("floor", &step.floor)));
+    }
+    Group { title: format!("One step, by length of history, a store of {} nodes", bench.sizes.nodes), rows }
+}
+
+/// What was timed is what was meant.
+fn check(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<()> {
+    for at in long.players.iter().flat_map(|played| &played.at) {
+        let grown = Thread::any(&place.home, &at.returning)?.chain()?.len();
+        if grown != at.length + bench.sizes.runs + 1 {
+            return Err(Error::Unexpected(format!(
+                "a thread of {} steps has {grown} after {} rounds",
+                at.length, bench.sizes.runs
+            )));
+        }
+        for thread in &at.first_visits[..=bench.sizes.runs] {
+            let thread = Thread::any(&place.home, thread)?;
+            if thread.position() != "closer" {
+                return Err(Error::Unexpected(format!("a first visit was of `{}`", thread.position())));
+            }
+        }
+    }
+    Ok(())
+}

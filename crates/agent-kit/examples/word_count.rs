@@ -1,0 +1,27 @@
+//! A whole agent: it counts the words of the task and of what the step before it wrote.
+//!
+//! In config.yaml, `agents: { words: { command: word_count } }` lets it play any role whose output has the integers
+//! `task` and `previous`. uwf calls it with thread and role and takes over the step it stores.
+
+use std::process::ExitCode;
+
+use agent_kit::{Answer, Context, Result, create_agent};
+use serde_json::json;
+
+/// Bytes of earlier texts this agent cares to read.
+const ENOUGH: usize = 1 << 20;
+
+fn main() -> ExitCode {
+    create_agent(work)
+}
+
+fn work(context: &Context<'_>) -> Result<Answer> {
+    let last = context.newest_steps(1, ENOUGH)?.pop();
+    let text = last.and_then(|step| step.text).unwrap_or_default();
+    let (task, previous) = (words(context.task()), words(&text));
+    Ok(Answer::value(json!({ "task": task, "previous": previous })))
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}

@@ -1,0 +1,3 @@
+//! Agents made with the kit, as real processes of real threads.
+
+mod word_count;

@@ -1,0 +1,88 @@
+//! The example agent plays a role.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use uwf_core::thread::ThreadId;
+use uwf_engine::child::Signals;
+use uwf_engine::error::Kind;
+use uwf_engine::home::Home;
+use uwf_engine::load::Thread;
+use uwf_engine::start::{self, Request as Start};
+use uwf_engine::step::{self, Report, Request};
+
+const WORKFLOW: &str = "
+name: count-words
+description: counts words twice
+roles:
+  writer:
+    description: writes
+    meta: { type: object }
+  counter:
+    description: counts
+    meta:
+      type: object
+      properties: { task: { type: integer }, previous: { type: integer } }
+      required: [task, previous]
+      additionalProperties: false
+graph:
+  $START: [ { role: counter } ]
+  counter: [ { role: $END } ]
+";
+
+/// The example's program; cargo builds it with the tests of this package.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).unwrap().join("examples/word_count");
+    assert!(built.exists(), "{} is not built; run the tests of the whole package", built.display());
+    built
+}
+
+/// A home whose only agent is the example, and a thread of the workflow in which it plays `counter`.
+fn thread(dir: &Path, workflow: &str, task: &str) -> (Home, ThreadId) {
+    let home = Home::open(dir.join("root"), "uwf");
+    std::fs::create_dir(home.root()).unwrap();
+    let config = format!("agents: {{ words: {{ command: \"{}\" }} }}\ndefaultAgent: words\n", example().display());
+    std::fs::write(home.config_file(), config).unwrap();
+    let file = dir.join("count-words.yaml");
+    std::fs::write(&file, workflow).unwrap();
+    let request = Start {
+        workflow: file.display().to_string(),
+        prompt: task.to_owned(),
+        workspace: dir.to_owned(),
+        ..Start::default()
+    };
+    let thread = start::start(&home, &request, dir).unwrap().thread;
+    (home, thread)
+}
+
+fn step(home: &Home, thread: &ThreadId) -> uwf_engine::error::Result<Report> {
+    let request = Request { thread: thread.clone(), agent: None, cwd: None, explain: false };
+    step::perform(home, &request, &mut Signals::listen().unwrap())
+}
+
+fn output(home: &Home, report: &Report) -> Value {
+    Thread::at(home, report.thread.clone(), report.head).unwrap().step(0).unwrap().output
+}
+
+#[test]
+fn the_example_is_an_agent_like_any_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, thread) = thread(dir.path(), WORKFLOW, "count all of these words");
+    let report = step(&home, &thread).unwrap();
+    assert_eq!((report.done, report.role.as_deref(), report.agent.as_deref()), (true, Some("counter"), Some("words")));
+    assert_eq!(output(&home, &report), json!({ "task": 5, "previous": 0 }));
+}
+
+#[test]
+fn an_output_that_does_not_fit_is_refused_with_every_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = WORKFLOW.replace("previous: { type: integer }", "sentences: { type: integer }").replace("previous]", "sentences]");
+    let (home, thread) = thread(dir.path(), &other, "count");
+    let error = step(&home, &thread).unwrap_err();
+    assert_eq!(error.kind, Kind::NotExtractable);
+    assert_eq!(
+        error.message,
+        "the answer has no valid output for role `counter`: missing key `sentences` (integer); unknown key `previous`; allowed are `task`, `sentences`"
+    );
+}

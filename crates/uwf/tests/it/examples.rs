@@ -1,0 +1,177 @@
+//! The workflows in `examples/`: each validated strictly and run to its end with scripted agents.
+
+use std::fs;
+
+use uwf_testing::{TestHome, repository, text};
+
+use crate::home;
+
+/// A home whose every role is played by a mock with this script.
+fn mocked(script: &str) -> TestHome {
+    let home = home();
+    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
+    fs::write(home.root().join("answers.yaml"), script).unwrap();
+    home
+}
+
+/// Runs an example until its thread has ended; tells the roles in order, then how it ended.
+fn run(home: &TestHome, file: &str) -> Vec<String> {
+    let path = repository().join("examples").join(file);
+    let started = home.json(&["thread", "start", path.to_str().unwrap(), "-p", "make it better"]);
+    let thread = text(&started, "thread");
+    let mut told = Vec::new();
+    loop {
+        let report = home.json(&["thread", "step", &thread]);
+        told.push(text(&report, "role"));
+        if report["done"] == true {
+            told.push(text(&report, "reason"));
+            return told;
+        }
+        assert!(told.len() < 50, "it does not end: {told:?}");
+    }
+}
+
+#[test]
+fn every_example_is_valid_to_the_letter() {
+    let mut files: Vec<String> = fs::read_dir(repository().join("examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".yaml") && !name.ends_with(".config.yaml"))
+        .collect();
+    files.sort();
+    assert_eq!(files, ["analyze-topic.yaml", "check-release.yaml", "develop.yaml", "solve-issue.yaml"]);
+    let home = home();
+    for file in files {
+        let path = repository().join("examples").join(&file);
+        let ran = home.uwf(&["workflow", "validate", "--strict", path.to_str().unwrap()]);
+        assert_eq!(ran.code, Some(0), "{}", ran.told());
+        let stored = home.json(&["workflow", "put", path.to_str().unwrap()]);
+        assert_eq!(Some(text(&stored, "name").as_str()), file.strip_suffix(".yaml"));
+    }
+}
+
+const SOLVED: &str = r#"
+planner:
+  - reply: { actionable: true, plan: "Fold case in search().", steps: ["add a failing test", "fold case"] }
+developer:
+  - expect-prompt: ["make it better", "Fold case in search()."]
+    reply: |
+      ---
+      summary: search folds case
+      filesChanged:
+        - src/search.rs
+      checksPassed: true
+      ---
+      Ran the tests: 12 passed.
+  - expect-prompt: ["what about Turkish?", "That is what I would ask for."]
+    reply: { summary: folds case by Unicode rules, filesChanged: [src/search.rs], checksPassed: true }
+reviewer:
+  - expect-prompt: "Ran the tests: 12 passed."
+    reply: |
+      ---
+      approved: false
+      comments:
+        - file: src/search.rs
+          problem: what about Turkish?
+          fix: use the Unicode rules
+      ---
+      That is what I would ask for.
+  - reply: { approved: true, comments: [] }
+"#;
+
+#[test]
+fn solve_issue_goes_back_to_the_developer_until_the_review_is_content() {
+    let home = mocked(SOLVED);
+    let told = run(&home, "solve-issue.yaml");
+    assert_eq!(told, ["planner", "developer", "reviewer", "developer", "reviewer", "end"]);
+}
+
+#[test]
+fn solve_issue_ends_with_questions_when_the_issue_is_unclear() {
+    let home = mocked("planner:\n  - reply: { actionable: false, plan: \"\", steps: [], questions: [which search?] }\n");
+    assert_eq!(run(&home, "solve-issue.yaml"), ["planner", "end"]);
+}
+
+const DEVELOPED: &str = r#"
+planner:
+  - reply:
+      status: planned
+      phases:
+        - { id: store, title: Keep the setting, doneWhen: the setting survives a restart }
+        - { id: theme, title: Dark colours, doneWhen: every page has them }
+coder:
+  - reply: { phase: store, status: done, summary: stored }
+  - reply: { phase: theme, status: failed, summary: the colours are generated }
+  - reply: { phase: theme, status: done, summary: generated them darker }
+  - reply: { phase: theme, status: done, summary: contrast raised }
+  - reply: { phase: store, status: done, summary: default set }
+reviewer:
+  - reply: { status: changes, changes: ["the contrast of links is too low"] }
+  - reply: { status: approved, changes: [] }
+    repeat: true
+tester:
+  - reply: { status: failed, failures: ["cargo test: expected light, got nothing"] }
+  - reply: { status: passed, failures: [] }
+committer:
+  - reply: { commit: 0123456789abcdef0123456789abcdef01234567, message: "settings: dark mode" }
+"#;
+
+#[test]
+fn develop_builds_every_phase_then_repairs_what_review_and_tests_find() {
+    let home = mocked(DEVELOPED);
+    let told = run(&home, "develop.yaml");
+    let expected = [
+        ["planner", "coder", "coder", "coder"].as_slice(),
+        &["reviewer", "coder", "reviewer", "tester", "coder", "reviewer", "tester"],
+        &["committer", "end"],
+    ];
+    assert_eq!(told, expected.concat());
+}
+
+#[test]
+fn develop_ends_at_once_when_the_planner_aborts() {
+    let home = mocked("planner:\n  - reply: { status: aborted, reason: it contradicts itself, phases: [] }\n");
+    assert_eq!(run(&home, "develop.yaml"), ["planner", "end"]);
+}
+
+#[test]
+fn analyze_topic_is_one_step() {
+    let home = mocked(
+        r#"
+analyst:
+  - reply: |
+      ---
+      thesis: A command line tool should not need a daemon
+      keyPoints:
+        - What does not run cannot hang.
+        - A file can be looked at.
+      caveats:
+        - Watching for changes needs something that watches.
+      certainty: medium
+      ---
+      # Analysis
+
+      Daemons are for what has to happen while nobody asks.
+"#,
+    );
+    assert_eq!(run(&home, "analyze-topic.yaml"), ["analyst", "end"]);
+}
+
+#[test]
+fn the_readme_of_the_examples_shows_what_works() {
+    let readme = fs::read_to_string(repository().join("examples/README.md")).unwrap();
+    let blocks: Vec<&str> = readme.split("```yaml\n").skip(1).filter_map(|block| block.split("```").next()).collect();
+    let block = |mark: &str| *blocks.iter().find(|block| block.contains(mark)).expect("the README has the block");
+    let home = home();
+    home.config(block("uwf-mock"));
+    fs::write(home.root().join("answers.yaml"), block("expect-prompt")).unwrap();
+    let path = repository().join("examples/solve-issue.yaml");
+    let thread = text(&home.json(&["thread", "start", path.to_str().unwrap(), "-p", "Search ignores case"]), "thread");
+    let codes: Vec<Option<i32>> = (0..6).map(|_| home.uwf(&["thread", "step", &thread, "--exit-code"]).code).collect();
+    assert_eq!(codes, [0, 40, 0, 0, 0, 10].map(Some));
+    home.config(block("defaultAgent: claude"));
+    assert_eq!(home.uwf(&["thread", "list"]).code, Some(0), "the configuration shown is read");
+    let dry = home.json(&["thread", "start", path.to_str().unwrap(), "-p", "x"]);
+    let dry = home.uwf(&["thread", "step", &text(&dry, "thread"), "--dry-run"]);
+    assert_eq!((dry.code, &dry.json()["agent"]), (Some(0), &serde_json::json!("claude")));
+}

@@ -1,0 +1,207 @@
+//! `thread fork`.
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{TestHome, numbered, text};
+
+use crate::review::{damage, hashes, reviewing_home, step};
+
+fn told(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.told(args))
+}
+
+fn finished(home: &TestHome) -> String {
+    let thread = home.start("review-text", "Write about cats.");
+    step(home, &thread, 4);
+    thread
+}
+
+#[test]
+fn a_fork_is_a_new_thread_on_an_old_node() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let nodes = hashes(&home, &thread);
+    assert_snapshot!(told(&home, &["thread", "fork", &nodes[2]]), @r##"
+    exit 0
+    {"thread":"<id>","forkedFrom":{"step":"#1"}}
+    "##);
+    assert_snapshot!(told(&home, &["thread", "fork", &nodes[2], "--format", "text"]), @r"
+    exit 0
+    forked thread <id> at #1
+    step it with: uwf thread step <id>
+    ");
+
+    let forked = home.json(&["thread", "fork", &nodes[2]]);
+    assert_eq!(forked["forkedFrom"], json!({"step": nodes[2]}));
+    let fork = text(&forked, "thread");
+    assert_eq!(home.head(&fork), Some(nodes[2].clone()));
+    assert_eq!(hashes(&home, &fork), nodes[..3], "it has the steps up to there");
+    step(&home, &fork, 2);
+    assert_eq!(home.json(&["thread", "show", &fork])["state"], json!("completed"));
+    assert_eq!(hashes(&home, &thread), nodes, "the old thread is as it was");
+}
+
+#[test]
+fn every_node_of_a_thread_can_be_forked_whatever_became_of_it() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let nodes = hashes(&home, &thread);
+    home.json(&["thread", "rm", &thread]);
+    for (index, node) in nodes.iter().enumerate() {
+        let fork = text(&home.json(&["thread", "fork", &node[..10]]), "thread");
+        assert_eq!(home.json(&["thread", "show", &fork])["steps"], json!(index));
+    }
+}
+
+#[test]
+fn a_thread_is_forked_at_its_head_or_before_a_role() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let nodes = hashes(&home, &thread);
+    let at = |args: &[&str]| {
+        let args: Vec<&str> = ["thread", "fork"].iter().chain(args).copied().collect();
+        text(&home.json(&args)["forkedFrom"], "step")
+    };
+    assert_eq!(at(&[&thread]), nodes[4]);
+    assert_eq!(at(&[&thread[20..]]), nodes[4]);
+    assert_eq!(at(&[&thread, "--from-role", "reviewer"]), nodes[3]);
+    assert_eq!(at(&[&thread, "--from-role", "writer"]), nodes[2]);
+    let early = home.start("review-text", "x");
+    step(&home, &early, 1);
+    assert_eq!(at(&[&early, "--from-role", "writer"]), hashes(&home, &early)[0], "before the first step is the start");
+}
+
+#[test]
+fn a_fork_keeps_the_settings_unless_told_otherwise() {
+    let home = reviewing_home();
+    let other = home.work().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let started = home.json(&["thread", "start", "review-text", "-p", "x", "--max-steps", "7", "--agent", "writer=broken", "--cwd", "other"]);
+    let thread = text(&started, "thread");
+    let settings = |thread: &str| -> serde_json::Value {
+        let path = home.root().join("threads").join(thread).join("settings.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let fork = text(&home.json(&["thread", "fork", &thread]), "thread");
+    assert_eq!(settings(&fork), settings(&thread));
+    let changed = text(&home.json(&["thread", "fork", &thread, "--cwd", ".", "--max-steps", "9"]), "thread");
+    assert_eq!(settings(&changed), json!({"workspace": home.work(), "agents": {"writer": "broken"}, "maxSteps": 9}));
+    let start = home.head(&thread).unwrap();
+    let of_node = text(&home.json(&["thread", "fork", &start, "--cwd", "other"]), "thread");
+    assert_eq!(settings(&of_node), json!({"workspace": other, "agents": {}}));
+}
+
+#[test]
+fn wrong_forks_are_refused() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let nodes = hashes(&home, &thread);
+    let workflow = text(&home.json(&["thread", "show", &thread]), "workflow");
+    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--from-role", "writr"]), @r"
+    exit 69
+    --- stderr
+    error: role `writr` was never played in thread <id>
+    hint: did you mean `writer`?
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", &nodes[1], "--from-role", "writer"]), @r"
+    exit 64
+    --- stderr
+    error: --from-role needs a thread, #1 is a node
+    hint: the step before that role's turn can be forked by its hash: `uwf thread steps THREAD` lists them
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", &workflow]), @r"
+    exit 65
+    --- stderr
+    error: node #1 is a Workflow, a StartNode or StepNode was expected
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", "0000000000000"]), @r"
+    exit 69
+    --- stderr
+    error: there is no thread and no node `#1`
+    hint: `uwf thread list --all` lists every thread
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", "ZZZZ"]), @r"
+    exit 64
+    --- stderr
+    error: `ZZZZ` is not a hash: the first symbol of a hash is 0-9 or A-F
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", "abc"]), @r"
+    exit 64
+    --- stderr
+    error: `abc` is not a thread id, nor at least 4 symbols of its beginning or end
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @r"
+    exit 69
+    --- stderr
+    error: there is no thread <id>
+    hint: `uwf thread list --all` lists every thread
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--cwd", "nowhere"]), @r"
+    exit 74
+    --- stderr
+    error: cannot find the workspace nowhere: No such file or directory (os error 2)
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @r"
+    exit 64
+    --- stderr
+    error: invalid value '0' for '--max-steps <N>': 0 is not in 1..18446744073709551615
+
+    For more information, try '--help'.
+    ");
+    damage(&home, &nodes[3]);
+    assert_snapshot!(told(&home, &["thread", "fork", &nodes[3]]), @r"
+    exit 65
+    --- stderr
+    error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
+    hint: `uwf cas verify #1` checks it; putting the same content again repairs it
+    ");
+    assert_eq!(home.json(&["thread", "list"]), json!([]), "no thread was begun");
+}
+
+#[test]
+fn a_beginning_that_means_a_thread_and_a_node_is_refused() {
+    let home = reviewing_home();
+    let start = home.head(&home.start("review-text", "x")).unwrap();
+    // Ids of older stores are any symbols: this one begins as the hash does.
+    let id = format!("{}ZZZZZZZZZZZZZ", start);
+    let index = home.root().join("threads.yaml");
+    let line = format!("{id}: \"{start}\"\n");
+    std::fs::write(&index, format!("{}{line}", std::fs::read_to_string(&index).unwrap())).unwrap();
+    assert_snapshot!(told(&home, &["thread", "fork", &start[..6]]).replace(&start[..6], "<start>"), @r"
+    exit 64
+    --- stderr
+    error: `<start>` is both thread <id> and node #1
+    hint: give the whole id or the whole hash
+    ");
+    assert_eq!(home.json(&["thread", "fork", &start])["forkedFrom"], json!({"step": start}), "a whole hash is a node");
+    assert_eq!(home.uwf(&["thread", "fork", &id]).code, Some(0), "a whole id is a thread");
+}
+
+#[test]
+fn a_fork_writes_a_few_small_files_however_long_the_thread() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let before = tree_size(&home);
+    home.json(&["thread", "fork", &hashes(&home, &thread)[2]]);
+    let (files, bytes) = tree_size(&home);
+    assert!(files - before.0 <= 4 && bytes - before.1 <= 4096, "{before:?} → {:?}", (files, bytes));
+}
+
+/// Number and bytes of all files below the root.
+fn tree_size(home: &TestHome) -> (usize, u64) {
+    let mut dirs = vec![home.root()];
+    let (mut files, mut bytes) = (0, 0);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let entry = entry.unwrap();
+            let meta = entry.metadata().unwrap();
+            if meta.is_dir() {
+                dirs.push(entry.path());
+            } else {
+                files += 1;
+                bytes += meta.len();
+            }
+        }
+    }
+    (files, bytes)
+}

@@ -1,0 +1,163 @@
+//! `thread kill` and `thread rm`.
+
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{TestHome, numbered};
+
+use crate::review::{damage, hashes, reviewing_home, step};
+
+fn told(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.told(args))
+}
+
+#[test]
+fn a_killed_thread_is_in_the_history_and_can_be_forked() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "x");
+    step(&home, &thread, 1);
+    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @r#"
+    exit 0
+    {"thread":"<id>","archived":true}
+    "#);
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["done"], shown["state"], shown["steps"]]), json!([true, "killed", 1]));
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 69
+    --- stderr
+    error: thread <id> is not active
+    hint: `uwf thread list --all` lists finished threads too
+    ");
+    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @r"
+    exit 69
+    --- stderr
+    error: thread <id> has ended already
+    hint: `uwf thread show <id>` tells how
+    ");
+    assert_eq!(home.uwf(&["thread", "fork", &thread]).code, Some(0));
+}
+
+#[test]
+fn a_removed_thread_leaves_the_history_but_no_node_is_lost() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "x");
+    step(&home, &thread, 1);
+    assert_snapshot!(told(&home, &["thread", "rm", &thread]), @r"
+    exit 64
+    --- stderr
+    error: thread <id> is active
+    hint: `uwf thread kill <id>` ends it first
+    ");
+    home.json(&["thread", "kill", &thread]);
+    let nodes = hashes(&home, &thread);
+    let stored = std::fs::read_dir(home.root().join("cas")).unwrap().count();
+    assert_snapshot!(told(&home, &["thread", "rm", &thread]), @r#"
+    exit 0
+    {"thread":"<id>","archived":false}
+    "#);
+    assert_eq!(std::fs::read_dir(home.root().join("cas")).unwrap().count(), stored);
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+    assert!(!home.root().join("threads").join(&thread).exists());
+    assert_snapshot!(told(&home, &["thread", "rm", &thread]), @r"
+    exit 69
+    --- stderr
+    error: there is no thread <id>
+    hint: `uwf thread list --all` lists every thread
+    ");
+    assert_eq!(home.uwf(&["thread", "fork", &nodes[1]]).code, Some(0));
+}
+
+#[test]
+fn reports_for_people() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "x");
+    assert_snapshot!(told(&home, &["thread", "kill", &thread, "--format", "text"]), @r"
+    exit 0
+    killed thread <id>; it is in the history now
+    ");
+    assert_snapshot!(told(&home, &["thread", "rm", &thread, "--format", "text"]), @r"
+    exit 0
+    removed thread <id> from the history
+    ");
+}
+
+#[test]
+fn killing_ends_a_running_agent_with_everything_it_started() {
+    let home = reviewing_home();
+    home.script("writer", "#!/bin/sh\necho $$ > pid\n(trap '' TERM; sleep 300) &\necho $! > child\nsleep 300\n");
+    let thread = home.start("review-text", "x");
+    let mut stepper = home.command(&["thread", "step", &thread]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !home.work().join("child").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::fs::write(home.root().join("config.yaml"), format!("killGrace: 1\n{}", std::fs::read_to_string(home.root().join("config.yaml")).unwrap())).unwrap();
+    assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true}));
+    for file in ["pid", "child"] {
+        let pid = std::fs::read_to_string(home.work().join(file)).unwrap();
+        let alive = std::path::Path::new("/proc").join(pid.trim()).join("stat");
+        let stat = std::fs::read_to_string(alive).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{file} is still alive: {stat}");
+    }
+    assert!(!stepper.wait().unwrap().success());
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
+}
+
+#[test]
+fn a_broken_thread_can_be_ended_and_removed() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "x");
+    step(&home, &thread, 1);
+    damage(&home, &home.head(&thread).unwrap());
+    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @r#"
+    exit 0
+    {"thread":"<id>","archived":true}
+    --- stderr
+    warning: the thread's nodes are not readable: the history has no more than that it was killed
+    "#);
+    assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
+    exit 0
+    [{"thread":"<id>","workflow":null,"head":"#1","state":"killed","role":null,"startedAt":<ms>,"changedAt":<ms>}]
+    "##);
+    assert_eq!(home.uwf(&["thread", "rm", &thread]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+
+    let missing = home.start("review-text", "a task of its own");
+    std::fs::remove_file(home.root().join("cas").join(format!("{}.bin", home.head(&missing).unwrap()))).unwrap();
+    assert_eq!(home.uwf(&["thread", "kill", &missing]).code, Some(0));
+}
+
+#[test]
+fn threads_that_do_not_exist_are_not_found() {
+    let home = reviewing_home();
+    assert_snapshot!(told(&home, &["thread", "kill", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @r"
+    exit 69
+    --- stderr
+    error: thread <id> is not active
+    hint: `uwf thread list --all` lists finished threads too
+    ");
+    assert_snapshot!(told(&home, &["thread", "kill", "ZZZZ"]), @r"
+    exit 69
+    --- stderr
+    error: no thread begins or ends with `ZZZZ`
+    hint: `uwf thread list --all` lists every thread
+    ");
+    assert_snapshot!(told(&home, &["thread", "rm", "ZZZ"]), @r"
+    exit 64
+    --- stderr
+    error: `ZZZ` is not a thread id, nor at least 4 symbols of its beginning or end
+    ");
+    assert_snapshot!(told(&home, &["thread", "kill"]), @r"
+    exit 64
+    --- stderr
+    error: the following required arguments were not provided:
+      <THREAD>
+
+    Usage: uwf thread kill <THREAD>
+
+    For more information, try '--help'.
+    ");
+}

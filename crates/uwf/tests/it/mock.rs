@@ -1,0 +1,182 @@
+//! The scripted agent, as people use it to try out their workflows.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+const CONFIG: &str = "agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n";
+
+/// A home with the counting workflow of `rounds` visits, a mock with this script, and a thread.
+fn mocked(rounds: usize, script: &str) -> (TestHome, String) {
+    let home = home();
+    home.config(CONFIG);
+    fs::write(home.root().join("answers.yaml"), script).unwrap();
+    home.put("count-rounds", &counting_workflow(rounds));
+    let thread = home.start("count-rounds", "count");
+    (home, thread)
+}
+
+/// What one step came to: `done`, `next`, or the exit code with the reason.
+fn step(home: &TestHome, thread: &str) -> String {
+    let ran = home.uwf(&["thread", "step", thread]);
+    match ran.code {
+        Some(0) => if ran.json()["done"] == true { "done" } else { "next" }.to_owned(),
+        code => {
+            let reason = ran.stderr.split("\nhint: ").next().unwrap_or_default().trim_end();
+            home.steady(&format!("{} {reason}", code.unwrap_or(-1)))
+        }
+    }
+}
+
+/// The detail of the step at the head.
+fn detail(home: &TestHome, thread: &str) -> Value {
+    let head = text(&home.json(&["thread", "show", thread]), "head");
+    let step = home.json(&["cas", "get", &head]);
+    home.json(&["cas", "get", &text(&step["payload"], "detail")])["payload"].clone()
+}
+
+#[test]
+fn visits_and_failed_tries_follow_the_script() {
+    let (home, thread) = mocked(
+        3,
+        r#"
+worker:
+  - fail: 2
+    exit-code: 7
+    stderr: rate limit
+  - garbage: I have done everything.
+  - hang: 0.05
+  - reply: { n: 1 }
+  - reply: |
+      ---
+      n: 2
+      ---
+      Counted.
+  - garbage: "n = 3"
+  - reply: { n: 3 }
+"#,
+    );
+    let told: Vec<String> = (0..8).map(|_| step(&home, &thread)).collect();
+    insta::assert_snapshot!(told.join("\n"), @"");
+    let attempts: Vec<Value> = detail(&home, &thread)["attempts"].as_array().unwrap().clone();
+    let attempt = home.json(&["cas", "get", attempts[0].as_str().unwrap()]);
+    let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
+    assert_eq!((attempts.len(), &raw["payload"]["text"]), (1, &json!("n = 3")), "garbage is kept like any answer");
+}
+
+#[test]
+fn exit_code_and_prompt_are_on_record() {
+    let (home, thread) = mocked(1, "worker:\n  - { fail: 1, exit-code: 7 }\n  - reply: { n: 1 }\n");
+    step(&home, &thread);
+    let shown = home.json(&["thread", "show", &thread]);
+    let attempt = home.json(&["cas", "get", &text(&shown, "attempt")]);
+    assert_eq!(attempt["payload"]["exitCode"], 7);
+    let dry = home.json(&["thread", "step", &thread, "--dry-run"]);
+    assert_eq!(step(&home, &thread), "done");
+
+    let session = detail(&home, &thread);
+    assert_eq!(json!([session["extractedBy"], session["source"]]), json!(["submit", "submit"]));
+    let turn = home.json(&["cas", "get", session["turns"][0].as_str().unwrap()]);
+    let inputs = turn["payload"]["input"].as_array().unwrap();
+    let prompt: String =
+        inputs.iter().map(|hash| text(&home.json(&["cas", "get", hash.as_str().unwrap()])["payload"], "text")).collect();
+    assert_eq!(Value::from(prompt), dry["prompt"]);
+}
+
+#[test]
+fn a_text_is_read_like_any_agents_answer() {
+    let (home, thread) = mocked(1, "worker:\n  - reply: \"Sure!\\n---\\nn: '4'\\n---\\nFour it is.\"\n");
+    assert_eq!(step(&home, &thread), "done");
+    let session = detail(&home, &thread);
+    assert_eq!(session["extractedBy"], "frontmatter");
+    let steps = home.json(&["cas", "get", &text(&home.json(&["thread", "show", &thread]), "head")]);
+    let output = home.json(&["cas", "get", &text(&steps["payload"], "output")]);
+    assert_eq!(output["payload"], json!({"n": 4}));
+}
+
+#[test]
+fn a_script_that_runs_out_says_so_unless_its_last_entry_repeats() {
+    let (home, thread) = mocked(4, "worker:\n  - reply: { n: 1 }\n");
+    let told: Vec<String> = (0..2).map(|_| step(&home, &thread)).collect();
+    insta::assert_snapshot!(told.join("\n"), @"");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: { n: 1 }\n    repeat: true\n").unwrap();
+    let told: Vec<String> = (0..3).map(|_| step(&home, &thread)).collect();
+    assert_eq!(told, ["next", "next", "done"]);
+}
+
+#[test]
+fn a_prompt_that_lacks_what_is_expected_fails_the_try() {
+    let script = "worker:\n  - reply: { n: 1 }\n    expect-prompt: [count, the moon, \"Count.\", 'a \"quoted\" word']\n";
+    let (home, thread) = mocked(1, script);
+    insta::assert_snapshot!(step(&home, &thread), @"");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - { reply: { n: 1 }, expect-prompt: Count. }\n").unwrap();
+    assert_eq!(step(&home, &thread), "done");
+}
+
+#[test]
+fn a_hang_is_ended_by_the_agents_time_limit() {
+    let (home, thread) = mocked(1, "worker:\n  - { hang: 60, reply: { n: 1 } }\n");
+    home.config("agents:\n  m: { command: uwf-mock, idleTimeout: 0.2, config: { script: answers.yaml } }\ndefaultAgent: m\n");
+    let begun = Instant::now();
+    assert_eq!(step(&home, &thread), "40 error: agent `m` was ended: it printed nothing for 0.2 s");
+    assert!(begun.elapsed() < Duration::from_secs(20), "the mock goes at the first signal");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - { hang: 0.01, reply: { n: 1 } }\n").unwrap();
+    assert_eq!(step(&home, &thread), "done", "a slow answer is an answer");
+}
+
+#[test]
+fn every_problem_of_the_script_has_its_place() {
+    let (home, thread) = mocked(
+        1,
+        "worker:\n  - replly: { n: 1 }\n  - reply: { n: 1 }\n    garbage: x\n  - fail: often\ntester: { reply: 1 }\n",
+    );
+    insta::assert_snapshot!(step(&home, &thread), @"");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: {n: 1\n").unwrap();
+    insta::assert_snapshot!(step(&home, &thread), @"");
+    fs::write(home.root().join("answers.yaml"), "workr:\n  - reply: { n: 1 }\n").unwrap();
+    insta::assert_snapshot!(step(&home, &thread), @"");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - garbage: \"---\\nn: 1\\n---\\n\"\n").unwrap();
+    insta::assert_snapshot!(step(&home, &thread), @"");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: { m: 1 }\n").unwrap();
+    insta::assert_snapshot!(step(&home, &thread), @"");
+}
+
+#[test]
+fn the_script_is_found_by_configuration_argument_and_environment() {
+    let (home, thread) = mocked(9, "worker:\n  - { reply: { n: 1 }, repeat: true }\n");
+    let beside = home.file("beside.yaml", "worker:\n  - { reply: { n: 2 }, repeat: true }\n");
+    let absolute = format!("agents:\n  m: {{ command: uwf-mock, config: {{ script: {} }} }}\ndefaultAgent: m\n", beside.display());
+    let output = || {
+        let head = text(&home.json(&["thread", "show", &thread]), "head");
+        let step = home.json(&["cas", "get", &head]);
+        home.json(&["cas", "get", &text(&step["payload"], "output")])["payload"]["n"].clone()
+    };
+    assert_eq!((step(&home, &thread).as_str(), output()), ("next", json!(1)), "relative to the storage root");
+    home.config(&absolute);
+    assert_eq!((step(&home, &thread).as_str(), output()), ("next", json!(2)), "absolute");
+    home.config(CONFIG);
+    home.json(&["thread", "step", &thread, "--agent", "uwf-mock beside.yaml"]);
+    assert_eq!(output(), json!(2), "as an argument, relative to the workspace");
+    home.file("third.yaml", "worker:\n  - { reply: { n: 3 }, repeat: true }\n");
+    let mut by_environment = home.command(&["thread", "step", &thread, "--agent", "uwf-mock"]);
+    assert!(by_environment.env("UWF_MOCK_SCRIPT", "third.yaml").output().unwrap().status.success());
+    assert_eq!(output(), json!(3), "by the environment");
+
+    insta::assert_snapshot!(home.told(&["thread", "step", &thread, "--agent", "uwf-mock"]), @"");
+    insta::assert_snapshot!(home.told(&["thread", "step", &thread, "--agent", "uwf-mock absent.yaml"]), @"");
+}
+
+#[test]
+fn it_keeps_no_state_so_a_fork_answers_as_the_thread_did() {
+    let (home, thread) = mocked(3, "worker:\n  - reply: { n: 1 }\n  - fail: 1\n  - reply: { n: 2 }\n  - reply: { n: 3 }\n");
+    assert_eq!(step(&home, &thread), "next");
+    let head = text(&home.json(&["thread", "show", &thread]), "head");
+    let fork = text(&home.json(&["thread", "fork", &head]), "thread");
+    let told: Vec<String> = [&thread, &fork].map(|thread| (0..3).map(|_| step(&home, thread)).collect::<Vec<_>>().join(", ")).into();
+    let expected = "40 error: the mock fails with exit code 1, as <dir>/root/answers.yaml:3:5 says, next, done";
+    assert_eq!(told, [expected, expected]);
+}

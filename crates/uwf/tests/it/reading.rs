@@ -1,0 +1,834 @@
+//! `thread read` and `thread step-details`.
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{TestHome, numbered, text};
+
+use crate::review::{damage, hashes, reviewing_home, step};
+
+fn told(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.told(args))
+}
+
+/// A finished thread of four steps.
+fn finished(home: &TestHome) -> String {
+    let thread = home.start("review-text", "# Write about cats\n\nPlease.");
+    step(home, &thread, 4);
+    thread
+}
+
+#[test]
+fn a_thread_that_was_not_stepped_is_its_task() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    exit 0
+    # review-text
+
+    thread `<id>` · active · no step yet · started <time> UTC
+
+    ## Task
+
+    Write about cats.
+    ");
+}
+
+#[test]
+fn a_finished_thread_is_read_from_task_to_end() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    exit 0
+    # review-text
+
+    thread `<id>` · completed · 4 steps · started <time> UTC
+
+    ## Task
+
+    ### Write about cats
+
+    Please.
+
+    ## 1. writer
+
+    by writer · <time> UTC · step `#1`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 2. reviewer
+
+    by reviewer · <time> UTC · step `#2`
+
+    - **approved**: false
+
+    ## 3. writer
+
+    by writer · <time> UTC · step `#3`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 4. reviewer
+
+    by reviewer · <time> UTC · step `#4`
+
+    - **approved**: true
+
+    ## Completed
+
+    <time> UTC: the workflow came to its end.
+    ");
+}
+
+#[test]
+fn a_stuck_thread_says_why_and_what_was_tried() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    step(&home, &thread, 1);
+    for _ in 0..2 {
+        assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
+    }
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    exit 0
+    # review-text
+
+    thread `<id>` · stuck · 1 step · started <time> UTC
+
+    ## Task
+
+    Write about cats.
+
+    ## 1. writer
+
+    by writer · <time> UTC · step `#1`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## Stuck at reviewer
+
+    Since <time> UTC: agent `broken` exited with 3; its last words: no licence for `claude`
+
+    ## Failed attempts since the last step
+
+    - reviewer by broken, exit code 3: agent `broken` exited with 3; its last words: no licence for `claude`
+      (all it printed: `uwf thread step-details #2`)
+    - reviewer by broken, exit code 3: agent `broken` exited with 3; its last words: no licence for `claude`
+      (all it printed: `uwf thread step-details #2`)
+    ");
+    step(&home, &thread, 1);
+    let after = told(&home, &["thread", "read", &thread]);
+    assert!(after.contains("by reviewer · <time> UTC · step `#2` · after 2 failed attempts\n"), "{after}");
+    assert!(!after.contains("Stuck") && !after.contains("Failed attempts since"), "{after}");
+}
+
+#[test]
+fn a_killed_thread_says_so() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    home.json(&["thread", "kill", &thread]);
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    exit 0
+    # review-text
+
+    thread `<id>` · killed · no step yet · started <time> UTC
+
+    ## Task
+
+    Write about cats.
+
+    ## Killed
+
+    <time> UTC: somebody ended it before its workflow came to an end.
+    ");
+}
+
+/// Runs the command that a page names for what it left out.
+fn follow(home: &TestHome, page: &str, what: &str) -> Option<String> {
+    let line = page.lines().find(|line| line.starts_with(&format!("[{what}:")))?;
+    let command = line.split('`').nth(1).unwrap();
+    let args: Vec<&str> = command.split(' ').skip(1).collect();
+    let ran = home.uwf(&args);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{command}");
+    Some(ran.stdout)
+}
+
+#[test]
+fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let page = home.uwf(&["thread", "read", &thread, "--quota", "700"]).stdout;
+    assert_snapshot!(numbered(&page), @r"
+    # review-text
+
+    thread `<id>` · completed · 4 steps · started <time> UTC
+
+    ## Task
+
+    ### Write about cats
+
+    Please.
+
+    [Earlier: steps 1–2, shown by `uwf thread read <id> --before #1 --quota 700`]
+
+    ## 3. writer
+
+    by writer · <time> UTC · step `#1`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 4. reviewer
+
+    by reviewer · <time> UTC · step `#2`
+
+    - **approved**: true
+
+    ## Completed
+
+    <time> UTC: the workflow came to its end.
+    ");
+
+    let mut pages = vec![page];
+    while let Some(page) = follow(&home, pages.last().unwrap(), "Earlier") {
+        pages.push(page);
+    }
+    let all = pages.concat();
+    for heading in ["## 1. writer", "## 2. reviewer", "## 3. writer", "## 4. reviewer"] {
+        assert!(all.contains(heading), "{heading} in {all}");
+    }
+    assert!(pages.len() > 2, "{all}");
+    assert_snapshot!(numbered(pages.last().unwrap()), @"");
+}
+
+#[test]
+fn from_the_start_on_the_commands_lead_to_the_end() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let mut pages = vec![home.uwf(&["thread", "read", &thread, "--start", "--quota", "700"]).stdout];
+    assert_snapshot!(numbered(&pages[0]), @r"
+    # review-text
+
+    thread `<id>` · completed · 4 steps · started <time> UTC
+
+    ## Task
+
+    ### Write about cats
+
+    Please.
+
+    ## 1. writer
+
+    by writer · <time> UTC · step `#1`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 2. reviewer
+
+    by reviewer · <time> UTC · step `#2`
+
+    - **approved**: false
+
+    [Later: steps 3–4, shown by `uwf thread read <id> --after #2 --quota 700`]
+    ");
+    while let Some(page) = follow(&home, pages.last().unwrap(), "Later") {
+        pages.push(page);
+    }
+    assert_snapshot!(numbered(pages.last().unwrap()), @r"
+    # review-text
+
+    thread `<id>` · completed · 4 steps · started <time> UTC
+
+    [Earlier: steps 1–2, shown by `uwf thread read <id> --before #1 --quota 700`]
+
+    ## 3. writer
+
+    by writer · <time> UTC · step `#1`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 4. reviewer
+
+    by reviewer · <time> UTC · step `#2`
+
+    - **approved**: true
+
+    ## Completed
+
+    <time> UTC: the workflow came to its end.
+    ");
+}
+
+#[test]
+fn a_step_larger_than_the_quota_is_shortened() {
+    let home = reviewing_home();
+    home.script("writer", "#!/bin/sh\ncat > /dev/null\nprintf -- '---\\ntitle: long\\n---\\n'\nseq -f 'line %.0f of a long answer' 1 2000\n");
+    let thread = home.start("review-text", &"A very long task. ".repeat(60));
+    step(&home, &thread, 1);
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--quota", "600"]), @r"
+    exit 0
+    # review-text
+
+    thread `<id>` · active · 1 step · started <time> UTC
+
+    ## Task
+
+    A very long task. A very long task. A very long task. A very long task. A very long task. A very long task. A very long task. A very long task. A very
+
+    [… 929 characters left out: `uwf cas get #1`]
+
+    ## 1. writer
+
+    by writer · <time> UTC · step `#2`
+
+    line 1 of a long answer
+    line 2 of a long answer
+    line 3 of a long answer
+    line 4 of a long answer
+    line 5 of a long answer
+    line 6 of a long answer
+    line 7 of a long answer
+    line 8 of a long answer
+    line 9 of a long answer
+    line 10 of a long answer
+    line 11 of a long answer
+    line 12 of a long answer
+
+    [… 52601 characters left out: `uwf thread step-details #2`]
+
+    **Output**
+
+    - **title**: long
+    ");
+}
+
+#[test]
+fn only_the_steps_that_are_shown_are_read() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let nodes = hashes(&home, &thread);
+    for step in &nodes[1..4] {
+        damage(&home, step);
+    }
+    let page = home.uwf(&["thread", "read", &thread, "--quota", "500"]);
+    assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""));
+    assert!(page.stdout.contains("[Earlier: steps 1–3"), "{}", page.stdout);
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--before", &nodes[4]]), @r"
+    exit 65
+    --- stderr
+    error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
+    hint: `uwf cas verify #1` checks it; putting the same content again repairs it
+    ");
+}
+
+#[test]
+fn a_damaged_output_or_detail_is_told_and_the_rest_shown() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let steps = home.json(&["thread", "steps", &thread]);
+    damage(&home, &text(&steps["steps"][1], "detail"));
+    let output = text(&home.json(&["cas", "get", &text(&steps["steps"][4], "hash")])["payload"], "output");
+    damage(&home, &output);
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    exit 0
+    # review-text
+
+    thread `<id>` · completed · 4 steps · started <time> UTC
+
+    ## Task
+
+    ### Write about cats
+
+    Please.
+
+    ## 1. writer
+
+    by writer · <time> UTC · step `#1` · its detail is not readable: node #2 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 2. reviewer
+
+    by reviewer · <time> UTC · step `#3`
+
+    - **approved**: false
+
+    ## 3. writer
+
+    by writer · <time> UTC · step `#4`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 4. reviewer
+
+    by reviewer · <time> UTC · step `#5`
+
+    (not readable: node #6 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value)
+
+    ## Completed
+
+    <time> UTC: the workflow came to its end.
+    --- stderr
+    warning: step 1: node #2 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
+    warning: step 4: node #6 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
+    ");
+}
+
+#[test]
+fn wrong_questions_get_clear_answers() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let first = &hashes(&home, &thread)[1];
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--before", first]), @r"
+    exit 69
+    --- stderr
+    error: thread <id> has no step before its first
+    hint: `uwf thread read <id>` shows the newest
+    ");
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--before", "0000"]), @r"
+    exit 69
+    --- stderr
+    error: thread <id> has no step 0000
+    hint: `uwf thread steps <id>` lists its steps
+    ");
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--after", "x"]), @r"
+    exit 64
+    --- stderr
+    error: `x` is not the hash of a step, nor at least 4 symbols of its beginning
+    ");
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--start", "--before", first]), @r"
+    exit 64
+    --- stderr
+    error: the argument '--start' cannot be used with '--before <HASH>'
+
+    Usage: uwf thread read --start <THREAD>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--quota", "many"]), @r"
+    exit 64
+    --- stderr
+    error: invalid value 'many' for '--quota <CHARS>': invalid digit found in string
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(told(&home, &["thread", "read", "01AAAAAAAAAAAAAAAAAAAAAAAA"]), @r"
+    exit 69
+    --- stderr
+    error: there is no thread <id>
+    hint: `uwf thread list --all` lists every thread
+    ");
+    assert_snapshot!(told(&home, &["thread", "step-details", "0000000000000"]), @r"
+    exit 69
+    --- stderr
+    error: there is no node #1
+    ");
+    assert_snapshot!(told(&home, &["thread", "step-details", "no-hash"]), @r"
+    exit 64
+    --- stderr
+    error: `no-hash` is not a hash: the first symbol of a hash is 0-9 or A-F
+    ");
+}
+
+#[test]
+fn a_page_is_data_when_asked_for() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let mut page = home.json(&["thread", "read", &thread, "--quota", "500", "--format", "json"]);
+    let markdown = home.uwf(&["thread", "read", &thread, "--quota", "500"]).stdout;
+    assert_eq!(page["markdown"], json!(markdown));
+    page["markdown"] = json!("…");
+    assert_snapshot!(numbered(&home.steady(&page.to_string())), @r##"{"thread":"<id>","workflow":"#1","markdown":"…","steps":[{"index":4,"hash":"#2","role":"reviewer","leftOut":0}],"earlier":{"first":1,"last":3,"command":"uwf thread read <id> --before #2 --quota 500"},"later":null}"##);
+}
+
+/// A document without the durations in it.
+fn timeless(document: &str) -> String {
+    let is_duration = |line: &&str| !["durationMs: ", "latencyMs: "].iter().any(|name| line.trim_start_matches(['-', ' ']).starts_with(name));
+    document.lines().filter(is_duration).fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[test]
+fn details_tell_how_an_output_came_to_be() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    step(&home, &thread, 1);
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
+    step(&home, &thread, 1);
+    let nodes = hashes(&home, &thread);
+    assert_snapshot!(timeless(&told(&home, &["thread", "step-details", &nodes[1]])), @r#"
+    exit 0
+    hash: #1
+    type: StepNode
+    timestamp: <ms>
+    role: writer
+    agent: writer
+    start: #2
+    prev: null
+    output:
+      tags:
+      - cats
+      - "*.rs"
+      title: "Fix #42"
+    detail:
+      hash: #3
+      type: react-session
+      role: writer
+      agent:
+        hash: #4
+        type: agent
+        name: writer
+        command: writer
+        args: []
+        config:
+          output: text
+      source: stdout
+      extractedBy: frontmatter
+      extraction:
+      - rung: frontmatter
+        fixes: []
+        errors: []
+      totalTokens: null
+      tokens: null
+      raw: |
+        ---
+        title: 'Fix #42'
+        tags: [cats, "*.rs"]
+        ---
+        # What I did
+
+        A sentence.
+
+        ```sh
+        # not a heading
+        ```
+      attempts: []
+      turns:
+      - hash: #5
+        type: react-turn
+        tokens: null
+        input:
+        - |
+          # How to answer
+
+          Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
+
+          ```yaml
+          ---
+          tags:
+            - <text>
+          title: <text>
+          ---
+          ```
+
+          Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+          - `tags` (optional): list of texts
+          - `title` (required): text
+
+          A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
+
+          These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+
+          # Your role
+
+          You play the role `writer` of the workflow `review-text`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
+
+          ## Goal
+
+          Write one sentence.
+
+          # Task
+
+          ```text
+          Write about cats.
+          ```
+        output: |
+          ---
+          title: 'Fix #42'
+          tags: [cats, "*.rs"]
+          ---
+          # What I did
+
+          A sentence.
+
+          ```sh
+          # not a heading
+          ```
+        toolCalls: []
+    "#);
+    assert_snapshot!(timeless(&told(&home, &["thread", "step-details", &nodes[2]])), @r#"
+    exit 0
+    hash: #1
+    type: StepNode
+    timestamp: <ms>
+    role: reviewer
+    agent: reviewer
+    start: #2
+    prev: #3
+    output:
+      approved: false
+    detail:
+      hash: #4
+      type: react-session
+      role: reviewer
+      agent:
+        hash: #5
+        type: agent
+        name: reviewer
+        command: reviewer
+        args: []
+        config:
+          output: json
+      source: stdout
+      extractedBy: submit
+      extraction:
+      - rung: json
+        fixes: []
+        errors: []
+      totalTokens: null
+      tokens: null
+      raw: |
+        {"approved": false}
+      attempts:
+      - hash: #6
+        type: attempt
+        role: reviewer
+        agent:
+          hash: #7
+          type: agent
+          name: broken
+          command: broken
+          args: []
+          config:
+            output: text
+        exitCode: 3
+        error: "agent `broken` exited with 3; its last words: no licence for `claude`"
+        raw: |
+          half an answer
+        stderr: |
+          no licence for `claude`
+          error: agent `broken` exited with 3; its last words: no licence for `claude`
+      turns:
+      - hash: #8
+        type: react-turn
+        tokens: null
+        input:
+        - |
+          # How to answer
+
+          Print one JSON object and nothing else: no text before or after it, no code fence. It has this form:
+
+          ```json
+          {
+            "approved": "<true or false>"
+          }
+          ```
+
+          Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+          - `approved` (required): `true` or `false`
+
+          These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+
+          # Your role
+
+          You play the role `reviewer` of the workflow `review-text`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
+
+          ## Goal
+
+          Approve or not.
+
+          # Task
+
+          ```text
+          Write about cats.
+          ```
+        - |
+
+          # Step 1 of this thread: what the role `writer` delivered
+
+          ```json
+          {
+            "tags": [
+              "cats",
+              "*.rs"
+            ],
+            "title": "Fix #42"
+          }
+          ```
+
+          Its text:
+
+          ````markdown
+          # What I did
+
+          A sentence.
+
+          ```sh
+          # not a heading
+          ```
+          ````
+        output: |
+          {"approved": false}
+        toolCalls: []
+    "#);
+}
+
+#[test]
+fn details_of_any_node_can_be_asked_for() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    step(&home, &thread, 1);
+    let failed = home.uwf(&["thread", "step", &thread, "--agent", "broken"]).stderr;
+    let attempt = failed.lines().last().unwrap().split(' ').next_back().unwrap().trim_matches('`').to_owned();
+    assert_snapshot!(told(&home, &["thread", "step-details", &attempt]), @r#"
+    exit 0
+    hash: #1
+    type: attempt
+    timestamp: <ms>
+    role: reviewer
+    agent:
+      hash: #2
+      type: agent
+      name: broken
+      command: broken
+      args: []
+      config:
+        output: text
+    exitCode: 3
+    error: "agent `broken` exited with 3; its last words: no licence for `claude`"
+    raw: |
+      half an answer
+    stderr: |
+      no licence for `claude`
+      error: agent `broken` exited with 3; its last words: no licence for `claude`
+    "#);
+
+    let start = &hashes(&home, &thread)[0];
+    assert_snapshot!(told(&home, &["thread", "step-details", start]), @r"
+    exit 0
+    hash: #1
+    type: StartNode
+    timestamp: <ms>
+    workflow: #2
+    prompt: Write about cats.
+    ");
+    let words = text(&home.json(&["cas", "put-text", "some words"]), "hash");
+    assert_snapshot!(told(&home, &["thread", "step-details", &words, "--format", "json"]), @r##"
+    exit 0
+    {"hash":"#1","type":"content","timestamp":<ms>,"text":"some words"}
+    "##);
+    let head = home.json(&["cas", "get", &home.head(&thread).unwrap()]);
+    assert_snapshot!(told(&home, &["thread", "step-details", &text(&head["payload"], "output")]), @r#"
+    exit 0
+    hash: #1
+    type: review-text.writer
+    timestamp: <ms>
+    payload:
+      tags:
+      - cats
+      - "*.rs"
+      title: "Fix #42"
+    "#);
+    let session = home.json(&["thread", "step-details", &text(&head["payload"], "detail"), "--format", "json"]);
+    assert_eq!(json!([session["type"], session["extractedBy"]]), json!(["react-session", "frontmatter"]));
+    let whole = home.json(&["thread", "step-details", &home.head(&thread).unwrap(), "--format", "json"]);
+    assert_eq!(whole["detail"]["raw"], session["raw"]);
+}
+
+#[test]
+fn details_tell_what_is_missing() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    step(&home, &thread, 1);
+    let head = home.head(&thread).unwrap();
+    let detail = text(&home.json(&["cas", "get", &head])["payload"], "detail");
+    let raw = text(&home.json(&["cas", "get", &detail])["payload"], "raw");
+    damage(&home, &raw);
+    let ran = home.uwf(&["thread", "step-details", &head, "--format", "json"]);
+    assert_eq!(ran.code, Some(0));
+    assert_snapshot!(numbered(&ran.stderr), @"warning: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value");
+    assert_eq!(ran.json()["detail"]["raw"]["unreadable"], json!(raw));
+    damage(&home, &head);
+    assert_snapshot!(told(&home, &["thread", "step-details", &head]), @r"
+    exit 65
+    --- stderr
+    error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
+    hint: `uwf cas verify #1` checks it; putting the same content again repairs it
+    ");
+}
