@@ -37,6 +37,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 # The path as it is meant here, not where the run works. One that does not exist is for the run to complain about.
+if [ -d "$repository" ]; then repository=$(cd "$repository" && pwd); fi
 case $repository in /*) ;; *) repository=$PWD/$repository ;; esac
 ran=$(uwf run "$examples/check-release.yaml" --cwd "$project" -p "$repository" --format json)
 thread=$(printf '%s\n' "$ran" | sed 's/.*"thread":"\([^"]*\)".*/\1/')

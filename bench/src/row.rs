@@ -11,6 +11,9 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
+/// A number, or why it could not be taken.
+pub type Figure = Result<f64, String>;
+
 /// What a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -63,7 +66,7 @@ pub struct Row {
     /// What was measured.
     pub what: String,
     /// The figure, or why there is none.
-    pub value: Result<f64, String>,
+    pub value: Figure,
     /// What it counts.
     pub unit: Unit,
     /// It should be at most this; `None` when it is only reported.
@@ -83,7 +86,7 @@ impl Row {
     }
 
     /// A figure that may not have been taken.
-    pub fn maybe(what: impl Into<String>, unit: Unit, value: Result<f64, String>) -> Row {
+    pub fn maybe(what: impl Into<String>, unit: Unit, value: Figure) -> Row {
         Row {
             what: what.into(),
             value,

@@ -31,7 +31,7 @@ def fix(step):
         "deletions": deletions,
         "patch": write_patch(clone, step) if changed else None,
     }
-    stat = git(clone, "diff", "--stat=90", "--stat-count=40", "HEAD").rstrip()
+    stat = git(clone, "diff", "--stat=90", "--stat-count=20", "HEAD").rstrip()
     body = [f"{', '.join(used) or 'no formatter'} changed {files} files in the clone.", ""]
     body += ["```", stat, "```", ""] if changed else []
     return header(told) + "\n".join(body + notes)

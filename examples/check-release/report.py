@@ -153,7 +153,7 @@ def facts(survey, commits, next_version):
     people = [name for name, _ in collections.Counter(commit[1] for commit in commits).most_common()]
     version = f"{survey['version']} ({survey['versionFile']})" if survey["version"] else "not declared"
     if next_version:
-        version += f"; by its commits the next one is {next_version}"
+        version += ", as its commits ask for" if next_version == survey["version"] else f"; its commits ask for {next_version}"
     languages = some([f"{language['files']} {language['name']}" for language in survey["languages"]])
     rows = [
         ("repository", f"{survey['repository']}, {survey['branch'] or 'no branch'} at {survey['head'][:9]}"),
@@ -196,7 +196,7 @@ def fixed(fixes, stat, patch, repository):
     if not fixes:
         return []
     by = ", ".join(sorted({tool for fix in fixes for tool in fix["tools"]}))
-    return ["## What was fixed", "", f"By {by}, in a temporary clone; the repository itself was not touched.", "", "```", stat, "```", "",
+    return ["## What was fixed", "", f"Changed by {by}, only in a temporary clone; the repository itself was not touched.", "", "```", stat, "```", "",
             "Take it over with", "", "```sh", f"git -C {repository} apply {patch}", "```", ""]
 
 

@@ -11,7 +11,7 @@ from step import main
 SECONDS = 10
 
 # Files of the working copy that are named.
-MAX_UNCOMMITTED = 20
+MAX_UNCOMMITTED = 10
 
 LANGUAGES = {
     ".c": "C", ".cc": "C++", ".cpp": "C++", ".cs": "C#", ".css": "CSS", ".dart": "Dart", ".ex": "Elixir", ".exs": "Elixir",

@@ -20,7 +20,7 @@ NOT_OWN = {"fixtures", "node_modules", "test", "testdata", "tests", "third_party
 NOT_HERE = r"not installed|no such (sub)?command|could not download"
 
 # Files named in the result of one check.
-MAX_FILES = 20
+MAX_FILES = 10
 
 
 def result(name, kind, status, seconds=0.0, note="", files=()):

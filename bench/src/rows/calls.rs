@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::long::Long;
 use crate::measure::run;
 use crate::place::{Place, Player};
-use crate::row::{Group, Row, Unit};
+use crate::row::{Figure, Group, Row, Unit};
 use crate::seed::Seed;
 
 /// The most calls a step should make.
@@ -49,11 +49,11 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
 }
 
 fn row(bench: &Bench<'_>, what: String, command: Command) -> Result<Row> {
-    Ok(Row::maybe(what, Unit::Calls, count(bench, &command)?.map(|calls| calls as f64)).at_most(TARGET))
+    Ok(Row::maybe(what, Unit::Calls, count(bench, &command)?).at_most(TARGET))
 }
 
 /// Runs a command under strace; `Err` inside when strace cannot be used here.
-fn count(bench: &Bench<'_>, command: &Command) -> Result<Result<usize, String>> {
+fn count(bench: &Bench<'_>, command: &Command) -> Result<Figure> {
     let log = bench.dir.join("strace.log");
     let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-e", &format!("trace={}", CALLS.join(",")), "-o"]).arg(&log);
@@ -75,7 +75,7 @@ fn count(bench: &Bench<'_>, command: &Command) -> Result<Result<usize, String>> 
         Err(error) => return Ok(Err(format!("strace cannot be started: {error}"))),
     }
     let text = fs::read_to_string(&log).map_err(Error::at("read", &log))?;
-    Ok(Ok(text.lines().filter(|line| is_call(line)).count()))
+    Ok(Ok(text.lines().filter(|line| is_call(line)).count() as f64))
 }
 
 /// Whether a line of the log begins a call: `PID fsync(3…`, not its `<... fsync resumed>`.

@@ -10,7 +10,7 @@ use super::Bench;
 use crate::error::{Error, Result};
 use crate::long::Long;
 use crate::place::{Place, Player};
-use crate::row::{Group, Row, Unit};
+use crate::row::{Figure, Group, Row, Unit};
 
 /// The most the release binary should have, millions of bytes.
 const BINARY_MB: f64 = 12.0;
@@ -36,7 +36,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         let output = played.player.output();
         let cases = [
             (format!("a step at {length} steps, output: {output}, its largest process"), &at.returning),
-            (format!("the same, a first visit"), &at.first_visits[bench.sizes.runs + 3]),
+            ("the same, a first visit".to_owned(), &at.first_visits[bench.sizes.runs + 3]),
         ];
         for (what, thread) in cases {
             let peak = largest(bench, &place.step(thread))?;
@@ -44,7 +44,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         }
         if played.player == Player::Step {
             let sum = together(place.step(&at.returning))?;
-            let what = format!("the same, all its processes together, each at its peak so far");
+            let what = "the same, all its processes together, each at its peak so far";
             rows.push(
                 Row::maybe(what, Unit::Megabytes, sum.map(|bytes| bytes / 1e6))
                     .at_most(MEMORY_MB)
@@ -56,7 +56,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
 }
 
 /// Peak memory of the largest process of a command, bytes; `Err` inside when it cannot be told here.
-fn largest(bench: &Bench<'_>, command: &Command) -> Result<Result<f64, String>> {
+fn largest(bench: &Bench<'_>, command: &Command) -> Result<Figure> {
     let told = bench.dir.join("time.log");
     let mut time = Command::new(TIME);
     time.args(["-f", "%M", "-o"]).arg(&told).arg(command.get_program()).args(command.get_args());
@@ -80,7 +80,7 @@ fn largest(bench: &Bench<'_>, command: &Command) -> Result<Result<f64, String>> 
 }
 
 /// Peaks of a step's processes, added up while its agent waits with its work done, bytes.
-fn together(mut command: Command) -> Result<Result<f64, String>> {
+fn together(mut command: Command) -> Result<Figure> {
     if !Path::new("/proc/self/status").exists() {
         return Ok(Err("there is no /proc".to_owned()));
     }

@@ -44,7 +44,7 @@ fn rate(place: &Place, threads: &[ThreadId], each: usize) -> Result<f64> {
         let steppers: Vec<_> = threads
             .iter()
             .map(|thread| {
-                scope.spawn(move || {
+                scope.spawn(move || -> Result<()> {
                     for _ in 0..each {
                         run(&mut place.step(thread))?;
                     }

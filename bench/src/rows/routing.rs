@@ -37,7 +37,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
             decide(place, long, COUNT, rounds)?.median(),
         ),
         Row::new(
-            format!("the same with reading the thread, cached"),
+            "the same with reading the thread, cached",
             Unit::Micros,
             from_disk(place, long, COUNT, bench.sizes.runs)?.median(),
         ),
@@ -47,7 +47,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
             decide(place, long, EVERY, bench.sizes.runs)?.median(),
         ),
         Row::new(
-            format!("the same with reading the thread, cached"),
+            "the same with reading the thread, cached",
             Unit::Micros,
             from_disk(place, long, EVERY, bench.sizes.runs.min(5))?.median(),
         ),

@@ -18,6 +18,9 @@ pub const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
 /// Time the child has.
 pub const TIME_LIMIT: Duration = Duration::from_secs(2);
 
+/// Bytes a result may have: it goes through pipes and memory of whoever asked.
+pub const MAX_ANSWER: u64 = 16 * 1024 * 1024;
+
 /// Hidden argument that makes `uwf` the child.
 pub const CHILD_ARGUMENT: &str = "__evaluate";
 
@@ -46,10 +49,11 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<O
     let mut stdin = child.stdin.take().expect("stdin was piped");
     // The child reads everything before it evaluates; when it dies early the write fails and its answer is missing.
     let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let mut stdout = child.stdout.take().expect("stdout was piped");
+    let stdout = child.stdout.take().expect("stdout was piped");
     let reader = std::thread::spawn(move || {
         let mut answer = Vec::new();
-        stdout.read_to_end(&mut answer).map(|_| answer)
+        // A child that has more to say fails to write it, because nobody reads it.
+        stdout.take(MAX_ANSWER + 1).read_to_end(&mut answer).map(|_| answer)
     });
     let in_time = wait_until(&mut child, TIME_LIMIT);
     let answer = reader.join().ok().and_then(std::io::Result::ok).unwrap_or_default();
@@ -57,6 +61,9 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<O
     let _ = writer.join();
     if !in_time {
         return Ok(Err(format!("took longer than {} s", TIME_LIMIT.as_secs())));
+    }
+    if answer.len() as u64 > MAX_ANSWER {
+        return Ok(Err(format!("gave more than {} MB", MAX_ANSWER / 1024 / 1024)));
     }
     match serde_json::from_slice(&answer) {
         Ok(Answer::Value(value)) => Ok(Ok(Some(value))),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
+use uwf_core::node;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::nearest;
 
@@ -34,10 +35,15 @@ pub struct Changes {
 ///
 /// # Errors
 /// `Data` when the node is neither start nor step, `Io` when the workspace does not exist.
-pub fn at_node(home: &Home, node: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
-    Thread::at(home, ids::new_thread_id(), node)?;
+pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
+    let found = home.store().get(at)?;
+    if !matches!(node::Kind::of(found.type_hash), Some(node::Kind::StartNode | node::Kind::StepNode)) {
+        let title = crate::load::title(home.store(), &found);
+        return Err(Error::wrong_kind(at, "StartNode or StepNode", &title).hint("`uwf thread steps THREAD` lists the nodes that can be forked"));
+    }
+    Thread::at(home, ids::new_thread_id(), at)?;
     let settings = settings(None, changes, cwd)?;
-    Ok(Forked { thread: start::create(home, node, &settings)?, step: node })
+    Ok(Forked { thread: start::create(home, at, &settings)?, step: at })
 }
 
 /// Forks a thread at its head, or before the last time a role was played, so that the role is played again. The new

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use json_cas::{Hash, Head, Swap};
 use serde::{Deserialize, Serialize};
-use uwf_core::config::{Config, OutputMode};
 use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::{Role, Workflow};
 
-use crate::agents::{self, AgentSpec};
+use crate::agents;
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
 use crate::chain::{self, Record};
-use crate::child::{self, Ended, Job, Signals};
+use crate::child::{self, Job, Signals};
 use crate::end;
 use crate::environment;
 use crate::error::{AtPath, Error, Kind, Result};
@@ -24,8 +22,9 @@ use crate::log::{Log, log};
 use crate::marks::{self, Mark, Reason};
 use crate::moderate::{self, Explained};
 use crate::persist;
+use crate::plan::Plan;
 use crate::recover::{self, Left};
-use crate::settings::Settings;
+use crate::verdict;
 
 /// What to step, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,66 +82,6 @@ pub enum Upcoming {
     Role(String),
     /// The moderator failed; the next step reports the same before any agent runs.
     Error(String),
-}
-
-/// A step as planned: everything that is decided before an agent runs.
-pub struct Plan {
-    /// Configuration.
-    pub config: Config,
-    /// Settings of the thread.
-    pub settings: Settings,
-    /// Workflow of the thread.
-    pub workflow: Workflow,
-}
-
-impl Plan {
-    /// Loads what a step of this thread depends on.
-    ///
-    /// # Errors
-    /// `Config` for the configuration, `Usage` when the workspace is unknown, those of the workflow node.
-    pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
-        let home = thread.home();
-        Ok(Plan {
-            config: home.config()?,
-            settings: settings_of(home, &thread.id, cwd)?,
-            workflow: thread.workflow()?,
-        })
-    }
-
-    /// The role's data.
-    ///
-    /// # Errors
-    /// `Data` when the workflow has no such role.
-    pub fn role(&self, name: &str) -> Result<&Role> {
-        self.workflow.roles.get(name).ok_or_else(|| {
-            Error::new(Kind::Data, format!("workflow `{}` routes to role `{name}`, which it does not have", self.workflow.name))
-        })
-    }
-
-    /// The agent that plays a role.
-    ///
-    /// # Errors
-    /// Those of [`agents::choose`].
-    pub fn agent(&self, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
-        let mut spec = agents::choose(&self.config, &self.settings, &self.workflow.name, role, asked)?;
-        if let Some(key) = agents::model_key(&self.config, &spec) {
-            spec.env.push(key.to_owned());
-        }
-        Ok(spec)
-    }
-
-    /// Refuses a step beyond the thread's limit.
-    ///
-    /// # Errors
-    /// `Limit`.
-    pub fn check_limit(&self, steps: usize) -> Result<()> {
-        let limit = self.settings.max_steps.unwrap_or(self.config.limits.max_steps);
-        if (steps as u64) < limit {
-            return Ok(());
-        }
-        Err(Error::new(Kind::Limit, format!("the thread has {steps} steps, its limit is {limit}"))
-            .hint("raise `maxSteps` in config.yaml, or fork the thread with a higher limit"))
-    }
 }
 
 /// Performs one step while holding the thread's lock.
@@ -257,7 +196,7 @@ impl Step<'_> {
             return Err(Error::new(gave_up.kind, gave_up.error));
         }
         let out = child::read_capped(&job.stdout, opened.output_cap)?;
-        Ok((result_line(&opened.agent, ended, &out, &job)?, false))
+        Ok((verdict::result_line(&opened.agent, ended, &out, &job)?, false))
     }
 
     fn job(&self, opened: &Opened) -> Result<Job> {
@@ -396,61 +335,9 @@ impl Step<'_> {
     }
 }
 
-/// The StepNode hash in the last line of an agent's stdout.
-fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job) -> Result<Hash> {
-    let name = &agent.name;
-    let said = || last_line(&child::read_capped(&job.stderr, job.cap).unwrap_or_default());
-    let with_stderr = |message: String| {
-        let said = said();
-        Error::new(Kind::AgentFailed, if said.is_empty() { message } else { format!("{message}; its last words: {said}") })
-    };
-    match ended {
-        Ended::Exited(code) if agent.succeeded(code) || agent.output_mode() != OutputMode::Step && code == 0 => {
-            let last = last_line(out);
-            last.parse().map_err(|_| {
-                let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", shorten(&last)) };
-                with_stderr(format!("agent `{name}` exited with {code}, but the last line of its stdout is {printed} instead of a StepNode hash"))
-                    .hint("an agent that prints its answer instead needs `output: text` or `output: json` in config.yaml")
-            })
-        }
-        Ended::Exited(code) => Err(with_stderr(format!("agent `{name}` exited with {code}"))),
-        Ended::Signaled(signal) => Err(with_stderr(format!("agent `{name}` was ended by signal {signal}"))),
-        Ended::TimedOut(limit) => Err(with_stderr(format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64()))
-            .hint("raise `timeout` of the agent in config.yaml")),
-        Ended::Idle(limit) => Err(with_stderr(format!("agent `{name}` was ended: it printed nothing for {} s", limit.as_secs_f64()))
-            .hint("raise `idleTimeout` of the agent in config.yaml")),
-        Ended::Cancelled(signal) => {
-            let kind = if signal == signal_hook::consts::SIGINT { Kind::Interrupted } else { Kind::Terminated };
-            Err(Error::new(kind, format!("agent `{name}` was ended on request")))
-        }
-    }
-}
-
-fn last_line(text: &str) -> String {
-    text.trim_end().lines().last().unwrap_or_default().trim().to_owned()
-}
-
-fn shorten(line: &str) -> String {
-    const SHOWN: usize = 80;
-    if line.chars().count() <= SHOWN { line.to_owned() } else { format!("{}…", line.chars().take(SHOWN).collect::<String>()) }
-}
-
 fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
     match marks::get(home, thread, Mark::Paused) {
         None => Ok(()),
         Some(reason) => Err(Error::new(Kind::Waiting, format!("thread {thread} is paused: {}", reason.why))),
-    }
-}
-
-/// Settings of the thread; `cwd` replaces the workspace, or supplies it when this machine has no record of it.
-fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
-    match (Settings::load(home, thread)?, cwd) {
-        (Some(known), None) => Ok(known),
-        (known, Some(cwd)) => {
-            let workspace = std::fs::canonicalize(cwd).at("find the workspace", cwd)?;
-            Ok(Settings { workspace, ..known.unwrap_or_default() })
-        }
-        (None, None) => Err(Error::new(Kind::Usage, format!("this machine does not know where thread {thread} works"))
-            .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))),
     }
 }

@@ -123,7 +123,8 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     let wanted = typed.to_ascii_uppercase();
     let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
     if !is_hash {
-        return Err(Error::new(Kind::Usage, format!("`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning")));
+        return Err(Error::new(Kind::Usage, format!("`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"))
+            .hint(format!("`uwf thread steps {id}` lists its steps")));
     }
     let mut matches = chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
     match (matches.next(), matches.next()) {

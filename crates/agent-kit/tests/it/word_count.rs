@@ -13,11 +13,8 @@ use uwf_engine::step::{self, Report, Request};
 
 const WORKFLOW: &str = "
 name: count-words
-description: counts words twice
+description: counts words
 roles:
-  writer:
-    description: writes
-    meta: { type: object }
   counter:
     description: counts
     meta:
@@ -83,6 +80,6 @@ fn an_output_that_does_not_fit_is_refused_with_every_reason() {
     assert_eq!(error.kind, Kind::NotExtractable);
     assert_eq!(
         error.message,
-        "the answer has no valid output for role `counter`: missing key `sentences` (integer); unknown key `previous`; allowed are `task`, `sentences`"
+        "the answer has no valid output for role `counter`: missing key `sentences` (integer); unknown key `previous`; allowed are `task` and `sentences`"
     );
 }

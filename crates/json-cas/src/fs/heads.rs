@@ -83,8 +83,8 @@ impl FsHeads {
         })
     }
 
-    /// The index under the lock, with half-done drops completed. The write of a completion is left
-    /// to the caller, who often has another one to make; told is whether there is one.
+    /// The index with half-done drops completed. To write that down is left to the caller, who
+    /// holds the lock and often has more to write; told is whether there is anything.
     fn load_completed(&self) -> Result<(Index, bool), HeadsError> {
         let mut index = self.load()?;
         let mut completed = false;
@@ -130,13 +130,8 @@ impl Heads for FsHeads {
     }
 
     fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
-        let index = self.load()?;
-        let ended = journal::names_ended_lately(&self.journal)?;
-        Ok(index
-            .entries()
-            .filter(|(name, _)| !ended.iter().any(|ended| ended == name))
-            .map(|(name, hash)| (name.to_owned(), hash))
-            .collect())
+        let (index, _) = self.load_completed()?;
+        Ok(index.entries().map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
 
     fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {

@@ -37,10 +37,32 @@ fn note(home: &TestHome) -> [String; 3] {
 fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {
     let home = home();
     let [_, on, note] = note(&home);
-    assert_snapshot!(home.told(&["cas", "get", &note]), @"");
-    assert_snapshot!(home.told(&["cas", "get", &on[..4], "--format", "text"]), @"");
-    assert_snapshot!(home.told(&["cas", "get", &on.to_lowercase(), "--format", "yaml"]), @"");
-    assert_snapshot!(home.told(&["cas", "refs", &note]), @"");
+    assert_snapshot!(home.told(&["cas", "get", &note]), @r#"
+    exit 0
+    {"hash":"12HBH7P84TFRV","type":"0M2XXNNYATED9","payload":{"on":"DWSHB3MZK7GWH","stars":5},"timestamp":<ms>}
+    "#);
+    assert_snapshot!(home.told(&["cas", "get", &on[..4], "--format", "text"]), @r#"
+    exit 0
+    hash:   DWSHB3MZK7GWH
+    type:   FXEFD3A3K4P94 (content)
+    stored: <time>
+
+    {
+      "text": "hello"
+    }
+    "#);
+    assert_snapshot!(home.told(&["cas", "get", &on.to_lowercase(), "--format", "yaml"]), @r"
+    exit 0
+    hash: DWSHB3MZK7GWH
+    type: FXEFD3A3K4P94
+    payload:
+      text: hello
+    timestamp: <ms>
+    ");
+    assert_snapshot!(home.told(&["cas", "refs", &note]), @r#"
+    exit 0
+    ["DWSHB3MZK7GWH"]
+    "#);
     assert_eq!(put_text(&home, "hello"), on, "the same content has the same hash");
 }
 
@@ -48,12 +70,50 @@ fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {
 fn walk_and_list_show_what_is_there() {
     let home = home();
     let [schema, on, note] = note(&home);
-    assert_snapshot!(home.told(&["cas", "walk", &note]), @"");
-    assert_snapshot!(home.told(&["cas", "walk", &note, "--types", "--format", "text"]), @"");
-    assert_snapshot!(home.told(&["cas", "list", "--type", "content"]), @"");
-    assert_snapshot!(home.told(&["cas", "list", "--type", &schema[..5], "--format", "text"]), @"");
-    assert_snapshot!(home.told(&["cas", "list", "--limit", "2", "--format", "yaml"]), @"");
-    assert_snapshot!(home.told(&["cas", "schema", "list", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["cas", "walk", &note]), @r#"
+    exit 0
+    [{"hash":"12HBH7P84TFRV","type":"0M2XXNNYATED9","title":"note"},{"hash":"DWSHB3MZK7GWH","type":"FXEFD3A3K4P94","title":"content"}]
+    "#);
+    assert_snapshot!(home.told(&["cas", "walk", &note, "--types", "--format", "text"]), @r"
+    exit 0
+    12HBH7P84TFRV  note
+    DWSHB3MZK7GWH  content
+    0M2XXNNYATED9  json-cas meta-schema
+    FXEFD3A3K4P94  json-cas meta-schema
+    111ZGV99GA4Z7  json-cas meta-schema
+    ");
+    assert_snapshot!(home.told(&["cas", "list", "--type", "content"]), @r#"
+    exit 0
+    [{"hash":"DWSHB3MZK7GWH","type":"FXEFD3A3K4P94","title":"content"}]
+    "#);
+    assert_snapshot!(home.told(&["cas", "list", "--type", &schema[..5], "--format", "text"]), @r"
+    exit 0
+    12HBH7P84TFRV  note
+    ");
+    assert_snapshot!(home.told(&["cas", "list", "--limit", "2", "--format", "yaml"]), @r"
+    exit 0
+    - hash: 0JH93PCDMMDP8
+      type: 111ZGV99GA4Z7
+      title: json-cas meta-schema
+    - hash: 0M2XXNNYATED9
+      type: 111ZGV99GA4Z7
+      title: json-cas meta-schema
+    ");
+    assert_snapshot!(home.told(&["cas", "schema", "list", "--format", "text"]), @r"
+    exit 0
+    0JH93PCDMMDP8  react-tool-call
+    0M2XXNNYATED9  note
+    111ZGV99GA4Z7  json-cas meta-schema
+    3JJXX03EK0Q9J  react-session
+    996P5D51CY7P6  Workflow
+    A0B8EAC74XR4W  attempt
+    CKDHDKMZ3XG9X  StepNode
+    DP275P26Y59DC  StartNode
+    FM5698SPFQ2XS  react-turn
+    FN9R4JQF9JB9Z  thread-end
+    FXEFD3A3K4P94  content
+    FY8K6VTXE2Q3S  agent
+    ");
     assert_eq!(home.json(&["cas", "schema", "get", &schema]), serde_json::from_str::<Value>(NOTE_SCHEMA).unwrap());
     assert_eq!(home.json(&["cas", "list", "--type", "content"])[0]["hash"], json!(on));
 }
@@ -73,36 +133,105 @@ fn an_empty_store_is_no_error() {
         let ran = home.uwf(args);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), expected, ""), "{args:?}");
     }
-    assert_snapshot!(home.told(&["cas", "get", "0000000000000"]), @"");
-    assert_snapshot!(home.told(&["cas", "get", "0000"]), @"");
+    assert_snapshot!(home.told(&["cas", "get", "0000000000000"]), @r"
+    exit 69
+    --- stderr
+    error: there is no node 0000000000000
+    ");
+    assert_snapshot!(home.told(&["cas", "get", "0000"]), @r"
+    exit 69
+    --- stderr
+    error: no node's hash begins with 0000
+    ");
 }
 
 #[test]
 fn whether_a_node_is_there_is_told_by_the_exit_code_too() {
     let home = home();
     let hash = put_text(&home, "hello");
-    assert_snapshot!(home.told(&["cas", "has", &hash]), @"");
-    assert_snapshot!(home.told(&["cas", "has", "0000000000000"]), @"");
-    assert_snapshot!(home.told(&["cas", "has", "0000"]), @"");
-    assert_snapshot!(home.told(&["cas", "has", "hello"]), @"");
+    assert_snapshot!(home.told(&["cas", "has", &hash]), @r#"
+    exit 0
+    {"has":true}
+    "#);
+    assert_snapshot!(home.told(&["cas", "has", "0000000000000"]), @r#"
+    exit 69
+    {"has":false}
+    "#);
+    assert_snapshot!(home.told(&["cas", "has", "0000"]), @r#"
+    exit 69
+    {"has":false}
+    "#);
+    assert_snapshot!(home.told(&["cas", "has", "hello"]), @r"
+    exit 64
+    --- stderr
+    error: `hello` is not a hash: the first symbol of a hash is 0-9 or A-F
+    ");
 }
 
 #[test]
 fn values_that_do_not_fit_are_refused_with_every_reason() {
     let home = home();
     let [schema, ..] = note(&home);
-    assert_snapshot!(home.told(&["cas", "put", &schema, r#"{"on": "nothing", "stars": "many"}"#]), @"");
-    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": 1, "more": 2}"#]), @"");
-    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": "a", "text": "b"}"#]), @"");
-    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": "\ud800"}"#]), @"");
-    assert_snapshot!(home.told(&["cas", "put", &schema, r#"{"on": [1, 1e400]}"#]), @"");
-    assert_snapshot!(home.told(&["cas", "put", "content", "value.json"]), @"");
-    assert_snapshot!(home.told(&["cas", "put", "contnet", "{}"]), @"");
-    assert_snapshot!(home.told(&["cas", "put", "0000000000000", "{}"]), @"");
+    assert_snapshot!(home.told(&["cas", "put", &schema, r#"{"on": "nothing", "stars": "many"}"#]), @r#"
+    exit 65
+    --- stderr
+    error: the payload is not a valid note: /on: expected the hash of a node (13 symbols, 0-9 and A-Z), found "nothing"; /stars: expected an integer, found the string "many"
+    "#);
+    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": 1, "more": 2}"#]), @r"
+    exit 65
+    --- stderr
+    error: the payload is not a valid content: /text: expected a string, found 1; unknown key `more`; allowed are `text`
+    ");
+    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": "a", "text": "b"}"#]), @r"
+    exit 65
+    --- stderr
+    error: bad JSON at line 1, column 20, in /text: the key occurs twice
+    ");
+    assert_snapshot!(home.told(&["cas", "put", "content", r#"{"text": "\ud800"}"#]), @r"
+    exit 65
+    --- stderr
+    error: bad JSON at line 1, column 17, in /text: unexpected end of hex escape
+    ");
+    assert_snapshot!(home.told(&["cas", "put", &schema, r#"{"on": [1, 1e400]}"#]), @r"
+    exit 65
+    --- stderr
+    error: bad JSON at line 1, column 16, in /on/1: number out of range
+    ");
+    assert_snapshot!(home.told(&["cas", "put", "content", "value.json"]), @r#"
+    exit 64
+    --- stderr
+    error: `value.json` is neither JSON nor a file
+    hint: give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '"text"'
+    "#);
+    assert_snapshot!(home.told(&["cas", "put", "contnet", "{}"]), @r"
+    exit 69
+    --- stderr
+    error: there is no type `contnet`
+    hint: did you mean `content`?
+    ");
+    assert_snapshot!(home.told(&["cas", "put", "0000000000000", "{}"]), @r"
+    exit 65
+    --- stderr
+    error: type 0000000000000 is not in the store
+    hint: `uwf cas schema list` shows the types there are
+    ");
     let text = put_text(&home, "no schema");
-    assert_snapshot!(home.told(&["cas", "put", &text, "{}"]), @"");
-    assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "objekt", "$ref": "https://example.com/x"}"#]), @"");
-    assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "object", "requird": ["a"]}"#]), @"");
+    assert_snapshot!(home.told(&["cas", "put", &text, "{}"]), @r"
+    exit 65
+    --- stderr
+    error: node 7VHTJ5QD2DG24 is not a schema and cannot be a type
+    ");
+    assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "objekt", "$ref": "https://example.com/x"}"#]), @r"
+    exit 65
+    --- stderr
+    error: bad schema: /type: `objekt` is no type; did you mean `object`?; /$ref: `https://example.com/x` is outside this schema; copy what it names into `$defs`
+    ");
+    assert_snapshot!(home.told(&["cas", "schema", "put", r#"{"type": "object", "requird": ["a"]}"#]), @r#"
+    exit 0
+    {"hash":"6P8AK9SNG0ADN"}
+    --- stderr
+    warning: /requird: `requird` is no keyword and has no effect; did you mean `required`?
+    "#);
 }
 
 #[test]
@@ -122,8 +251,14 @@ fn a_value_can_come_from_a_file_or_stdin() {
 #[test]
 fn a_hash_is_told_without_storing_anything_whether_or_not_its_type_exists() {
     let home = home();
-    assert_snapshot!(home.told(&["cas", "hash", "content", r#"{"text": "hello"}"#]), @"");
-    assert_snapshot!(home.told(&["cas", "hash", "0000000000000", "-0", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["cas", "hash", "content", r#"{"text": "hello"}"#]), @r#"
+    exit 0
+    {"hash":"DWSHB3MZK7GWH"}
+    "#);
+    assert_snapshot!(home.told(&["cas", "hash", "0000000000000", "-0", "--format", "text"]), @r"
+    exit 0
+    909VC64C1B55Y
+    ");
     assert!(!home.root().join("cas").exists(), "nothing is stored");
 }
 
@@ -170,10 +305,29 @@ fn damage_is_named_and_putting_the_same_content_again_repairs_it() {
     let whole = fs::read(file_of(&home, &on)).unwrap();
     fs::write(file_of(&home, &on), fs::read(file_of(&home, &other)).unwrap()).unwrap();
 
-    assert_snapshot!(home.told(&["cas", "get", &on]), @"");
-    assert_snapshot!(home.told(&["cas", "verify"]), @"");
-    assert_snapshot!(home.told(&["cas", "verify", &note, "--format", "text"]), @"");
-    assert_snapshot!(home.told(&["cas", "walk", &note]), @"");
+    assert_snapshot!(home.told(&["cas", "get", &on]), @r"
+    exit 65
+    --- stderr
+    error: node DWSHB3MZK7GWH is corrupt: the content has hash 6ZE0Y6PN7E4FS
+    hint: `uwf cas verify DWSHB3MZK7GWH` checks it; putting the same content again repairs it
+    ");
+    assert_snapshot!(home.told(&["cas", "verify"]), @r#"
+    exit 65
+    {"checked":15,"bytes":5149,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
+    "#);
+    assert_snapshot!(home.told(&["cas", "verify", &note, "--format", "text"]), @r"
+    exit 65
+    DWSHB3MZK7GWH  corrupt: the content has hash 6ZE0Y6PN7E4FS (referred to by 12HBH7P84TFRV)
+    4 nodes checked, 553 bytes: 1 problem
+    ");
+    assert_snapshot!(home.told(&["cas", "walk", &note]), @r#"
+    exit 65
+    [{"hash":"12HBH7P84TFRV","type":"0M2XXNNYATED9","title":"note"}]
+    --- stderr
+    warning: node DWSHB3MZK7GWH is corrupt: the content has hash 6ZE0Y6PN7E4FS
+    error: 1 of the nodes reachable from 12HBH7P84TFRV is not readable
+    hint: `uwf cas verify 12HBH7P84TFRV` tells what is wrong with each
+    "#);
 
     assert_eq!(put_text(&home, "hello"), on);
     assert_eq!(home.json(&["cas", "get", &on])["payload"]["text"], "hello");
@@ -187,9 +341,20 @@ fn what_is_missing_invalid_or_no_node_at_all_is_found() {
     let [schema, on, note] = note(&home);
     fs::remove_file(file_of(&home, &on)).unwrap();
     fs::write(home.root().join("cas/notes.txt"), "mine").unwrap();
-    assert_snapshot!(home.told(&["cas", "verify", "--format", "text"]), @"");
-    assert_snapshot!(home.told(&["cas", "verify", &note]), @"");
-    assert_snapshot!(home.told(&["cas", "verify", &on]), @"");
+    assert_snapshot!(home.told(&["cas", "verify", "--format", "text"]), @r"
+    exit 65
+    DWSHB3MZK7GWH  missing: it does not exist (referred to by 12HBH7P84TFRV)
+    notes.txt  misnamed: not named <hash>.bin
+    13 nodes checked, 5013 bytes: 2 problems
+    ");
+    assert_snapshot!(home.told(&["cas", "verify", &note]), @r#"
+    exit 65
+    {"checked":3,"bytes":485,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"missing","reason":"it does not exist","referencedBy":"12HBH7P84TFRV"}]}
+    "#);
+    assert_snapshot!(home.told(&["cas", "verify", &on]), @r#"
+    exit 65
+    {"checked":0,"bytes":0,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"missing","reason":"it does not exist","referencedBy":null}]}
+    "#);
     assert_eq!(home.uwf(&["cas", "verify", &schema]).code, Some(0));
 }
 
@@ -201,8 +366,18 @@ fn one_damaged_node_does_not_break_a_listing() {
     let rows = home.json(&["cas", "list"]);
     let row = rows.as_array().unwrap().iter().find(|row| row["hash"] == json!(hash)).unwrap();
     assert_eq!(row, &json!({ "hash": hash, "type": null, "title": null, "problem": "the file is empty" }));
-    assert_snapshot!(home.told(&["cas", "list", "--type", "content"]), @"");
-    assert_snapshot!(home.told(&["cas", "reindex"]), @"");
+    assert_snapshot!(home.told(&["cas", "list", "--type", "content"]), @r"
+    exit 0
+    []
+    --- stderr
+    warning: node DWSHB3MZK7GWH is corrupt: the file is empty; it is left out
+    ");
+    assert_snapshot!(home.told(&["cas", "reindex"]), @r#"
+    exit 0
+    {"nodes":11,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
+    --- stderr
+    warning: some nodes are not readable; `uwf cas verify` tells what is wrong with each
+    "#);
 }
 
 #[test]

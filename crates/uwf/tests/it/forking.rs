@@ -113,6 +113,7 @@ fn wrong_forks_are_refused() {
     exit 65
     --- stderr
     error: node #1 is a Workflow, a StartNode or StepNode was expected
+    hint: `uwf thread steps THREAD` lists the nodes that can be forked
     ");
     assert_snapshot!(told(&home, &["thread", "fork", "0000000000000"]), @r"
     exit 69
@@ -121,14 +122,16 @@ fn wrong_forks_are_refused() {
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(told(&home, &["thread", "fork", "ZZZZ"]), @r"
-    exit 64
+    exit 69
     --- stderr
-    error: `ZZZZ` is not a hash: the first symbol of a hash is 0-9 or A-F
+    error: no thread begins or ends with `ZZZZ`
+    hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(told(&home, &["thread", "fork", "abc"]), @r"
     exit 64
     --- stderr
-    error: `abc` is not a thread id, nor at least 4 symbols of its beginning or end
+    error: `abc` is too short
+    hint: give at least 4 symbols of a thread's id or of a step's hash
     ");
     assert_snapshot!(told(&home, &["thread", "fork", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @r"
     exit 69

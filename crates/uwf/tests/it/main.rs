@@ -1,5 +1,6 @@
 //! The command as a user drives it: real processes, real files, real agent commands.
 
+mod agent_protocol;
 mod agents;
 mod cas;
 mod evaluating;
@@ -11,8 +12,10 @@ mod keeper;
 mod killing;
 mod listing;
 mod reading;
+mod reference;
 mod review;
 mod stepping;
+mod workflows;
 
 use uwf_testing::TestHome;
 

@@ -56,16 +56,25 @@ worker:
       n: 2
       ---
       Counted.
-  - garbage: "n = 3"
+  - garbage: n is three
   - reply: { n: 3 }
 "#,
     );
     let told: Vec<String> = (0..8).map(|_| step(&home, &thread)).collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: rate limit
+    40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: rate limit
+    41 error: the answer has no valid output for role `worker`: there is no header: the answer must begin with `---`, the keys, and `---` again
+    40 error: the mock was silent for 0.05 s, as <dir>/root/answers.yaml:7:5 says, and has no answer
+    next
+    next
+    41 error: the answer has no valid output for role `worker`: there is no header: the answer must begin with `---`, the keys, and `---` again
+    done
+    ");
     let attempts: Vec<Value> = detail(&home, &thread)["attempts"].as_array().unwrap().clone();
     let attempt = home.json(&["cas", "get", attempts[0].as_str().unwrap()]);
     let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
-    assert_eq!((attempts.len(), &raw["payload"]["text"]), (1, &json!("n = 3")), "garbage is kept like any answer");
+    assert_eq!((attempts.len(), &raw["payload"]["text"]), (1, &json!("n is three")), "garbage is kept like any answer");
 }
 
 #[test]
@@ -102,7 +111,10 @@ fn a_text_is_read_like_any_agents_answer() {
 fn a_script_that_runs_out_says_so_unless_its_last_entry_repeats() {
     let (home, thread) = mocked(4, "worker:\n  - reply: { n: 1 }\n");
     let told: Vec<String> = (0..2).map(|_| step(&home, &thread)).collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    next
+    40 error: the script <dir>/root/answers.yaml has 1 reply for role `worker`, this is its visit 2; add a `reply`, or `repeat: true` to the last one
+    ");
     fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: { n: 1 }\n    repeat: true\n").unwrap();
     let told: Vec<String> = (0..3).map(|_| step(&home, &thread)).collect();
     assert_eq!(told, ["next", "next", "done"]);
@@ -112,7 +124,7 @@ fn a_script_that_runs_out_says_so_unless_its_last_entry_repeats() {
 fn a_prompt_that_lacks_what_is_expected_fails_the_try() {
     let script = "worker:\n  - reply: { n: 1 }\n    expect-prompt: [count, the moon, \"Count.\", 'a \"quoted\" word']\n";
     let (home, thread) = mocked(1, script);
-    insta::assert_snapshot!(step(&home, &thread), @"");
+    insta::assert_snapshot!(step(&home, &thread), @r#"40 error: <dir>/root/answers.yaml:2:5: the prompt does not contain "the moon", "a \"quoted\" word" (`uwf thread step --dry-run` shows the prompt)"#);
     fs::write(home.root().join("answers.yaml"), "worker:\n  - { reply: { n: 1 }, expect-prompt: Count. }\n").unwrap();
     assert_eq!(step(&home, &thread), "done");
 }
@@ -130,19 +142,20 @@ fn a_hang_is_ended_by_the_agents_time_limit() {
 
 #[test]
 fn every_problem_of_the_script_has_its_place() {
-    let (home, thread) = mocked(
-        1,
+    let told = [
         "worker:\n  - replly: { n: 1 }\n  - reply: { n: 1 }\n    garbage: x\n  - fail: often\ntester: { reply: 1 }\n",
-    );
-    insta::assert_snapshot!(step(&home, &thread), @"");
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: {n: 1\n").unwrap();
-    insta::assert_snapshot!(step(&home, &thread), @"");
-    fs::write(home.root().join("answers.yaml"), "workr:\n  - reply: { n: 1 }\n").unwrap();
-    insta::assert_snapshot!(step(&home, &thread), @"");
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - garbage: \"---\\nn: 1\\n---\\n\"\n").unwrap();
-    insta::assert_snapshot!(step(&home, &thread), @"");
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: { m: 1 }\n").unwrap();
-    insta::assert_snapshot!(step(&home, &thread), @"");
+        "worker:\n  - reply: {n: 1\n",
+        "workr:\n  - reply: { n: 1 }\n",
+        "worker:\n  - garbage: \"---\\nn: 1\\n---\\n\"\n",
+        "worker:\n  - reply: { m: 1 }\n",
+        "",
+        "- reply: { n: 1 }\n",
+    ]
+    .map(|script| {
+        let (home, thread) = mocked(1, script);
+        step(&home, &thread)
+    });
+    insta::assert_snapshot!(told.join("\n\n"), @"");
 }
 
 #[test]
@@ -166,8 +179,18 @@ fn the_script_is_found_by_configuration_argument_and_environment() {
     assert!(by_environment.env("UWF_MOCK_SCRIPT", "third.yaml").output().unwrap().status.success());
     assert_eq!(output(), json!(3), "by the environment");
 
-    insta::assert_snapshot!(home.told(&["thread", "step", &thread, "--agent", "uwf-mock"]), @"");
-    insta::assert_snapshot!(home.told(&["thread", "step", &thread, "--agent", "uwf-mock absent.yaml"]), @"");
+    insta::assert_snapshot!(home.told(&["thread", "step", &thread, "--agent", "uwf-mock"]), @r"
+    exit 78
+    --- stderr
+    error: the mock has no script: name one in config.yaml (`config: {script: answers.yaml}`) or in UWF_MOCK_SCRIPT
+    hint: all it printed is kept: `uwf thread step-details 4MZWG9B0JPKZP`
+    ");
+    insta::assert_snapshot!(home.told(&["thread", "step", &thread, "--agent", "uwf-mock absent.yaml"]), @r"
+    exit 78
+    --- stderr
+    error: cannot read the mock's script <dir>/work/absent.yaml: No such file or directory (os error 2)
+    hint: all it printed is kept: `uwf thread step-details 1NR2Q65R93RSE`
+    ");
 }
 
 #[test]

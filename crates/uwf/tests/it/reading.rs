@@ -188,7 +188,7 @@ fn follow(home: &TestHome, page: &str, what: &str) -> Option<String> {
 fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
     let home = reviewing_home();
     let thread = finished(&home);
-    let page = home.uwf(&["thread", "read", &thread, "--quota", "700"]).stdout;
+    let page = home.uwf(&["thread", "read", &thread, "--quota", "500"]).stdout;
     assert_snapshot!(numbered(&page), @r"
     # review-text
 
@@ -200,28 +200,11 @@ fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
 
     Please.
 
-    [Earlier: steps 1–2, shown by `uwf thread read <id> --before #1 --quota 700`]
-
-    ## 3. writer
-
-    by writer · <time> UTC · step `#1`
-
-    ### What I did
-
-    A sentence.
-
-    ```sh
-    # not a heading
-    ```
-
-    **Output**
-
-    - **tags**: cats, `*.rs`
-    - **title**: Fix #42
+    [Earlier: steps 1–3, shown by `uwf thread read <id> --before #1 --quota 500`]
 
     ## 4. reviewer
 
-    by reviewer · <time> UTC · step `#2`
+    by reviewer · <time> UTC · step `#1`
 
     - **approved**: true
 
@@ -239,14 +222,43 @@ fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
         assert!(all.contains(heading), "{heading} in {all}");
     }
     assert!(pages.len() > 2, "{all}");
-    assert_snapshot!(numbered(pages.last().unwrap()), @"");
+    assert_snapshot!(numbered(pages.last().unwrap()), @r"
+    # review-text
+
+    thread `<id>` · completed · 4 steps · started <time> UTC
+
+    ## 1. writer
+
+    by writer · <time> UTC · step `#1`
+
+    ### What I did
+
+    A sentence.
+
+    ```sh
+    # not a heading
+    ```
+
+    **Output**
+
+    - **tags**: cats, `*.rs`
+    - **title**: Fix #42
+
+    ## 2. reviewer
+
+    by reviewer · <time> UTC · step `#2`
+
+    - **approved**: false
+
+    [Later: steps 3–4, shown by `uwf thread read <id> --after #2 --quota 500`]
+    ");
 }
 
 #[test]
 fn from_the_start_on_the_commands_lead_to_the_end() {
     let home = reviewing_home();
     let thread = finished(&home);
-    let mut pages = vec![home.uwf(&["thread", "read", &thread, "--start", "--quota", "700"]).stdout];
+    let mut pages = vec![home.uwf(&["thread", "read", &thread, "--start", "--quota", "500"]).stdout];
     assert_snapshot!(numbered(&pages[0]), @r"
     # review-text
 
@@ -275,13 +287,7 @@ fn from_the_start_on_the_commands_lead_to_the_end() {
     - **tags**: cats, `*.rs`
     - **title**: Fix #42
 
-    ## 2. reviewer
-
-    by reviewer · <time> UTC · step `#2`
-
-    - **approved**: false
-
-    [Later: steps 3–4, shown by `uwf thread read <id> --after #2 --quota 700`]
+    [Later: steps 2–4, shown by `uwf thread read <id> --after #1 --quota 500`]
     ");
     while let Some(page) = follow(&home, pages.last().unwrap(), "Later") {
         pages.push(page);
@@ -291,28 +297,11 @@ fn from_the_start_on_the_commands_lead_to_the_end() {
 
     thread `<id>` · completed · 4 steps · started <time> UTC
 
-    [Earlier: steps 1–2, shown by `uwf thread read <id> --before #1 --quota 700`]
-
-    ## 3. writer
-
-    by writer · <time> UTC · step `#1`
-
-    ### What I did
-
-    A sentence.
-
-    ```sh
-    # not a heading
-    ```
-
-    **Output**
-
-    - **tags**: cats, `*.rs`
-    - **title**: Fix #42
+    [Earlier: steps 1–3, shown by `uwf thread read <id> --before #1 --quota 500`]
 
     ## 4. reviewer
 
-    by reviewer · <time> UTC · step `#2`
+    by reviewer · <time> UTC · step `#1`
 
     - **approved**: true
 
@@ -470,6 +459,7 @@ fn wrong_questions_get_clear_answers() {
     exit 64
     --- stderr
     error: `x` is not the hash of a step, nor at least 4 symbols of its beginning
+    hint: `uwf thread steps <id>` lists its steps
     ");
     assert_snapshot!(told(&home, &["thread", "read", &thread, "--start", "--before", first]), @r"
     exit 64
@@ -497,11 +487,13 @@ fn wrong_questions_get_clear_answers() {
     exit 69
     --- stderr
     error: there is no node #1
+    hint: `uwf thread steps THREAD` lists the hashes of steps and details
     ");
     assert_snapshot!(told(&home, &["thread", "step-details", "no-hash"]), @r"
     exit 64
     --- stderr
     error: `no-hash` is not a hash: the first symbol of a hash is 0-9 or A-F
+    hint: `uwf thread steps THREAD` lists the hashes of steps and details
     ");
 }
 

@@ -5,7 +5,7 @@ use uwf_testing::{TestHome, text};
 use crate::home;
 
 /// Two roles; the reviewer sends the text back until it approves of it.
-pub const WORKFLOW: &str = r#"
+pub(crate) const WORKFLOW: &str = r#"
 name: review-text
 description: a writer and a reviewer
 roles:
@@ -60,7 +60,7 @@ exit 3
 "#;
 
 /// A home with the workflow, its agents, and one (`broken`) that always fails.
-pub fn reviewing_home() -> TestHome {
+pub(crate) fn reviewing_home() -> TestHome {
     let home = home();
     home.script("writer", WRITER);
     home.script("reviewer", REVIEWER);
@@ -74,20 +74,20 @@ pub fn reviewing_home() -> TestHome {
 }
 
 /// Steps a thread so often.
-pub fn step(home: &TestHome, thread: &str, times: usize) {
+pub(crate) fn step(home: &TestHome, thread: &str, times: usize) {
     for _ in 0..times {
         home.json(&["thread", "step", thread]);
     }
 }
 
 /// Hashes of a thread's nodes: the start, then the steps.
-pub fn hashes(home: &TestHome, thread: &str) -> Vec<String> {
+pub(crate) fn hashes(home: &TestHome, thread: &str) -> Vec<String> {
     let steps = home.json(&["thread", "steps", thread]);
     steps["steps"].as_array().expect("steps is a list").iter().map(|step| text(step, "hash")).collect()
 }
 
 /// Overwrites a node's file.
-pub fn damage(home: &TestHome, hash: &str) {
+pub(crate) fn damage(home: &TestHome, hash: &str) {
     let file = home.root().join("cas").join(format!("{hash}.bin"));
     assert!(file.exists(), "{hash} is stored");
     std::fs::write(file, b"damaged").expect("the file can be written");

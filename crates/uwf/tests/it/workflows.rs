@@ -60,9 +60,60 @@ fn three_versions(home: &TestHome) -> [String; 3] {
 fn every_problem_is_shown_with_its_place_and_what_to_do() {
     let home = home();
     home.file("review-text.yaml", &broken());
-    assert_snapshot!(home.told(&["workflow", "validate", "review-text.yaml", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "validate", "review-text.yaml", "--format", "text"]), @r#"
+    exit 65
+    review-text.yaml:5:56: error[bad-schema]: `strin` is no type; did you mean `string`?
+      |
+    5 |     meta: { type: object, properties: { title: { type: strin } } }
+      |                                                        ^
+
+    review-text.yaml:8:11: error[unknown-schema]: role `reviewer` names schema 0000000000000, which is not in the store
+      |
+    8 |     meta: 0000000000000
+      |           ^
+      = hint: `uwf cas schema put FILE` stores a schema; `uwf cas schema list` shows those there are
+
+    review-text.yaml:10:3: warning[unused-condition]: no transition uses the condition `rejected`
+       |
+    10 |   rejected: { expression: "steps[-1].output.approved = " }
+       |   ^
+
+    review-text.yaml:10:27: error[bad-condition]: the condition `rejected` cannot be used: `steps[-1].output.approved =`: Unexpected end of expression (S0207) at character 28
+       |
+    10 |   rejected: { expression: "steps[-1].output.approved = " }
+       |                           ^
+
+    review-text.yaml:13:21: error[unknown-role]: there is no role `reveiwer`
+       |
+    13 |   writer: [ { role: reveiwer } ]
+       |                     ^
+       = hint: did you mean `reviewer`?
+
+    review-text.yaml:14:3: warning[no-fallback]: when no condition of `reviewer` holds, the thread ends with reason `no-match`
+       |
+    14 |   reviewer:
+       |   ^
+       = hint: add a last transition without condition
+
+    review-text.yaml:15:34: error[unknown-condition]: there is no condition `rejcted`
+       |
+    15 |     - { role: writer, condition: rejcted }
+       |                                  ^
+       = hint: did you mean `rejected`?
+
+    review-text.yaml: not valid, 5 errors, 2 warnings
+    "#);
     home.file("tab.yaml", BROKEN);
-    assert_snapshot!(home.told(&["workflow", "validate", "tab.yaml", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "validate", "tab.yaml", "--format", "text"]), @r"
+    exit 65
+    tab.yaml:15:2: error[syntax]: not valid YAML: tabs disallowed within this context (block indentation)
+       |
+    15 | 	- { role: writer, condition: rejcted }
+       | 	^
+       = hint: indent with spaces; YAML does not allow tabs there
+
+    tab.yaml: not valid, 1 error
+    ");
     assert!(!home.root().join("cas").exists(), "validate writes nothing");
 }
 
@@ -75,15 +126,110 @@ fn problems_are_data_for_programs_one_entry_a_file() {
     let ran = home.uwf(&["workflow", "validate", "review-text.yaml", "other-name.yaml", "nowhere.yaml", "latin1.yaml", "."]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(65), ""));
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_snapshot!(format!("{report:#}"), @"");
+    assert_snapshot!(format!("{report:#}"), @r#"
+    [
+      {
+        "file": "review-text.yaml",
+        "valid": true,
+        "problems": []
+      },
+      {
+        "file": "other-name.yaml",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "warning",
+            "code": "name-not-file",
+            "message": "the workflow is named `review-text` but its file `other-name`",
+            "hint": "give both the same name",
+            "file": "other-name.yaml",
+            "line": 1,
+            "column": 7
+          },
+          {
+            "severity": "error",
+            "code": "unknown-role",
+            "message": "there is no role `reveiwer`",
+            "hint": "did you mean `reviewer`?",
+            "file": "other-name.yaml",
+            "line": 16,
+            "column": 21
+          }
+        ]
+      },
+      {
+        "file": "nowhere.yaml",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "error",
+            "code": "unreadable",
+            "message": "cannot read nowhere.yaml: No such file or directory (os error 2)",
+            "hint": null,
+            "file": "nowhere.yaml",
+            "line": 1,
+            "column": 1
+          }
+        ]
+      },
+      {
+        "file": "latin1.yaml",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "error",
+            "code": "unreadable",
+            "message": "latin1.yaml is not UTF-8 text (byte 9)",
+            "hint": null,
+            "file": "latin1.yaml",
+            "line": 1,
+            "column": 1
+          }
+        ]
+      },
+      {
+        "file": ".",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "error",
+            "code": "unreadable",
+            "message": "cannot read .: Is a directory (os error 21)",
+            "hint": null,
+            "file": ".",
+            "line": 1,
+            "column": 1
+          }
+        ]
+      }
+    ]
+    "#);
 }
 
 #[test]
 fn warnings_are_errors_when_asked_to_be_strict() {
     let home = home();
     home.file("other-name.yaml", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--format", "text"]), @"");
-    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--strict", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--format", "text"]), @r"
+    exit 0
+    other-name.yaml:1:7: warning[name-not-file]: the workflow is named `review-text` but its file `other-name`
+      |
+    1 | name: review-text
+      |       ^
+      = hint: give both the same name
+
+    other-name.yaml: valid, 1 warning
+    ");
+    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--strict", "--format", "text"]), @r"
+    exit 65
+    other-name.yaml:1:7: warning[name-not-file]: the workflow is named `review-text` but its file `other-name`
+      |
+    1 | name: review-text
+      |       ^
+      = hint: give both the same name
+
+    other-name.yaml: not valid, 1 warning
+    ");
     assert_eq!(home.uwf(&["workflow", "put", "other-name.yaml", "--strict"]).code, Some(65));
     assert_eq!(home.uwf(&["workflow", "put", "other-name.yaml"]).code, Some(0));
 }
@@ -111,45 +257,112 @@ fn what_validate_takes_put_takes_and_what_it_refuses_put_refuses() {
 fn a_workflow_is_shown_by_name_hash_beginning_and_file() {
     let home = home();
     let hash = home.put("review-text", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "show", "review-text", "--format", "text"]), @"");
-    assert_snapshot!(home.told(&["workflow", "show", "review-text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "show", "review-text", "--format", "text"]), @r"
+    exit 0
+    review-text  DFESR7ANW2DZG
+    A writer and a reviewer.
+    stored <time>
+
+    roles
+    role      output         description
+    reviewer  approved       approves it or not
+    writer    title, words?  writes one sentence
+
+    conditions
+    condition  expression                         description
+    rejected   steps[-1].output.approved = false  not good yet
+
+    graph
+    from      to        if
+    $START    writer    always
+    reviewer  writer    rejected
+              $END      otherwise
+    writer    reviewer  always
+    ");
+    assert_snapshot!(home.told(&["workflow", "show", "review-text"]), @r#"
+    exit 0
+    {"hash":"DFESR7ANW2DZG","name":"review-text","type":"996P5D51CY7P6","payload":{"name":"review-text","graph":{"$START":[{"role":"writer","condition":null}],"writer":[{"role":"reviewer","condition":null}],"reviewer":[{"role":"writer","condition":"rejected"},{"role":"$END","condition":null}]},"roles":{"writer":{"goal":"Write one sentence.","meta":"B9W8GWVM49DDF","output":"","procedure":"","description":"writes one sentence","capabilities":[]},"reviewer":{"goal":"Approve or not.","meta":"7E1J4X7ENGFED","output":"","procedure":"","description":"approves it or not","capabilities":[]}},"conditions":{"rejected":{"expression":"steps[-1].output.approved = false","description":"not good yet"}},"description":"A writer and a reviewer."},"timestamp":<ms>}
+    "#);
     let by_name = home.uwf(&["workflow", "show", "review-text"]);
     for typed in [&hash[..], &hash[..4], "review-text.yaml", "./review-text.yaml"] {
         assert_eq!(home.uwf(&["workflow", "show", typed]), by_name, "{typed}");
     }
-    assert_snapshot!(home.told(&["workflow", "show", "reveiw-text"]), @"");
-    assert_snapshot!(home.told(&["workflow", "show", "nowhere.yaml"]), @"");
+    assert_snapshot!(home.told(&["workflow", "show", "reveiw-text"]), @r"
+    exit 69
+    --- stderr
+    error: there is no workflow `reveiw-text`
+    hint: did you mean `review-text`?
+    ");
+    assert_snapshot!(home.told(&["workflow", "show", "nowhere.yaml"]), @r"
+    exit 69
+    --- stderr
+    error: there is no workflow `nowhere.yaml`
+    hint: the file <dir>/work/nowhere.yaml does not exist
+    ");
     let node = text(&home.json(&["cas", "put-text", "no workflow"]), "hash");
-    assert_snapshot!(home.told(&["workflow", "show", &node]), @"");
+    assert_snapshot!(home.told(&["workflow", "show", &node]), @r"
+    exit 65
+    --- stderr
+    error: node 1PWB89CCHEHFS is a content, a Workflow was expected
+    ");
 }
 
 #[test]
 fn the_graph_is_mermaid_unless_told_otherwise() {
     let home = home();
     home.put("review-text", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "graph", "review-text"]), @"");
-    assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--format", "json"]), @"");
+    assert_snapshot!(home.told(&["workflow", "graph", "review-text"]), @r#"
+    exit 0
+    flowchart TD
+        start([START])
+        r0["reviewer"]
+        r1["writer"]
+        finish([END])
+        start --> r1
+        r0 -->|"rejected"| r1
+        r0 -->|otherwise| finish
+        r1 --> r0
+    "#);
+    assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--format", "json"]), @r#"
+    exit 0
+    {"hash":"DFESR7ANW2DZG","name":"review-text","graph":{"$START":[{"role":"writer","condition":null}],"reviewer":[{"role":"writer","condition":"rejected"},{"role":"$END","condition":null}],"writer":[{"role":"reviewer","condition":null}]},"mermaid":"flowchart TD\n    start([START])\n    r0[\"reviewer\"]\n    r1[\"writer\"]\n    finish([END])\n    start --> r1\n    r0 -->|\"rejected\"| r1\n    r0 -->|otherwise| finish\n    r1 --> r0\n"}
+    "#);
 }
 
 #[test]
 fn files_of_the_project_are_listed_and_go_before_the_registry() {
     let home = home();
-    assert_snapshot!(home.told(&["workflow", "list"]), @"");
-    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "list"]), @r"
+    exit 0
+    []
+    ");
+    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @r"
+    exit 0
+    no workflows yet; `uwf workflow put FILE` stores one
+    ");
     home.put("review-text", REVIEW);
     let project = home.work().join(".workflows");
     fs::create_dir(&project).unwrap();
     fs::write(project.join("review-text.yaml"), REVIEW.replace("A writer", "Our writer")).unwrap();
     fs::write(project.join("broken.yaml"), "name: [").unwrap();
     fs::create_dir_all(home.work().join("sub/dir")).unwrap();
-    assert_snapshot!(home.told(&["workflow", "list"]), @"");
-    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "list"]), @r#"
+    exit 0
+    [{"name":"broken","hash":null,"origin":"<dir>/work/.workflows/broken.yaml","problem":"not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` tells all"},{"name":"review-text","hash":"40R8F77Y33RXP","origin":"<dir>/work/.workflows/review-text.yaml"},{"name":"review-text","hash":"DFESR7ANW2DZG","origin":"registry"}]
+    "#);
+    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @r"
+    exit 0
+    name         hash           origin
+    broken       -              <dir>/work/.workflows/broken.yaml  ! not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` tells all
+    review-text  40R8F77Y33RXP  <dir>/work/.workflows/review-text.yaml
+    review-text  DFESR7ANW2DZG  registry
+    ");
 
     let mut below = home.command(&["workflow", "show", "review-text"]);
     let output = below.current_dir(home.work().join("sub/dir")).output().unwrap();
     let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(shown["payload"]["description"], "Our writer and a reviewer.");
-    assert_snapshot!(home.steady(&String::from_utf8_lossy(&output.stderr)), @"");
+    assert_snapshot!(home.steady(&String::from_utf8_lossy(&output.stderr)), @"warning: <dir>/work/.workflows/review-text.yaml shadows the registry's `review-text`");
 
     // The search does not leave the repository: `.git` may be a file too.
     fs::write(home.work().join("sub/.git"), "gitdir: elsewhere\n").unwrap();
@@ -167,21 +380,53 @@ fn a_name_can_be_given_back_to_an_earlier_version_and_forward_again() {
         home.json(&["workflow", "history", "review-text"]).as_array().unwrap().iter().map(|version| text(version, "hash")).collect()
     };
     assert_eq!(versions(&home), [&*third, &second, &first]);
-    assert_snapshot!(home.told(&["workflow", "history", "review-text"]), @"");
-    assert_snapshot!(home.told(&["workflow", "history", "review-text", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "history", "review-text"]), @r#"
+    exit 0
+    [{"hash":"FX7HXKTYXJ856","timestamp":<ms>,"current":true},{"hash":"2AKCN2P3T3J6X","timestamp":<ms>,"current":false},{"hash":"8FGEQNWWER5EN","timestamp":<ms>,"current":false}]
+    "#);
+    assert_snapshot!(home.told(&["workflow", "history", "review-text", "--format", "text"]), @r"
+    exit 0
+    hash           since                
+    FX7HXKTYXJ856  <time>  current
+    2AKCN2P3T3J6X  <time>
+    8FGEQNWWER5EN  <time>
+    ");
 
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "rollback", "review-text"]), @r#"
+    exit 0
+    {"name":"review-text","hash":"2AKCN2P3T3J6X","previous":"FX7HXKTYXJ856"}
+    "#);
     assert_eq!(versions(&home), [&*second, &third, &first]);
     assert_eq!(home.json(&["workflow", "show", "review-text"])["hash"], json!(second));
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "--format", "text"]), @r"
+    exit 0
+    review-text is FX7HXKTYXJ856 now, 2AKCN2P3T3J6X before
+    ");
     assert_eq!(versions(&home), [&*third, &second, &first]);
     home.json(&["workflow", "rollback", "review-text", &first[..4]]);
     assert_eq!(versions(&home), [&*first, &third, &second]);
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", &first, "--format", "text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", &first, "--format", "text"]), @r"
+    exit 0
+    review-text is 8FGEQNWWER5EN already
+    ");
 
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "0000000000000"]), @"");
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "0000"]), @"");
-    assert_snapshot!(home.told(&["workflow", "rollback", "review-txet"]), @"");
+    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "0000000000000"]), @r"
+    exit 69
+    --- stderr
+    error: workflow `review-text` has no version 0000000000000 in its history
+    hint: `uwf workflow history review-text` lists them
+    ");
+    assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "0000"]), @r"
+    exit 69
+    --- stderr
+    error: no version of it begins with 0000
+    ");
+    assert_snapshot!(home.told(&["workflow", "rollback", "review-txet"]), @r"
+    exit 69
+    --- stderr
+    error: <dir>/root/registry.yaml has no workflow `review-txet`
+    hint: did you mean `review-text`?
+    ");
 }
 
 #[test]
@@ -199,9 +444,22 @@ fn a_thread_keeps_the_version_it_began_with() {
 fn a_name_is_removed_and_its_workflow_stays() {
     let home = home();
     let hash = home.put("review-text", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "rm", "review-txt"]), @"");
-    assert_snapshot!(home.told(&["workflow", "rm", "review-text"]), @"");
-    assert_snapshot!(home.told(&["workflow", "rm", "review-text"]), @"");
+    assert_snapshot!(home.told(&["workflow", "rm", "review-txt"]), @r"
+    exit 69
+    --- stderr
+    error: <dir>/root/registry.yaml has no workflow `review-txt`
+    hint: did you mean `review-text`?
+    ");
+    assert_snapshot!(home.told(&["workflow", "rm", "review-text"]), @r#"
+    exit 0
+    {"name":"review-text","hash":"DFESR7ANW2DZG"}
+    "#);
+    assert_snapshot!(home.told(&["workflow", "rm", "review-text"]), @r"
+    exit 69
+    --- stderr
+    error: <dir>/root/registry.yaml has no workflow `review-text`
+    hint: `uwf workflow list` shows the names there are
+    ");
     assert_eq!(home.json(&["workflow", "list"]), json!([]));
     assert_eq!(home.json(&["workflow", "show", &hash])["hash"], json!(hash));
     assert_eq!(fs::read_to_string(home.root().join("registry.yaml")).unwrap(), "{}\n");
@@ -232,7 +490,12 @@ fn an_unreadable_registry_is_an_error_and_stays_as_it_is() {
         }
         assert_eq!(fs::read_to_string(&registry).unwrap(), damaged);
     }
-    assert_snapshot!(home.told(&["workflow", "list"]), @"");
+    assert_snapshot!(home.told(&["workflow", "list"]), @r"
+    exit 65
+    --- stderr
+    error: <dir>/root/registry.yaml is not readable: error: line 1 column 14: data did not match any variant of untagged enum Written
+    hint: repair it or restore it from a backup; the workflows themselves are safe in the store
+    ");
 }
 
 #[test]

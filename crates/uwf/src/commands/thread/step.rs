@@ -11,7 +11,8 @@ use uwf_core::prompt::AnswerForm;
 use uwf_engine::child::Signals;
 use uwf_engine::load::Thread;
 use uwf_engine::moderate::{self, Explained};
-use uwf_engine::step::{Plan, Report as StepReport, Request, Upcoming};
+use uwf_engine::plan::Plan;
+use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 use uwf_engine::keeper;
 
 use crate::context::Context;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use uwf_engine::error::Kind;
 use uwf_engine::expand;
 
 use crate::context::Context;
@@ -32,8 +33,11 @@ impl Report for Details {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let hash = context.node(&args.node)?;
-    let expanded = expand::expand(context.home.store(), hash)?;
+    let found = context.node(&args.node).and_then(|hash| Ok(expand::expand(context.home.store(), hash)?));
+    let expanded = found.map_err(|error| match error.kind {
+        Kind::NotFound | Kind::Usage => error.hint("`uwf thread steps THREAD` lists the hashes of steps and details"),
+        _ => error,
+    })?;
     for note in &expanded.notes {
         context.printer.warn(note);
     }

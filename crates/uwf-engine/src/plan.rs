@@ -1,0 +1,86 @@
+//! What a step depends on beside the thread itself: configuration, settings, workflow.
+
+use std::path::PathBuf;
+
+use uwf_core::config::Config;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::{Role, Workflow};
+
+use crate::agents::{self, AgentSpec};
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::home::Home;
+use crate::load::Thread;
+use crate::settings::Settings;
+
+/// A step as planned: everything that is decided before an agent runs.
+pub struct Plan {
+    /// Configuration.
+    pub config: Config,
+    /// Settings of the thread.
+    pub settings: Settings,
+    /// Workflow of the thread.
+    pub workflow: Workflow,
+}
+
+impl Plan {
+    /// Loads what a step of this thread depends on.
+    ///
+    /// # Errors
+    /// `Config` for the configuration, `Usage` when the workspace is unknown, those of the workflow node.
+    pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
+        let home = thread.home();
+        Ok(Plan {
+            config: home.config()?,
+            settings: settings_of(home, &thread.id, cwd)?,
+            workflow: thread.workflow()?,
+        })
+    }
+
+    /// The role's data.
+    ///
+    /// # Errors
+    /// `Data` when the workflow has no such role.
+    pub fn role(&self, name: &str) -> Result<&Role> {
+        self.workflow.roles.get(name).ok_or_else(|| {
+            Error::new(Kind::Data, format!("workflow `{}` routes to role `{name}`, which it does not have", self.workflow.name))
+        })
+    }
+
+    /// The agent that plays a role.
+    ///
+    /// # Errors
+    /// Those of [`agents::choose`].
+    pub fn agent(&self, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
+        let mut spec = agents::choose(&self.config, &self.settings, &self.workflow.name, role, asked)?;
+        if let Some(key) = agents::model_key(&self.config, &spec) {
+            spec.env.push(key.to_owned());
+        }
+        Ok(spec)
+    }
+
+    /// Refuses a step beyond the thread's limit.
+    ///
+    /// # Errors
+    /// `Limit`.
+    pub fn check_limit(&self, steps: usize) -> Result<()> {
+        let limit = self.settings.max_steps.unwrap_or(self.config.limits.max_steps);
+        if (steps as u64) < limit {
+            return Ok(());
+        }
+        Err(Error::new(Kind::Limit, format!("the thread has {steps} steps, its limit is {limit}"))
+            .hint("raise `maxSteps` in config.yaml, or fork the thread with a higher limit"))
+    }
+}
+
+/// Settings of the thread; `cwd` replaces the workspace, or supplies it when this machine has no record of it.
+fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
+    match (Settings::load(home, thread)?, cwd) {
+        (Some(known), None) => Ok(known),
+        (known, Some(cwd)) => {
+            let workspace = std::fs::canonicalize(cwd).at("find the workspace", cwd)?;
+            Ok(Settings { workspace, ..known.unwrap_or_default() })
+        }
+        (None, None) => Err(Error::new(Kind::Usage, format!("this machine does not know where thread {thread} works"))
+            .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))),
+    }
+}

@@ -1,0 +1,430 @@
+//! Agents in any language: they use nothing but `agent context` and `agent submit`.
+
+use std::fs;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, text};
+
+use crate::home;
+
+const REVIEW: &str = r#"
+name: review-text
+description: a writer and a reviewer
+roles:
+  writer:
+    description: writes
+    goal: Write one sentence.
+    capabilities: [writing]
+    meta: { type: object, properties: { title: { type: string } }, required: [title] }
+  reviewer:
+    description: reviews
+    goal: Approve or not.
+    procedure: Read it twice.
+    output: Your decision.
+    meta:
+      type: object
+      properties: { approved: { type: boolean }, notes: { anyOf: [ { type: string }, { type: "null" } ] } }
+      required: [approved]
+      additionalProperties: false
+conditions:
+  rejected: { description: not good yet, expression: "steps[-1].output.approved = false" }
+graph:
+  $START: [ { role: writer } ]
+  writer: [ { role: reviewer } ]
+  reviewer:
+    - { role: writer, condition: rejected }
+    - { role: $END }
+"#;
+
+/// A writer in sh: knows the task from the prompt, answers with a text.
+const WRITER: &str = r#"#!/bin/sh
+set -eu
+"$UWF_BIN" agent context "$1" "$2" --prompt > prompt.txt
+grep -q 'Write one sentence.' prompt.txt
+grep -q 'write about cats' prompt.txt
+printf -- '---\ntitle: Cats\n---\nCats are animals.\n' | "$UWF_BIN" agent submit "$1" "$2" --text -
+"#;
+
+/// A reviewer in Python without any package: rejects the first text, approves the second.
+const REVIEWER: &str = r##"#!/usr/bin/env python3
+import json, os, subprocess, sys
+
+uwf, thread, role = os.environ["UWF_BIN"], sys.argv[1], sys.argv[2]
+context = json.loads(subprocess.check_output([uwf, "agent", "context", thread, role]))
+assert context["task"] == "write about cats", context["task"]
+assert context["workspace"] == os.getcwd(), context["workspace"]
+assert context["steps"][-1]["role"] == "writer"
+assert context["steps"][-1]["output"] == {"title": "Cats"}
+assert context["steps"][-1]["text"].strip() == "Cats are animals.", context["steps"][-1]
+assert context["schema"]["required"] == ["approved"]
+assert context["agent"]["config"] == {"strictness": 3}, context["agent"]
+rounds = sum(step["role"] == "reviewer" for step in context["steps"])
+with open("said.md", "w") as said:
+    said.write("I have read it twice.\n")
+answer = {"approved": rounds > 0, "notes": None}
+submit = [uwf, "agent", "submit", thread, role, "--data", json.dumps(answer)]
+submit += ["--raw", "said.md", "--session-id", "s-1", "--duration-ms", "1200"]
+sys.exit(subprocess.run(submit).returncode)
+"##;
+
+fn with_scripts(writer: &str, reviewer: &str) -> (TestHome, String) {
+    let home = home();
+    home.script("writer", writer);
+    home.script("reviewer", reviewer);
+    home.config("agents:\n  writer: { command: writer }\n  reviewer: { command: reviewer, config: { strictness: 3 } }\ndefaultAgent: writer\nagentOverrides: { review-text: { reviewer: reviewer } }\n");
+    home.put("review-text", REVIEW);
+    let thread = home.start("review-text", "write about cats");
+    (home, thread)
+}
+
+/// A thread before its first step.
+fn fresh() -> (TestHome, String) {
+    with_scripts(WRITER, REVIEWER)
+}
+
+fn submit(home: &TestHome, thread: &str, args: &[&str]) -> String {
+    home.told(&[&["agent", "submit", thread, "reviewer"], args].concat())
+}
+
+#[test]
+fn agents_in_sh_and_python_run_a_workflow_to_its_end() {
+    let (home, thread) = fresh();
+    let report = home.json(&["thread", "run", &thread]);
+    assert_eq!(report["done"], true, "{report}");
+    let roles: Vec<String> = home.json(&["thread", "steps", &thread])["steps"].as_array().unwrap()[1..]
+        .iter()
+        .map(|step| format!("{} by {}: {}", text(step, "role"), text(step, "agent"), step["output"]))
+        .collect();
+    assert_eq!(
+        roles,
+        [
+            r#"writer by writer: {"title":"Cats"}"#,
+            r#"reviewer by reviewer: {"notes":null,"approved":false}"#,
+            r#"writer by writer: {"title":"Cats"}"#,
+            r#"reviewer by reviewer: {"notes":null,"approved":true}"#,
+        ]
+    );
+}
+
+#[test]
+fn what_an_agent_says_of_its_run_is_kept_in_the_detail() {
+    let (home, thread) = fresh();
+    home.json(&["thread", "step", &thread]);
+    let head = text(&home.json(&["thread", "step", &thread]), "head");
+    let step = home.json(&["cas", "get", &head])["payload"].clone();
+    let detail = home.json(&["cas", "get", &text(&step, "detail")])["payload"].clone();
+    let kept = ["sessionId", "durationMs", "source", "extractedBy"].map(|key| detail[key].clone());
+    assert_eq!(kept, [json!("s-1"), json!(1200), json!("submit"), json!("submit")]);
+    assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "I have read it twice.\n");
+    assert_eq!(home.json(&["cas", "get", &text(&detail, "agent")])["payload"]["config"], json!({ "strictness": 3 }));
+}
+
+#[test]
+fn the_context_tells_everything_a_role_has_to_know() {
+    let (home, thread) = fresh();
+    home.json(&["thread", "step", &thread]);
+    let mut context = home.json(&["agent", "context", &thread, "reviewer"]);
+    let prompt = text(&context, "prompt");
+    assert!(prompt.contains("Approve or not.") && prompt.contains("Cats are animals."), "{prompt}");
+    context["prompt"] = json!("…");
+    // Only what a run takes, and how it came to be, varies.
+    for (key, shown) in [("hash", "<step>"), ("detail", "<detail>")] {
+        context["steps"][0][key] = json!(shown);
+    }
+    assert_snapshot!(home.steady(&format!("{context:#}")), @r#"
+    {
+      "thread": "<id>",
+      "role": "reviewer",
+      "workflow": "EQWHFSZCQE4V9",
+      "workflowName": "review-text",
+      "attempt": null,
+      "agent": null,
+      "task": "write about cats",
+      "workspace": "<dir>/work",
+      "description": "reviews",
+      "goal": "Approve or not.",
+      "capabilities": [],
+      "procedure": "Read it twice.",
+      "output": "Your decision.",
+      "schema": {
+        "type": "object",
+        "title": "review-text.reviewer",
+        "required": [
+          "approved"
+        ],
+        "properties": {
+          "notes": {
+            "anyOf": [
+              {
+                "type": "string"
+              },
+              {
+                "type": "null"
+              }
+            ]
+          },
+          "approved": {
+            "type": "boolean"
+          }
+        },
+        "additionalProperties": false
+      },
+      "steps": [
+        {
+          "index": 1,
+          "hash": "<step>",
+          "role": "writer",
+          "output": {
+            "title": "Cats"
+          },
+          "text": "Cats are animals.\n",
+          "agent": "writer",
+          "detail": "<detail>",
+          "timestamp": <ms>
+        }
+      ],
+      "omittedSteps": 0,
+      "prompt": "…"
+    }
+    "#);
+
+    assert_eq!(home.uwf(&["agent", "context", &thread, "reviewer", "--prompt"]).stdout, prompt);
+    let as_json = home.uwf(&["agent", "context", &thread, "reviewer", "--prompt", "--answer", "json"]).stdout;
+    assert!(as_json != prompt && as_json.contains("JSON"), "{as_json}");
+    let short = home.json(&["agent", "context", &thread[20..], "reviewer", "--steps", "0"]);
+    assert_eq!([&short["steps"], &short["omittedSteps"]], [&json!([]), &json!(1)]);
+}
+
+#[test]
+fn a_context_that_does_not_exist_is_refused() {
+    let (home, thread) = fresh();
+    assert_snapshot!(home.told(&["agent", "context", &thread, "revewer"]), @r"
+    exit 64
+    --- stderr
+    error: workflow `review-text` has no role `revewer`
+    hint: its roles: reviewer, writer
+    ");
+    assert_snapshot!(home.told(&["agent", "context", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "reviewer"]), @r"
+    exit 69
+    --- stderr
+    error: thread <id> is not active
+    hint: `uwf thread list --all` lists finished threads too
+    ");
+    assert_snapshot!(home.told(&["agent", "context", "no-thread", "reviewer"]), @r"
+    exit 64
+    --- stderr
+    error: `no-thread` is not a thread id, nor at least 4 symbols of its beginning or end
+    ");
+    home.json(&["thread", "kill", &thread]);
+    assert_eq!(home.uwf(&["agent", "context", &thread, "reviewer"]).code, Some(69));
+}
+
+#[test]
+fn data_that_does_not_fit_is_refused_with_every_reason() {
+    let (home, thread) = fresh();
+    assert_snapshot!(submit(&home, &thread, &["--data", r#"{"aproved": true, "notes": 3}"#]), @r"
+    exit 41
+    --- stderr
+    error: the answer has no valid output for role `reviewer`: missing key `approved` (boolean); unknown key `aproved`; did you mean `approved`?; /notes: expected a string or null, found 3
+    hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
+    ");
+    assert_snapshot!(submit(&home, &thread, &["--data", "[true]"]), @r"
+    exit 41
+    --- stderr
+    error: the answer has no valid output for role `reviewer`: expected an object, found an array
+    hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
+    ");
+    assert_snapshot!(submit(&home, &thread, &["--data", r#"{"approved": true"#]), @r"
+    exit 41
+    --- stderr
+    error: the answer has no valid output for role `reviewer`: bad JSON at line 1, column 17, in the root: EOF while parsing an object
+    hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
+    ");
+    assert_snapshot!(submit(&home, &thread, &["--data", r#"{"approved": true, "approved": false}"#]), @r"
+    exit 41
+    --- stderr
+    error: the answer has no valid output for role `reviewer`: bad JSON at line 1, column 29, in /approved: the key occurs twice
+    hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
+    ");
+    home.file("answer.md", "I approve.\n");
+    assert_snapshot!(submit(&home, &thread, &["--text", "--file", "answer.md"]), @r"
+    exit 41
+    --- stderr
+    error: the answer has no valid output for role `reviewer`: there is no header: the answer must begin with `---`, the keys, and `---` again
+    hint: correct the header and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
+    ");
+    assert_snapshot!(submit(&home, &thread, &["--file", "nowhere.json"]), @r"
+    exit 74
+    --- stderr
+    error: cannot read nowhere.json: No such file or directory (os error 2)
+    ");
+    assert_eq!(home.json(&["cas", "list", "--type", "StepNode"]), json!([]), "nothing was stored");
+}
+
+#[test]
+fn an_answer_comes_from_exactly_one_place() {
+    let (home, thread) = fresh();
+    for args in [&[][..], &["--data", "{}", "-"], &["--data", "{}", "--file", "x"], &["--text", "--raw", "x", "-"], &["+"]] {
+        let ran = home.uwf(&[&["agent", "submit", &thread, "reviewer"], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(64), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn the_hash_is_the_only_line_in_every_format() {
+    let (home, thread) = fresh();
+    let mut hashes = Vec::new();
+    for format in ["json", "yaml", "text"] {
+        let mut command = home.command(&["agent", "submit", &thread, "reviewer", "--data", r#"{"approved": true}"#]);
+        let output = command.env("UWF_FORMAT", format).output().unwrap();
+        hashes.push(String::from_utf8(output.stdout).unwrap());
+    }
+    hashes.dedup();
+    let [hash] = hashes.as_slice() else { panic!("{hashes:?}") };
+    assert_eq!(home.json(&["cas", "get", hash.trim_end()])["payload"]["role"], "reviewer");
+    assert!(json_cas::Hash::is_hash(hash.strip_suffix('\n').unwrap()));
+}
+
+#[test]
+fn outside_a_step_nothing_is_linked() {
+    let (home, thread) = fresh();
+    let head = home.head(&thread);
+    let ran = home.uwf(&["agent", "submit", &thread, "writer", "--data", r#"{"title": "Dogs"}"#]);
+    assert_snapshot!(ran.stderr, @"warning: no step of this thread is running this role: the result is stored, but nothing links it");
+    assert_eq!((ran.code, home.head(&thread)), (Some(0), head));
+}
+
+#[test]
+fn an_agent_may_submit_again_after_a_refusal() {
+    let writer = "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"titel\": 1}' 2> refused.txt && exit 9\n[ $? = 41 ] || exit 8\ngrep -q 'title' refused.txt || exit 7\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"title\": \"Cats\"}'\n";
+    let (home, thread) = with_scripts(writer, REVIEWER);
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(report["role"], "writer");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+}
+
+#[test]
+fn a_refused_answer_is_kept_with_the_reason() {
+    let writer = "#!/bin/sh\nprintf 'My long and costly answer.' | \"$UWF_BIN\" agent submit \"$1\" \"$2\" --text -\n";
+    let (home, thread) = with_scripts(writer, REVIEWER);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(41), "{}", ran.stderr);
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(shown["state"], "stuck");
+    assert!(text(&shown, "why").starts_with("the answer has no valid output for role `writer`"), "{shown}");
+    let attempt = home.json(&["cas", "get", &text(&shown, "attempt")])["payload"].clone();
+    assert_eq!(home.json(&["cas", "get", &text(&attempt, "raw")])["payload"]["text"], "My long and costly answer.");
+}
+
+#[test]
+fn how_a_person_likes_reports_does_not_reach_their_agents() {
+    let (home, thread) = fresh();
+    for format in ["text", "yaml"] {
+        let mut step = home.command(&["thread", "step", &thread]);
+        let output = step.env("UWF_FORMAT", format).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn secrets_in_what_is_submitted_are_not_stored() {
+    let writer = "#!/bin/sh\nprintf 'I used %s.\\n' \"$SERVICE_TOKEN\" > said.md\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data \"{\\\"title\\\": \\\"$SERVICE_TOKEN\\\"}\" --raw said.md\n";
+    let (home, thread) = with_scripts(writer, REVIEWER);
+    home.config("agents: { writer: { command: writer, env: [SERVICE_TOKEN] } }\ndefaultAgent: writer\nsecrets: [SERVICE_TOKEN]\n");
+    fs::write(home.root().join(".env"), "SERVICE_TOKEN=do-not-store-this\n").unwrap();
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(report["role"], "writer");
+    for entry in fs::read_dir(home.root().join("cas")).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("do-not-store-this"));
+    }
+}
+
+#[test]
+fn agents_describe_themselves() {
+    let home = home();
+    home.script("my-program", "#!/bin/sh\n");
+    home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
+    assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
+    exit 0
+    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file"],"configSchema":{"type":"object","description":"Not read: the program's own arguments are in `args`. It can ask for it with `uwf agent context`."}}
+    "#);
+    let mock = home.json(&["agent", "describe", "mock"]);
+    assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
+    assert_snapshot!(home.told(&["agent", "describe", "scripted"]), @r#"
+    exit 0
+    {"name":"scripted","version":"0.1.0","capabilities":["scripted","offline"],"configSchema":{"type":"object","properties":{"script":{"type":"string","description":"YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same."}}},"runs":{"name":"scripted","command":"uwf-mock","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{"script":"answers.yaml"},"builtIn":"mock","program":null}}
+    "#);
+    assert_snapshot!(home.told(&["agent", "describe", "scripted", "--format", "text"]), @r#"
+    exit 0
+    scripted 0.1.0
+    capabilities: scripted, offline
+    config:       script
+    command:      uwf-mock
+    program:      built in: mock
+    output:       step
+    idle timeout: 1800 s
+    settings:     {"script":"answers.yaml"}
+    "#);
+    assert_snapshot!(home.told(&["agent", "describe", "plain", "--format", "text"]), @r"
+    exit 0
+    plain
+    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file
+    config:       none of its own
+    command:      my-program --fast
+    program:      <dir>/bin/my-program
+    output:       text
+    model:        big
+    timeout:      60 s
+    idle timeout: 1800 s
+    ");
+    assert_snapshot!(home.told(&["agent", "describe", "other"]), @r#"
+    exit 0
+    {"name":"other","version":null,"capabilities":[],"configSchema":null,"runs":{"name":"other","command":"my-program","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{},"builtIn":null,"program":"<dir>/bin/my-program"}}
+    "#);
+    assert_snapshot!(home.told(&["agent", "describe", "gone", "--format", "text"]), @r"
+    exit 0
+    gone
+    command:      not-installed
+    program:      not found
+    output:       step
+    idle timeout: 1800 s
+    ");
+    assert_snapshot!(home.told(&["agent", "describe", "my-program --slow", "--format", "text"]), @r"
+    exit 0
+    my-program --slow
+    command:      my-program --slow
+    program:      <dir>/bin/my-program
+    output:       step
+    idle timeout: 1800 s
+    ");
+    assert_snapshot!(home.told(&["agent", "describe", "scriptd"]), @r"
+    exit 78
+    --- stderr
+    error: there is no agent `scriptd`
+    hint: did you mean `scripted`?
+    hint: built-in agents: command, mock
+    ");
+    assert_snapshot!(home.told(&["agent", "describe", "mok"]), @r"
+    exit 78
+    --- stderr
+    error: there is no agent `mok`
+    hint: agents of config.yaml: gone, other, plain, scripted
+    hint: built-in agents: command, mock
+    ");
+}
+
+#[test]
+fn a_thousand_lines_from_stdin_are_no_problem() {
+    let (home, thread) = fresh();
+    let answer = format!("---\ntitle: Long\n---\n{}", "A line of the answer.\n".repeat(20_000));
+    let file = home.file("long.md", &answer);
+    let mut command = home.command(&["agent", "submit", &thread, "writer", "--text", "-"]);
+    let output = command.stdin(Stdio::from(fs::File::open(file).unwrap())).output().unwrap();
+    let step = String::from_utf8(output.stdout).unwrap();
+    let step: Value = home.json(&["cas", "get", step.trim_end()])["payload"].clone();
+    let detail = home.json(&["cas", "get", &text(&step, "detail")])["payload"].clone();
+    assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], json!(answer));
+}

@@ -1,0 +1,404 @@
+//! The example people try first: check-release, on real git repositories, with the configuration and the scripts as
+//! they are shipped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+use uwf_testing::{Ran, TestHome, repository, text};
+
+use crate::home;
+
+/// The longest a run may take, by the example's own promise.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A git repository invented for a test, and the home whose configuration is the shipped one.
+struct Released {
+    home: TestHome,
+    dir: PathBuf,
+    commits: u64,
+}
+
+impl Released {
+    fn new() -> Released {
+        let home = home();
+        home.config(&fs::read_to_string(repository().join("examples/check-release.config.yaml")).unwrap());
+        fs::create_dir(home.root().parent().unwrap().join("tmp")).unwrap();
+        let dir = home.work().join("app");
+        fs::create_dir(&dir).unwrap();
+        let released = Released { home, dir, commits: 0 };
+        released.git(&["init", "--quiet", "--initial-branch=main"]);
+        released
+    }
+
+    /// Where clones are made.
+    fn tmp(&self) -> PathBuf {
+        self.home.root().parent().unwrap().join("tmp")
+    }
+
+    /// Runs git with an author and a date of its own, so that commits have the same hash in every run.
+    fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        self.home.prepare(&mut command);
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "Ada").env(format!("GIT_{who}_EMAIL"), "ada@example.org");
+            command.env(format!("GIT_{who}_DATE"), format!("{} +0000", 1_700_000_000 + self.commits * 60));
+        }
+        let done = command.args(args).current_dir(&self.dir).output().unwrap();
+        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+
+    fn write(&self, files: &[(&str, &str)]) {
+        for (name, content) in files {
+            let path = self.dir.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+    }
+
+    fn commit(&mut self, message: &str, files: &[(&str, &str)]) {
+        self.write(files);
+        self.commits += 1;
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// A uwf process whose temporary files are below this home. rustup must still find the real toolchains.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.home.command(args);
+        command.env("TMPDIR", self.tmp());
+        let real = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+        for (name, default) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+            command.env(name, std::env::var_os(name).unwrap_or_else(|| real.join(default).into()));
+        }
+        command
+    }
+
+    /// Runs the workflow on a path; nothing temporary may be left.
+    fn run(&self, path: &Path) -> Ran {
+        let workflow = repository().join("examples/check-release.yaml");
+        let cwd = repository();
+        let args = ["run", workflow.to_str().unwrap(), "--cwd", cwd.to_str().unwrap(), "-p", path.to_str().unwrap()];
+        let begun = Instant::now();
+        let ran = self.command(&args).output().unwrap().into();
+        assert!(begun.elapsed() < LIMIT, "{:?}", begun.elapsed());
+        ran
+    }
+
+    /// Runs the workflow on the repository to its end. Gives the steps, oldest first.
+    fn steps(&self) -> Vec<Value> {
+        let ran = self.run(&self.dir);
+        let steps = self.steps_of(&text(&ran.json(), "thread"));
+        assert_eq!(fs::read_dir(self.tmp()).unwrap().count(), 0, "the clone is gone");
+        steps
+    }
+
+    fn steps_of(&self, thread: &str) -> Vec<Value> {
+        self.home.json(&["thread", "steps", thread])["steps"].as_array().unwrap()[1..].to_vec()
+    }
+
+    /// Every file of the repository, those of git included, with its size and its time.
+    fn files(&self) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+        let (mut files, mut dirs) = (BTreeMap::new(), vec![self.dir.clone()]);
+        while let Some(dir) = dirs.pop() {
+            for entry in fs::read_dir(dir).unwrap() {
+                let entry = entry.unwrap();
+                let meta = entry.metadata().unwrap();
+                files.insert(entry.path(), (meta.len(), meta.modified().unwrap()));
+                if meta.is_dir() {
+                    dirs.push(entry.path());
+                }
+            }
+        }
+        files
+    }
+
+    /// The text the report was read from, with what varies taken out.
+    fn report(&self, steps: &[Value]) -> String {
+        let detail = self.home.json(&["cas", "get", &text(steps.last().unwrap(), "detail")]);
+        let raw = self.home.json(&["cas", "get", &text(&detail["payload"], "raw")]);
+        let told = self.home.steady(&text(&raw["payload"], "text"));
+        told.lines().map(without_seconds).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A row of the table of checks without the time the check took.
+fn without_seconds(line: &str) -> String {
+    let mut cells: Vec<&str> = line.split('|').collect();
+    if cells.len() == 6 && cells[3].trim().parse::<f64>().is_ok() {
+        cells[3] = " <s> ";
+    }
+    cells.join("|")
+}
+
+fn roles(steps: &[Value]) -> Vec<&str> {
+    steps.iter().map(|step| step["role"].as_str().unwrap()).collect()
+}
+
+/// A Python project with one release behind it.
+fn project() -> Released {
+    let mut released = Released::new();
+    released.commit(
+        "chore: begin",
+        &[
+            ("pyproject.toml", "[project]\nname = \"app\"\nversion = \"1.0.0\"\n"),
+            ("README.md", "# app\n\nTwo blanks  \nmake a line break here.\n"),
+            ("LICENSE", "MIT\n"),
+            ("CHANGELOG.md", "# Changes\n\n## 1.0.0\n\n- everything\n"),
+            ("Makefile", "check:\n\tpython3 -c 'import app'\n"),
+            ("app.py", "def answer():\n    return 42\n"),
+        ],
+    );
+    released.git(&["tag", "--annotate", "v1.0.0", "--message", "v1.0.0"]);
+    released
+}
+
+#[test]
+fn formatting_that_is_off_is_fixed_in_a_clone_and_checked_again() {
+    let mut released = project();
+    released.commit("feat(api): question()", &[("app.py", "def answer():\n    return 42\n\n\ndef question():   \n    return None")]);
+    released.commit("fix: answer | in words", &[("words.txt", "forty-two\t\n")]);
+    released.commit(
+        "chore: release 1.1.0",
+        &[("pyproject.toml", "[project]\nname = \"app\"\nversion = \"1.1.0\"\n"), ("CHANGELOG.md", "# Changes\n\n## 1.1.0\n\n- question()\n")],
+    );
+    released.write(&[("scratch.txt", "not committed   \n")]);
+    let before = (released.files(), released.git(&["for-each-ref"]));
+    let steps = released.steps();
+    assert_eq!((released.files(), released.git(&["for-each-ref"])), before, "the repository was only read");
+
+    assert_eq!(roles(&steps), ["survey", "check", "fix", "check", "report"]);
+    let outputs: Vec<String> = steps.iter().map(|step| released.home.steady(&step["output"].to_string())).collect();
+    insta::assert_snapshot!(outputs[0], @r#"{"head":"0665971929482bf956dde99d735ea778e1d8152c","name":"app","branch":"main","readme":"README.md","commits":3,"lastTag":"v1.0.0","licence":"LICENSE","version":"1.1.0","changelog":"CHANGELOG.md","deletions":3,"languages":[{"name":"Python","files":1}],"insertions":8,"repository":"<dir>/work/app","quickChecks":["make check","python syntax","conflict markers"],"uncommitted":["scratch.txt"],"versionFile":"pyproject.toml","filesChanged":4,"formatChecks":["whitespace"]}"#);
+    let checks = [&steps[1]["output"], &steps[3]["output"]].map(|output| {
+        let failed: Vec<&Value> = output["checks"].as_array().unwrap().iter().filter(|check| check["status"] == "failed").collect();
+        json!([output["round"], output["formatting"], output["quick"], failed.iter().map(|check| &check["files"]).collect::<Vec<_>>()])
+    });
+    assert_eq!(json!(checks), json!([[1, "off", "passed", [["app.py", "words.txt"]]], [2, "clean", "passed", []]]));
+    insta::assert_snapshot!(released.report(&steps), @r#"
+    ---
+    verdict: "almost"
+    version: "1.1.0"
+    summary: "Almost ready: 2 things to do first."
+    nextSteps: ["apply the formatting patch: `git apply <dir>/root/outputs/<id>/formatting.patch`", "commit or drop what is only in the working copy: scratch.txt"]
+    patch: "<dir>/root/outputs/<id>/formatting.patch"
+    ---
+    # Release check: app 1.1.0
+
+    **Almost ready: 2 things to do first.**
+
+    | | |
+    |---|---|
+    | repository | <dir>/work/app, main at 066597192 |
+    | version | 1.1.0 (pyproject.toml); by its commits the next one is 1.1.0 |
+    | since v1.0.0 | 3 commits by Ada, 4 files, +8 −3 |
+    | files | 1 Python |
+    | documents | README.md, CHANGELOG.md, LICENSE |
+
+    ## What changed since v1.0.0
+
+    ### Features
+
+    - api: question() (869c1cd)
+
+    ### Fixes
+
+    - answer | in words (e01a357)
+
+    ### Inside
+
+    - release 1.1.0 (0665971)
+
+    ## Checks
+
+    | check | result | seconds | |
+    |---|---|---|---|
+    | whitespace | passed (was failed) | <s> |  |
+    | make check | passed | <s> |  |
+    | python syntax | passed | <s> |  |
+    | conflict markers | passed | <s> |  |
+
+    ## What was fixed
+
+    By whitespace, in a temporary clone; the repository itself was not touched.
+
+    ```
+     app.py    | 4 ++--
+     words.txt | 2 +-
+     2 files changed, 3 insertions(+), 3 deletions(-)
+    ```
+
+    Take it over with
+
+    ```sh
+    git -C <dir>/work/app apply <dir>/root/outputs/<id>/formatting.patch
+    ```
+
+    ## Next steps
+
+    1. apply the formatting patch: `git apply <dir>/root/outputs/<id>/formatting.patch`
+    2. commit or drop what is only in the working copy: scratch.txt
+    "#);
+
+    released.git(&["apply", steps[4]["output"]["patch"].as_str().unwrap()]);
+    let fixed = fs::read_to_string(released.dir.join("app.py")).unwrap();
+    assert_eq!(fixed, "def answer():\n    return 42\n\n\ndef question():\n    return None\n", "the patch applies");
+}
+
+#[test]
+fn a_repository_in_order_is_ready_without_a_fix() {
+    let mut released = project();
+    released.commit(
+        "fix: say it in words",
+        &[("pyproject.toml", "[project]\nname = \"app\"\nversion = \"1.0.1\"\n"), ("CHANGELOG.md", "# Changes\n\n## 1.0.1\n\n- words\n")],
+    );
+    let steps = released.steps();
+    assert_eq!(roles(&steps), ["survey", "check", "report"]);
+    let expected = json!({
+        "verdict": "ready", "version": "1.0.1", "summary": "Ready: 1.0.1 can be released.", "nextSteps": [], "patch": null,
+    });
+    assert_eq!(steps[2]["output"], expected);
+    assert!(!released.home.root().join("outputs").exists(), "there is no patch");
+}
+
+#[test]
+fn what_cannot_be_released_fails_in_words() {
+    let released = Released::new();
+    let plain = released.home.work().join("plain");
+    fs::create_dir(&plain).unwrap();
+    let absent = released.home.work().join("absent");
+    let told = [plain.as_path(), &released.dir, &absent].map(|path| {
+        let ran = released.run(path);
+        let thread = text(&released.home.json(&["thread", "list"])[0], "thread");
+        let shown = released.home.json(&["thread", "show", &thread]);
+        released.home.steady(&format!("{:?} {}: {}", ran.code, shown["state"], shown["why"]))
+    });
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    Some(40) "stuck": "agent `survey` exited with 1; its last words: <dir>/work/plain is not a git repository; the task must be the path of one"
+    Some(40) "stuck": "agent `survey` exited with 1; its last words: <dir>/work/app has no commits yet, so there is nothing to release"
+    Some(40) "stuck": "agent `survey` exited with 1; its last words: <dir>/work/absent is not a directory; the task must be the path of a git repository"
+    "#);
+    assert_eq!(fs::read_dir(released.tmp()).unwrap().count(), 0, "nothing was cloned");
+}
+
+#[test]
+fn rust_is_formatted_by_its_own_formatter() {
+    let mut released = Released::new();
+    released.commit(
+        "begin",
+        &[
+            ("Cargo.toml", "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"app\"\nversion = \"0.1.0\"\n"),
+            ("src/main.rs", "fn main() { println!(\"{}\",\n 42) }\n"),
+        ],
+    );
+    let steps = released.steps();
+    assert_eq!(roles(&steps), ["survey", "check", "fix", "check", "report"]);
+    let checks = |step: &Value| -> Vec<String> {
+        let checks = step["output"]["checks"].as_array().unwrap();
+        checks.iter().map(|check| format!("{} {} {}", check["name"].as_str().unwrap(), check["status"].as_str().unwrap(), check["files"])).collect()
+    };
+    assert_eq!(
+        [checks(&steps[1]), checks(&steps[3])].map(|told| told.join("\n")),
+        ["failed [\"src/main.rs\"]", "passed []"].map(|first| {
+            format!("cargo fmt {first}\nwhitespace passed []\nCargo.lock is current passed []\nconflict markers passed []")
+        })
+    );
+    let patch = fs::read_to_string(steps[2]["output"]["patch"].as_str().unwrap()).unwrap();
+    assert!(patch.contains("\n+    println!(\"{}\", 42)\n"), "{patch}");
+    let next = &steps[4]["output"]["nextSteps"];
+    let next: Vec<&str> = next.as_array().unwrap().iter().skip(1).map(|step| step.as_str().unwrap()).collect();
+    assert_eq!(next, ["add a changelog", "add a licence: without one nobody may use it", "add a README"]);
+}
+
+/// A formatter that is never content with what it made itself.
+const NEVER_CONTENT: &str = "#!/bin/sh\nif [ \"$1\" = -w ]; then echo '// more' >> main.go; else echo main.go; fi\n";
+
+#[test]
+fn a_formatter_that_is_never_content_gets_two_tries() {
+    let mut released = Released::new();
+    released.home.script("gofmt", NEVER_CONTENT);
+    released.commit("begin", &[("go.mod", "module app\n"), ("main.go", "package main\n")]);
+    let steps = released.steps();
+    assert_eq!(roles(&steps), ["survey", "check", "fix", "check", "fix", "check", "report"]);
+    let report = &steps[6]["output"];
+    assert_eq!(
+        json!([report["verdict"], report["summary"]]),
+        json!(["not-ready", "Not ready: formatting is still off after the formatters ran."])
+    );
+}
+
+#[test]
+fn a_quick_check_that_fails_or_hangs_is_told_apart() {
+    let mut released = project();
+    released.commit("break it", &[("check", "#!/bin/sh\nsleep 600\n"), ("app.py", "def answer(:\n    return 42\n")]);
+    fs::set_permissions(released.dir.join("check"), fs::Permissions::from_mode(0o755)).unwrap();
+    released.commit("make it run", &[]);
+    // The hanging one comes first, so the others have no time left: tried again without it.
+    let steps = released.steps();
+    let told = |steps: &[Value]| -> Vec<String> {
+        let checks = steps[1]["output"]["checks"].as_array().unwrap();
+        let quick = checks.iter().filter(|check| check["kind"] == "quick");
+        quick.map(|check| format!("{} {}: {}", text(check, "name"), text(check, "status"), text(check, "note"))).collect()
+    };
+    assert_eq!(
+        told(&steps),
+        [
+            "./check skipped: it took too long",
+            "make check skipped: no time was left for it",
+            "python syntax skipped: no time was left for it",
+            "conflict markers skipped: no time was left for it",
+        ]
+    );
+    released.git(&["rm", "--quiet", "check"]);
+    released.commit("without it", &[]);
+    let steps = released.steps();
+    assert_eq!(told(&steps)[1..], ["python syntax failed: app.py: invalid syntax (app.py, line 1)", "conflict markers passed: "]);
+    assert!(told(&steps)[0].starts_with("make check failed: "), "{:?}", told(&steps));
+    assert_eq!(steps.last().unwrap()["output"]["verdict"], "not-ready");
+}
+
+#[test]
+fn a_clone_that_was_cleaned_away_is_made_again_with_its_fixes() {
+    let mut released = project();
+    released.commit("feat: words", &[("words.txt", "forty-two \n")]);
+    let workflow = repository().join("examples/check-release.yaml");
+    let (workflow, cwd) = (workflow.to_str().unwrap(), repository());
+    let args = ["thread", "start", workflow, "--cwd", cwd.to_str().unwrap(), "-p", released.dir.to_str().unwrap()];
+    let thread = text(&Ran::from(released.command(&args).output().unwrap()).json(), "thread");
+    for _ in 0..5 {
+        let ran = Ran::from(released.command(&["thread", "step", &thread]).output().unwrap());
+        ran.json();
+        fs::remove_dir_all(released.tmp()).unwrap();
+        fs::create_dir(released.tmp()).unwrap();
+    }
+    let steps = released.steps_of(&thread);
+    assert_eq!(roles(&steps), ["survey", "check", "fix", "check", "report"]);
+    assert_eq!(steps[3]["output"]["formatting"], "clean");
+}
+
+#[test]
+fn the_one_command_of_the_readme_prints_the_report() {
+    let released = project();
+    let script = repository().join("examples/check-release.sh");
+    let run = |path: &str| -> Ran {
+        let mut command = Command::new(&script);
+        released.home.prepare(&mut command);
+        let root = released.home.root();
+        command.env("UWF", env!("CARGO_BIN_EXE_uwf")).env("CHECK_RELEASE_ROOT", &root).env("TMPDIR", released.tmp());
+        command.current_dir(&released.dir).args(Some(path).filter(|path| !path.is_empty())).output().unwrap().into()
+    };
+    let ran = run("");
+    assert_eq!(ran.code, Some(0), "{}", ran.told());
+    assert!(ran.stdout.contains("Almost ready: 1 thing to do first."), "{}", ran.stdout);
+    assert!(ran.stderr.contains("uwf thread steps "), "{}", ran.stderr);
+    let ran = run("nowhere");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(40), ""));
+    assert!(ran.stderr.contains("/app/nowhere is not a directory; the task must be the path of a git repository"), "{}", ran.stderr);
+    assert_eq!(fs::read_dir(released.tmp()).unwrap().count(), 0, "nothing is left");
+}
