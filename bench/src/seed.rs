@@ -227,8 +227,11 @@ impl<'h> Seed<'h> {
             // Writing to a String never fails.
             let _ = writeln!(index, "{id}: \"{head}\"");
         }
-        let file = self.home.root().join("threads.yaml");
-        fs::write(&file, index).map_err(Error::at("write", &file))?;
+        // A store without a thread has no index.
+        if !index.is_empty() {
+            let file = self.home.root().join("threads.yaml");
+            fs::write(&file, index).map_err(Error::at("write", &file))?;
+        }
         sync_disk(self.home.root())
     }
 

@@ -2,6 +2,7 @@
 
 import collections
 import re
+import shlex
 
 import tools
 from clone import Clone, git
@@ -76,7 +77,7 @@ def judge(survey, check, patch, next_version, clone):
     if check["formatting"] == "off" and patch:
         blockers.append("formatting is still off after the formatters ran")
     if patch and check["formatting"] == "clean":
-        todo.append(f"apply the formatting patch: `git apply {patch}`")
+        todo.append(f"apply the formatting patch: `git apply {shlex.quote(patch)}`")
     version, tag = survey["version"], survey["lastTag"]
     if survey["commits"] == 0:
         todo.append(f"nothing has changed since {tag}: there is nothing to release")
@@ -197,7 +198,7 @@ def fixed(fixes, stat, patch, repository):
         return []
     by = ", ".join(sorted({tool for fix in fixes for tool in fix["tools"]}))
     return ["## What was fixed", "", f"Changed by {by}, only in a temporary clone; the repository itself was not touched.", "", "```", stat, "```", "",
-            "Take it over with", "", "```sh", f"git -C {repository} apply {patch}", "```", ""]
+            "Take it over with", "", "```sh", f"git -C {shlex.quote(repository)} apply {shlex.quote(patch)}", "```", ""]
 
 
 def steps(next_steps, survey):

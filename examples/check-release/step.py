@@ -56,20 +56,25 @@ class Ran:
 
 def environment(scratch):
     """The environment of the repository's own commands: nothing that is meant for this process, and no network."""
-    foreign = ("GIT_", "UWF_", "UNCAGED_", "RUSTUP_TOOLCHAIN")
+    foreign = ("GIT_", "UWF_", "UNCAGED_", "WORKFLOW_", "RUSTUP_TOOLCHAIN")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    # By this uwf knows what to end with the step, whatever session it has moved to.
+    kept["UWF_ATTEMPT"] = os.environ.get("UWF_ATTEMPT", "")
     kept.update(GIT_TERMINAL_PROMPT="0", CARGO_NET_OFFLINE="true", RUSTUP_AUTO_INSTALL="0", PYTHONDONTWRITEBYTECODE="1")
     kept["CARGO_TARGET_DIR"] = os.path.join(scratch, "target")
     return kept
 
 
-def run(command, directory, seconds, scratch=None):
+def run(command, directory, seconds, scratch):
     """Runs a command of the repository with its output mixed; after `seconds` it is ended with all it started."""
     begun = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            command, cwd=directory, env=environment(scratch or directory), stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            process = subprocess.Popen(
+                command, cwd=directory, env=environment(scratch), stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True)
+        except OSError as error:
+            return Ran(126, str(error), 0)
         try:
             code = process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -98,4 +103,5 @@ def main(work, seconds):
         answer = work(Step(seconds))
     except (Failed, OSError, subprocess.CalledProcessError) as failed:
         sys.exit(str(failed))
+    sys.stdout.reconfigure(encoding="utf-8")
     print(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))

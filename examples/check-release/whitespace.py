@@ -14,6 +14,11 @@ MAX_BYTES = 1 << 20
 # Blanks at line ends mean something here, or the file is a record of something.
 BLANKS_COUNT = (".csv", ".diff", ".golden", ".md", ".patch", ".rst", ".snap", ".svg", ".tsv")
 
+# Attributes of .gitattributes with the values that take a file out.
+EXEMPT = {
+    "text": ("unset",), "whitespace": ("unset",), "linguist-generated": ("set", "true"), "linguist-vendored": ("set", "true"),
+}
+
 # What holds where there is no .editorconfig.
 DEFAULTS = {"trim_trailing_whitespace": "true", "insert_final_newline": "true"}
 
@@ -21,13 +26,10 @@ DEFAULTS = {"trim_trailing_whitespace": "true", "insert_final_newline": "true"}
 def candidates(clone):
     """Tracked files that git does not exempt (`-text`, `-whitespace`, generated or vendored in .gitattributes)."""
     files = tracked(clone)
-    asked = "\0".join(files).encode("utf-8", "surrogateescape")
-    names = ("text", "whitespace", "linguist-generated", "linguist-vendored")
-    told = git(clone, "check-attr", "-z", "--stdin", *names, data=asked).split("\0")
-    exempt = set()
-    for path, name, value in zip(told[0::3], told[1::3], told[2::3]):
-        if (name in ("text", "whitespace")) == (value == "unset") and value in ("unset", "set", "true"):
-            exempt.add(path)
+    asked = "\0".join(files).encode("utf-8")
+    told = git(clone, "check-attr", "-z", "--stdin", *EXEMPT, data=asked).split("\0")
+    attributes = zip(told[0::3], told[1::3], told[2::3])
+    exempt = {path for path, name, value in attributes if value in EXEMPT[name]}
     return [path for path in files if path not in exempt]
 
 

@@ -47,23 +47,23 @@ impl Files {
         Ok(Files(files))
     }
 
-    /// Files that are new or have grown, and by how many bytes.
-    pub(super) fn since(self, before: &Files) -> impl Iterator<Item = (PathBuf, u64)> {
-        self.0.into_iter().filter_map(|(path, size)| {
-            let grown = size.checked_sub(before.0.get(&path).copied().unwrap_or(0))?;
-            (grown > 0).then_some((path, grown))
-        })
+    /// Files that differ, and by how many bytes they grew; one that is gone has shrunk to nothing.
+    pub(super) fn since(&self, before: &Files) -> Vec<(PathBuf, i64)> {
+        let size = |files: &Files, path: &PathBuf| files.0.get(path).copied().unwrap_or(0).cast_signed();
+        let paths: BTreeSet<&PathBuf> = self.0.keys().chain(before.0.keys()).collect();
+        let grown = paths.into_iter().map(|path| (path.clone(), size(self, path) - size(before, path)));
+        grown.filter(|(_, bytes)| *bytes != 0).collect()
     }
 }
 
 /// What one step added.
 struct Added {
     /// All new nodes, as files.
-    nodes: u64,
+    nodes: i64,
     /// The agent's text, its output, texts that are new in its prompt.
-    content: u64,
-    /// Logs, caches, records outside the nodes; the index not counted.
-    beside: u64,
+    content: i64,
+    /// Logs, caches, records outside the nodes, less what the step removed; the index not counted.
+    beside: i64,
 }
 
 pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
@@ -100,7 +100,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
 
 fn row(what: String, added: &Added) -> Row {
     let note =
-        format!("nodes {} B, content {} B; logs, caches and records {} B", added.nodes, added.content, added.beside);
+        format!("nodes {} B, content {} B; logs, caches and records {:+} B", added.nodes, added.content, added.beside);
     Row::new(what, Unit::Bytes, added.nodes as f64 - added.content as f64).at_most(OVERHEAD).note(note)
 }
 
@@ -123,7 +123,7 @@ fn added(place: &Place, thread: &ThreadId) -> Result<Added> {
 }
 
 /// Bytes of what a step is about, as far as it is new.
-fn content(store: &Store, head: Hash, fresh: &BTreeSet<Hash>) -> Result<u64> {
+fn content(store: &Store, head: Hash, fresh: &BTreeSet<Hash>) -> Result<i64> {
     let step: StepNode = load::typed(store, head)?;
     let session: ReactSession = load::typed(store, step.detail)?;
     let mut texts = BTreeSet::from([session.raw]);
@@ -140,5 +140,5 @@ fn content(store: &Store, head: Hash, fresh: &BTreeSet<Hash>) -> Result<u64> {
         let output = store.get(step.output).map_err(uwf_engine::error::Error::from)?;
         bytes += output.payload.to_string().len();
     }
-    Ok(bytes as u64)
+    Ok(i64::try_from(bytes).unwrap_or(i64::MAX))
 }

@@ -25,11 +25,8 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
     let times = interleave(bench.sizes.runs, cases)?;
     let before = Files::below(place.home.root())?;
     run(&mut fork())?;
-    let written: u64 = Files::below(place.home.root())?
-        .since(&before)
-        .filter(|(path, _)| !path.ends_with("threads.yaml"))
-        .map(|(_, bytes)| bytes)
-        .sum();
+    let changed = Files::below(place.home.root())?.since(&before);
+    let written: i64 = changed.iter().filter(|(path, _)| !path.ends_with("threads.yaml")).map(|(_, bytes)| bytes).sum();
 
     let (length, nodes) = (bench.sizes.long(), bench.sizes.nodes);
     let empty = ("empty process", &times[0]);

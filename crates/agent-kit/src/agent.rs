@@ -67,7 +67,12 @@ pub fn run(
 pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
     if let Some(attempt) = context.attempt() {
         let thread = context.thread();
-        let line = GaveUp { attempt: attempt.opened.attempt.clone(), kind: error.kind, error: error.message.clone(), exit_code };
+        let line = GaveUp {
+            attempt: attempt.opened.attempt.clone(),
+            kind: error.kind,
+            error: error.message.clone(),
+            exit_code,
+        };
         let _ = attempts::gave_up(thread.home(), &thread.id, line);
     }
 }

@@ -45,7 +45,13 @@ pub trait Rung {
 }
 
 /// Climbs down the ladder: a value given as such, else the text by its form, else the further rungs in order.
-pub fn extract(raw: &str, value: Option<&Value>, form: AnswerForm, schema: &Schema, further: &mut [Box<dyn Rung>]) -> Outcome {
+pub fn extract(
+    raw: &str,
+    value: Option<&Value>,
+    form: AnswerForm,
+    schema: &Schema,
+    further: &mut [Box<dyn Rung>],
+) -> Outcome {
     let mut rungs = Vec::new();
     let mut failure = match first_rung(raw, value, form, schema, &mut rungs) {
         Ok(extracted) => return Outcome::Found(Extracted { rungs, ..extracted }),
@@ -95,7 +101,12 @@ fn first_rung(
 fn submitted(value: &Value, schema: &Schema) -> Extraction {
     let errors: Vec<String> = schema.violations(value).iter().map(ToString::to_string).collect();
     if errors.is_empty() {
-        Extraction::Found(extract::Found { value: value.clone(), extras: Map::new(), fixes: Vec::new(), body: String::new() })
+        Extraction::Found(extract::Found {
+            value: value.clone(),
+            extras: Map::new(),
+            fixes: Vec::new(),
+            body: String::new(),
+        })
     } else {
         Extraction::Failed(Failure { errors, candidates: 1 })
     }

@@ -37,7 +37,8 @@ pub fn submit(context: &Context<'_>, answer: &Answer, form: AnswerForm, further:
 /// # Errors
 /// `Io`.
 pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
-    let Some(attempt) = context.attempt().filter(|attempt| attempt.opened.agent.output_mode() == OutputMode::Step) else {
+    let Some(attempt) = context.attempt().filter(|attempt| attempt.opened.agent.output_mode() == OutputMode::Step)
+    else {
         return Ok(());
     };
     let thread = context.thread();
@@ -56,9 +57,10 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
     let mut batch = Batch::default();
     let raw = batch.content(&redactor.text(&answer.raw));
     let agent_hash = batch.add(agent.draft());
-    let output = batch.add(Draft::new(context.role().meta, redactor.value(&extracted.value)).map_err(|error| {
-        Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}"))
-    })?);
+    let output = batch.add(
+        Draft::new(context.role().meta, redactor.value(&extracted.value))
+            .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?,
+    );
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
     let session = ReactSession {
         agent: agent_hash,

@@ -28,6 +28,7 @@ pub struct Store {
     objects: Arc<dyn Objects>,
     types: Arc<Mutex<HashMap<Hash, Type>>>,
     clock: fn() -> u64,
+    known: fn(Hash) -> Option<serde_json::Value>,
 }
 
 /// What is known of a type.
@@ -50,7 +51,7 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// The nodes in `objects`. Costs nothing.
     pub fn new(objects: Arc<dyn Objects>) -> Store {
-        Store { objects, types: Arc::default(), clock: unix_millis }
+        Store { objects, types: Arc::default(), clock: unix_millis, known: |_| None }
     }
 
     /// An empty store that lasts as long as the value.
@@ -67,6 +68,13 @@ impl Store {
     #[must_use]
     pub fn with_clock(self, clock: fn() -> u64) -> Store {
         Store { clock, ..self }
+    }
+
+    /// The same store with schemas that stand in for types it lacks: what is known of types other programs write by,
+    /// so that their nodes can be followed and checked though nobody stored the schema.
+    #[must_use]
+    pub fn with_known(self, known: fn(Hash) -> Option<serde_json::Value>) -> Store {
+        Store { known, ..self }
     }
 
     /// The bytes below.

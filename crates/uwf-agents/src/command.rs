@@ -45,7 +45,13 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Ok(())
 }
 
-fn answer(home: &Home, context: &Context<'_>, opened: &Opened, form: AnswerForm, exit_code: &mut Option<i32>) -> Result<Answer> {
+fn answer(
+    home: &Home,
+    context: &Context<'_>,
+    opened: &Opened,
+    form: AnswerForm,
+    exit_code: &mut Option<i32>,
+) -> Result<Answer> {
     let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
     let prompt = context.prompt(form, opened.prompt_budget)?;
     let begun = Instant::now();
@@ -77,7 +83,11 @@ fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<Exit
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
         return Err(Error::new(
             Kind::Config,
-            format!("the prompt has {} bytes, too many for an argument of `{}` (at most {MAX_PROMPT_ARGUMENT})", text.len(), spec.command),
+            format!(
+                "the prompt has {} bytes, too many for an argument of `{}` (at most {MAX_PROMPT_ARGUMENT})",
+                text.len(),
+                spec.command
+            ),
         )
         .hint("leave `{prompt}` out of `args`: then the prompt comes on stdin; or lower `promptBudget`"));
     }
@@ -103,7 +113,8 @@ fn fill(template: &str, opened: &Opened, prompt: Option<&str>) -> String {
     while let Some(at) = rest.find('{') {
         filled.push_str(&rest[..at]);
         rest = &rest[at..];
-        let known = [("{thread}", Some(opened.thread.as_str())), ("{role}", Some(opened.role.as_str())), ("{prompt}", prompt)];
+        let known =
+            [("{thread}", Some(opened.thread.as_str())), ("{role}", Some(opened.role.as_str())), ("{prompt}", prompt)];
         match known.iter().find(|(name, value)| value.is_some() && rest.starts_with(name)) {
             Some((name, value)) => {
                 filled.push_str(value.unwrap_or_default());

@@ -24,10 +24,17 @@ pub fn describe(name: &str) -> Option<Description> {
         "command" => Some(Description {
             name: "command",
             version,
-            capabilities: &["output-text", "output-json", "prompt-on-stdin", "prompt-as-argument", "exit-codes", "expect-file"],
+            capabilities: &[
+                "output-text",
+                "output-json",
+                "prompt-on-stdin",
+                "prompt-as-argument",
+                "exit-codes",
+                "expect-file",
+            ],
             config_schema: json!({
                 "type": "object",
-                "description": "Not read: the program's own arguments are in `args`. It can ask for it with `uwf agent context`.",
+                "description": "Not read by this agent; the program it runs can ask for it with `uwf agent context`.",
             }),
         }),
         "mock" => Some(Description {
@@ -54,7 +61,8 @@ mod tests {
 
     #[test]
     fn every_built_in_agent_describes_itself() {
-        let described: Vec<&str> = crate::NAMES.iter().filter_map(|name| describe(name)).map(|description| description.name).collect();
+        let described: Vec<&str> =
+            crate::NAMES.iter().filter_map(|name| describe(name)).map(|description| description.name).collect();
         assert_eq!(described, crate::NAMES);
         for name in crate::NAMES {
             let schema = describe(name).unwrap().config_schema;

@@ -14,6 +14,7 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::{self, Outcome};
 use agent_kit::{Context, Error, Kind, Result, agent, submit};
+use json_cas::Hash;
 use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
@@ -29,7 +30,7 @@ pub const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 /// Key of an agent's `config` that names its script.
 const SCRIPT_KEY: &str = "script";
 
-/// Where answers and `expect-prompt` of a mock run outside any attempt take their prompt budget from.
+/// Bytes of the prompt when there is no attempt to say how many it may have.
 const PROMPT_BUDGET: usize = uwf_core::config::DEFAULT_PROMPT_BUDGET;
 
 /// Plays a role of a thread as its script says.
@@ -42,21 +43,37 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let mode = context.attempt().map(|attempt| attempt.opened.agent.output_mode());
     let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
     let mut exit_code = None;
-    let step = answer(home, &context, form, &mut exit_code)
-        .and_then(|answer| submit::submit(&context, &answer, form, &mut []))
-        .inspect_err(|error| agent::give_up(&context, error, exit_code))?;
+    let step =
+        play(home, &context, form, &mut exit_code).inspect_err(|error| agent::give_up(&context, error, exit_code))?;
     // The record already has it, whoever still reads.
     let _ = std::io::stdout().write_all(format!("{step}\n").as_bytes());
     Ok(())
 }
 
-fn answer(home: &Home, context: &Context<'_>, form: AnswerForm, exit_code: &mut Option<i32>) -> Result<Answer> {
-    let begun = Instant::now();
+fn play(home: &Home, context: &Context<'_>, form: AnswerForm, exit_code: &mut Option<i32>) -> Result<Hash> {
     let script = load(&script_path(home, context)?)?;
     let role = context.role_name();
     let visit = context.thread().chain()?.count_of(role);
     let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
     let entry = script.entry(role, visit, failed)?;
+    let answer = answer(home, context, entry, form, exit_code)?;
+    submit::submit(context, &answer, form, &mut []).map_err(|error| match (&entry.act, error.kind) {
+        // Garbage fails as it does for any agent; a reply that does is a slip of the script.
+        (Act::Reply(_), Kind::NotExtractable) => {
+            Error { message: format!("{}: {}", entry.place, error.message), ..error }
+        }
+        _ => error,
+    })
+}
+
+fn answer(
+    home: &Home,
+    context: &Context<'_>,
+    entry: &Entry,
+    form: AnswerForm,
+    exit_code: &mut Option<i32>,
+) -> Result<Answer> {
+    let begun = Instant::now();
     let budget = context.attempt().map_or(PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget);
     let prompt = context.prompt(form, budget)?;
     check_prompt(entry, &prompt)?;

@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod extract;
+pub mod foreign;
 pub mod moderator;
 pub mod node;
 pub mod prompt;

@@ -32,7 +32,9 @@ impl ThreadId {
 
     /// Unix milliseconds the id was made at, `None` when it is not a standard ULID.
     pub fn time_ms(&self) -> Option<u64> {
-        ulid::Ulid::from_string(&self.0).ok().map(|ulid| ulid.timestamp_ms())
+        // 26 symbols hold 130 bits; the crate drops the two that a ULID does not have.
+        let is_ulid = self.0.starts_with(|first: char| ('0'..='7').contains(&first));
+        ulid::Ulid::from_string(&self.0).ok().filter(|_| is_ulid).map(|ulid| ulid.timestamp_ms())
     }
 }
 

@@ -117,7 +117,13 @@ impl AgentSpec {
 ///
 /// # Errors
 /// `Config` when none is configured or the chosen alias does not exist.
-pub fn choose(config: &Config, settings: &Settings, workflow: &str, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
+pub fn choose(
+    config: &Config,
+    settings: &Settings,
+    workflow: &str,
+    role: &str,
+    asked: Option<&str>,
+) -> Result<AgentSpec> {
     if let Some(asked) = asked {
         return named_or_command(config, asked);
     }
@@ -155,7 +161,9 @@ fn unknown_agent(config: &Config, alias: &str) -> Error {
     let error = Error::new(Kind::Config, format!("there is no agent `{alias}`"));
     match nearest::nearest(alias, known.iter().copied()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None if known.is_empty() => error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`"),
+        None if known.is_empty() => {
+            error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`")
+        }
         None => error.hint(format!("agents of config.yaml: {}", known.join(", "))),
     }
 }

@@ -219,7 +219,8 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
     let path = home.attempt_file(&opened.thread);
     let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
     file.set_len(0).at("empty", &path)?;
-    let reason = Reason { role: Some(opened.role.clone()), why: "an attempt is open".to_owned(), since: opened.opened_at };
+    let reason =
+        Reason { role: Some(opened.role.clone()), why: "an attempt is open".to_owned(), since: opened.opened_at };
     let thread = opened.thread.clone();
     write_line(&mut file, &path, &Line::Opened(Box::new(opened)))?;
     marks::set(home, &thread, Mark::Open, &reason)

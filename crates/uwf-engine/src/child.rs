@@ -126,7 +126,10 @@ pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result
     let ended = watch(job, &mut child, signals);
     match ended {
         Ended::Exited(_) | Ended::Signaled(_) => {
-            if processes::children_left() || rustix::process::Pid::from_raw(group.cast_signed()).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok()) {
+            if processes::children_left()
+                || rustix::process::Pid::from_raw(group.cast_signed())
+                    .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+            {
                 processes::end_attempt(Some(group), &job.attempt, job.grace);
             }
         }
@@ -164,7 +167,9 @@ fn spawn(job: &Job) -> Result<Child> {
 pub fn cannot_start(program: &str, args: &[String], source: &std::io::Error) -> Error {
     let error = Error::new(Kind::Config, format!("cannot start agent `{program}`: {source}"));
     match source.kind() {
-        std::io::ErrorKind::NotFound => error.hint("is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command"),
+        std::io::ErrorKind::NotFound => {
+            error.hint("is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command")
+        }
         std::io::ErrorKind::ArgumentListTooLong => {
             let longest = args.iter().map(String::len).max().unwrap_or(0);
             error.hint(format!("an argument has {longest} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"))

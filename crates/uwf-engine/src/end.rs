@@ -91,8 +91,10 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
             Ok(())
         }
-        Swap::Moved(_) => Err(Error::new(Kind::Busy, format!("the head of thread {} moved while it was being ended", line.thread))
-            .hint("look at it with `uwf thread show`, then try again")),
+        Swap::Moved(_) => {
+            Err(Error::new(Kind::Busy, format!("the head of thread {} moved while it was being ended", line.thread))
+                .hint("look at it with `uwf thread show`, then try again"))
+        }
     }
 }
 

@@ -23,13 +23,15 @@ pub fn read_env_file(path: &Path) -> Result<Vec<(String, String)>> {
         Err(error) if error.not_found() => return Ok(Vec::new()),
         Err(error) => return Err(Error::new(Kind::Config, format!("cannot read {}: {error}", path.display()))),
     };
-    lines
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|error| {
-            // The parser's message quotes the line, which may hold a key.
-            let line = if let dotenvy::Error::LineParse(_, column) = &error { format!(" near column {column}") } else { String::new() };
-            Error::new(Kind::Config, format!("{} has a line that is not NAME=value{line}", path.display()))
-        })
+    lines.collect::<std::result::Result<_, _>>().map_err(|error| {
+        // The parser's message quotes the line, which may hold a key.
+        let line = if let dotenvy::Error::LineParse(_, column) = &error {
+            format!(" near column {column}")
+        } else {
+            String::new()
+        };
+        Error::new(Kind::Config, format!("{} has a line that is not NAME=value{line}", path.display()))
+    })
 }
 
 /// Closes a `.env` that others can read.
@@ -141,7 +143,8 @@ mod tests {
 
     #[test]
     fn secrets_are_redacted_by_name_and_the_longest_first() {
-        let file = [pair("A_KEY", "sk-0123456789"), pair("LONGER_TOKEN", "sk-0123456789-more"), pair("TINY_KEY", "abc")];
+        let file =
+            [pair("A_KEY", "sk-0123456789"), pair("LONGER_TOKEN", "sk-0123456789-more"), pair("TINY_KEY", "abc")];
         let redactor = Redactor::new([], &file);
         assert_eq!(
             redactor.text("first sk-0123456789, then sk-0123456789-more, abc stays"),

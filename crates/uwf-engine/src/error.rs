@@ -95,7 +95,9 @@ impl Error {
     pub fn io(action: &str, path: &std::path::Path, source: std::io::Error) -> Error {
         let error = Error::new(Kind::Io, format!("cannot {action} {}: {source}", path.display()));
         let error = match source.kind() {
-            std::io::ErrorKind::StorageFull => error.hint("free some space, then run the same command again: nothing was lost"),
+            std::io::ErrorKind::StorageFull => {
+                error.hint("free some space, then run the same command again: nothing was lost")
+            }
             std::io::ErrorKind::PermissionDenied => error.hint("check who owns the file and its directory"),
             _ => error,
         };
@@ -104,7 +106,8 @@ impl Error {
 
     /// There is no active thread of this id.
     pub fn not_active(thread: &ThreadId) -> Error {
-        Error::new(Kind::NotFound, format!("thread {thread} is not active")).hint("`uwf thread list --all` lists finished threads too")
+        Error::new(Kind::NotFound, format!("thread {thread} is not active"))
+            .hint("`uwf thread list --all` lists finished threads too")
     }
 
     /// A node has another kind than its place asks for.

@@ -44,7 +44,12 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<O
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| Error::new(Kind::Internal, format!("cannot start {} to evaluate a condition: {error}", home.bin().display())))?;
+        .map_err(|error| {
+            Error::new(
+                Kind::Internal,
+                format!("cannot start {} to evaluate a condition: {error}", home.bin().display()),
+            )
+        })?;
     let input = serde_json::to_vec(request).expect("an expression and a JSON context");
     let mut stdin = child.stdin.take().expect("stdin was piped");
     // The child reads everything before it evaluates; when it dies early the write fails and its answer is missing.
@@ -69,7 +74,9 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<O
         Ok(Answer::Value(value)) => Ok(Ok(Some(value))),
         Ok(Answer::Missing) => Ok(Ok(None)),
         Ok(Answer::Error(error)) => Ok(Err(error)),
-        Err(_) => Ok(Err(format!("took more than {} MB of memory, or recursed too deeply", MEMORY_LIMIT / 1024 / 1024))),
+        Err(_) => {
+            Ok(Err(format!("took more than {} MB of memory, or recursed too deeply", MEMORY_LIMIT / 1024 / 1024)))
+        }
     }
 }
 

@@ -78,8 +78,19 @@ fn order(kind: Kind) -> &'static [&'static str] {
         Kind::Agent => &["name", "command", "args", "config", "model", "version"],
         Kind::Attempt => &["role", "agent", "exitCode", "error", "raw", "stderr"],
         Kind::ReactSession => &[
-            "role", "agent", "source", "sessionId", "extractedBy", "extraction", "extras", "durationMs", "totalTokens",
-            "tokens", "raw", "attempts", "turns",
+            "role",
+            "agent",
+            "source",
+            "sessionId",
+            "extractedBy",
+            "extraction",
+            "extras",
+            "durationMs",
+            "totalTokens",
+            "tokens",
+            "raw",
+            "attempts",
+            "turns",
         ],
         Kind::ReactTurn => &["latencyMs", "tokens", "input", "output", "toolCalls"],
         Kind::ReactToolCall => &["name", "durationMs", "arguments", "result"],
@@ -156,18 +167,24 @@ impl Expansion<'_> {
                 _ => value.clone(),
             },
             Value::Array(items) => items.iter().map(|item| self.stored(item, depth)).collect(),
-            Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), self.stored(value, depth))).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(name, value)| (name.clone(), self.stored(value, depth))).collect()
+            }
             other => other.clone(),
         }
     }
 
     fn reference(&mut self, hash: Hash, depth: usize) -> Value {
         if depth + 1 > MAX_DEPTH {
-            return self.left_out(hash, format!("nodes nested more than {MAX_DEPTH} deep are left as hashes under `leftOut`"));
+            return self
+                .left_out(hash, format!("nodes nested more than {MAX_DEPTH} deep are left as hashes under `leftOut`"));
         }
         if self.bytes > MAX_BYTES {
             let limit = MAX_BYTES >> 20;
-            return self.left_out(hash, format!("the details have more than {limit} MiB; the rest is left as hashes under `leftOut`"));
+            return self.left_out(
+                hash,
+                format!("the details have more than {limit} MiB; the rest is left as hashes under `leftOut`"),
+            );
         }
         let node = match self.store.get(hash) {
             Ok(node) => node,
@@ -204,7 +221,8 @@ impl Expansion<'_> {
     /// A step of another thread: enough to find it by, not all of its history.
     fn child_thread(&mut self, head: Hash, node: &Node) -> Value {
         let step: Result<StepNode> = load::payload(head, node);
-        let start: Option<StartNode> = step.as_ref().ok().and_then(|step| load::payload(step.start, &self.store.get(step.start).ok()?).ok());
+        let start: Option<StartNode> =
+            step.as_ref().ok().and_then(|step| load::payload(step.start, &self.store.get(step.start).ok()?).ok());
         json!({
             "childThread": {
                 "head": head,

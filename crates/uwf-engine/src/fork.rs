@@ -39,7 +39,8 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
     let found = home.store().get(at)?;
     if !matches!(node::Kind::of(found.type_hash), Some(node::Kind::StartNode | node::Kind::StepNode)) {
         let title = crate::load::title(home.store(), &found);
-        return Err(Error::wrong_kind(at, "StartNode or StepNode", &title).hint("`uwf thread steps THREAD` lists the nodes that can be forked"));
+        return Err(Error::wrong_kind(at, "StartNode or StepNode", &title)
+            .hint("`uwf thread steps THREAD` lists the nodes that can be forked"));
     }
     Thread::at(home, ids::new_thread_id(), at)?;
     let settings = settings(None, changes, cwd)?;

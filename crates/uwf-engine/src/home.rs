@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use json_cas::{FsHeads, FsObjects, Heads, Store};
 use uwf_core::config::Config;
+use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Problem;
 
@@ -27,7 +28,8 @@ impl Home {
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
         let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), root.join("threads.lock"));
-        Home { store: Store::new(Arc::new(FsObjects::new(objects_dir(&root)))), heads, bin: bin.into(), root }
+        let store = Store::new(Arc::new(FsObjects::new(objects_dir(&root)))).with_known(foreign::known_schema);
+        Home { store, heads, bin: bin.into(), root }
     }
 
     /// Opens the root the environment names, `~/.uncaged/workflow` when it names none.

@@ -22,6 +22,15 @@ pub fn new_ulid() -> Ulid {
     generator.generate().unwrap_or_else(|_| Ulid::generate())
 }
 
+/// How far the clock of the machine that made an id may be ahead of ours.
+const CLOCK_SKEW_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Unix milliseconds a thread was started at, from its id; `None` when that is no ULID, or one that was not made from a
+/// clock: a time to come tells nobody anything.
+pub fn started_at(thread: &ThreadId) -> Option<u64> {
+    thread.time_ms().filter(|time| *time <= now_ms().saturating_add(CLOCK_SKEW_MS))
+}
+
 /// Id for a new thread.
 pub fn new_thread_id() -> ThreadId {
     ThreadId::from(new_ulid())

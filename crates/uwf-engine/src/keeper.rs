@@ -47,13 +47,17 @@ pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dy
     match serde_json::from_slice(&reply) {
         Ok(Reply::Done(report)) => Ok(*report),
         Ok(Reply::Failed(told)) => Err(match told.kind {
-            Kind::Interrupted | Kind::Terminated if signals.stop().is_some() => Error { kind: stopped(signals).kind, ..told.into() },
+            Kind::Interrupted | Kind::Terminated if signals.stop().is_some() => {
+                Error { kind: stopped(signals).kind, ..told.into() }
+            }
             _ => told.into(),
         }),
         Err(_) if signals.stop().is_some() => Err(stopped(signals)),
-        Err(_) => Err(Error::new(Kind::Internal, format!("the keeper of thread {} died without a report", request.thread))
-            .hint("run the same step again: it takes over what the dead keeper left")
-            .hint(format!("its last words are in {}", keeper_log(home, request).display()))),
+        Err(_) => {
+            Err(Error::new(Kind::Internal, format!("the keeper of thread {} died without a report", request.thread))
+                .hint("run the same step again: it takes over what the dead keeper left")
+                .hint(format!("its last words are in {}", keeper_log(home, request).display())))
+        }
     }
 }
 
@@ -80,7 +84,9 @@ fn spawn(home: &Home, request: &Request) -> Result<Child> {
         .stdout(Stdio::piped())
         .stderr(stderr)
         .spawn()
-        .map_err(|error| Error::new(Kind::Internal, format!("cannot start the keeper {}: {error}", home.bin().display())))
+        .map_err(|error| {
+            Error::new(Kind::Internal, format!("cannot start the keeper {}: {error}", home.bin().display()))
+        })
 }
 
 /// Waits for the keeper, passing on the wish to stop once.

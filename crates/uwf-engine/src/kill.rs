@@ -38,7 +38,9 @@ fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
         let ended = match Thread::at(home, id.clone(), head.hash) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.
-            Err(broken) if matches!(broken.kind, Kind::Data | Kind::NotFound) => end::kill_unreadable(home, id, &head).map(|()| None),
+            Err(broken) if matches!(broken.kind, Kind::Data | Kind::NotFound) => {
+                end::kill_unreadable(home, id, &head).map(|()| None)
+            }
             Err(other) => Err(other),
         };
         match ended {
@@ -53,7 +55,9 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     let mut told = None;
     while lock::is_held(home, id) && Instant::now() < deadline {
         let keeper = keeper_of(home, id);
-        if keeper != told && let Some(pid) = keeper {
+        if keeper != told
+            && let Some(pid) = keeper
+        {
             told = keeper;
             // It may end by itself at this moment, which is as good.
             let _ = rustix::process::kill_process(pid, Signal::TERM);

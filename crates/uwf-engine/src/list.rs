@@ -90,17 +90,23 @@ fn active(home: &Home) -> Result<Vec<Row>> {
         let Ok(thread) = name.parse::<ThreadId>() else { continue };
         let marked = marks.get(name).cloned().unwrap_or_default();
         let row = Row {
-            started_at: thread.time_ms(),
+            started_at: crate::ids::started_at(&thread),
             workflow: None,
             head: *head,
             state: state::of_active(home, &thread, &marked),
             role: None,
             changed_at: None,
-            why: marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, &thread, *mark)).map(|reason| reason.why),
+            why: marked
+                .iter()
+                .find(|mark| **mark != Mark::Open)
+                .and_then(|mark| marks::get(home, &thread, *mark))
+                .map(|reason| reason.why),
             thread,
         };
         rows.push(match memory.summary(home, &row.thread, *head) {
-            Ok(summary) => Row { workflow: Some(summary.workflow), role: summary.role, changed_at: Some(summary.timestamp), ..row },
+            Ok(summary) => {
+                Row { workflow: Some(summary.workflow), role: summary.role, changed_at: Some(summary.timestamp), ..row }
+            }
             Err(error) => Row { state: State::Corrupt, why: Some(error.message), ..row },
         });
     }
@@ -113,7 +119,7 @@ fn active(home: &Home) -> Result<Vec<Row>> {
 fn finished(home: &Home, line: history::Finished) -> Row {
     let role = crate::load::step_node(home.store(), line.head).ok().map(|(step, _)| step.role);
     Row {
-        started_at: line.thread.time_ms(),
+        started_at: crate::ids::started_at(&line.thread),
         workflow: line.workflow,
         head: line.head,
         state: state::of_finished(line.status),

@@ -203,8 +203,9 @@ pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
 /// # Errors
 /// `Data` naming the node.
 pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
-    T::deserialize(&node.payload)
-        .map_err(|error| Error::new(error::Kind::Data, format!("node {hash} does not have the shape of its type: {error}")))
+    T::deserialize(&node.payload).map_err(|error| {
+        Error::new(error::Kind::Data, format!("node {hash} does not have the shape of its type: {error}"))
+    })
 }
 
 /// A node's payload as its Rust type, checked to be of that type.

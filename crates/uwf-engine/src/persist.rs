@@ -21,17 +21,27 @@ pub fn verify(thread: &Thread<'_>, role_name: &str, role: &Role, step_hash: Hash
     let step: StepNode = load::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.message))?;
     let expected_prev = thread.last.is_some().then_some(thread.head);
     if step.start != thread.start_hash {
-        return Err(refuse(step_hash, &format!("it belongs to another thread (start {}, expected {})", step.start, thread.start_hash)));
+        return Err(refuse(
+            step_hash,
+            &format!("it belongs to another thread (start {}, expected {})", step.start, thread.start_hash),
+        ));
     }
     if step.prev != expected_prev {
-        return Err(refuse(step_hash, &format!("its predecessor is {}, expected {}", shown(step.prev), shown(expected_prev))));
+        return Err(refuse(
+            step_hash,
+            &format!("its predecessor is {}, expected {}", shown(step.prev), shown(expected_prev)),
+        ));
     }
     if step.role != role_name {
         return Err(refuse(step_hash, &format!("its role is `{}`, expected `{role_name}`", step.role)));
     }
-    let output = store.get(step.output).map_err(|error| refuse(step_hash, &format!("its output is not readable: {error}")))?;
+    let output =
+        store.get(step.output).map_err(|error| refuse(step_hash, &format!("its output is not readable: {error}")))?;
     if output.type_hash != role.meta {
-        return Err(refuse(step_hash, &format!("its output has type {}, role `{role_name}` wants {}", output.type_hash, role.meta)));
+        return Err(refuse(
+            step_hash,
+            &format!("its output has type {}, role `{role_name}` wants {}", output.type_hash, role.meta),
+        ));
     }
     let violations = store.schema(role.meta)?.violations(&output.payload);
     if let Some(first) = violations.first() {

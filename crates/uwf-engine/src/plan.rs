@@ -29,11 +29,7 @@ impl Plan {
     /// `Config` for the configuration, `Usage` when the workspace is unknown, those of the workflow node.
     pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
         let home = thread.home();
-        Ok(Plan {
-            config: home.config()?,
-            settings: settings_of(home, &thread.id, cwd)?,
-            workflow: thread.workflow()?,
-        })
+        Ok(Plan { config: home.config()?, settings: settings_of(home, &thread.id, cwd)?, workflow: thread.workflow()? })
     }
 
     /// The role's data.
@@ -42,7 +38,10 @@ impl Plan {
     /// `Data` when the workflow has no such role.
     pub fn role(&self, name: &str) -> Result<&Role> {
         self.workflow.roles.get(name).ok_or_else(|| {
-            Error::new(Kind::Data, format!("workflow `{}` routes to role `{name}`, which it does not have", self.workflow.name))
+            Error::new(
+                Kind::Data,
+                format!("workflow `{}` routes to role `{name}`, which it does not have", self.workflow.name),
+            )
         })
     }
 

@@ -62,8 +62,11 @@ pub fn survivors(attempt: &str) -> BTreeSet<u32> {
     let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, &marker)).collect();
     found.extend(table.iter().filter(|(_, parent)| **parent == own).map(|(pid, _)| *pid));
     loop {
-        let more: Vec<u32> =
-            table.iter().filter(|(pid, parent)| found.contains(parent) && !found.contains(pid)).map(|(pid, _)| *pid).collect();
+        let more: Vec<u32> = table
+            .iter()
+            .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
+            .map(|(pid, _)| *pid)
+            .collect();
         if more.is_empty() {
             break;
         }
@@ -93,7 +96,8 @@ fn gone_within(group: Option<u32>, attempt: &str, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
     loop {
         children_left();
-        let group_alive = group.and_then(pid).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok());
+        let group_alive =
+            group.and_then(pid).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok());
         if !group_alive && survivors(attempt).is_empty() {
             return true;
         }

@@ -70,8 +70,11 @@ pub fn store(home: &Home, draft: workflow::WorkflowDraft) -> Result<(String, Has
         if let Meta::Stored(hash) = data.meta
             && !home.store().has(hash)?
         {
-            return Err(Error::new(Kind::Data, format!("role `{role}` names schema {hash}, which is not in the store"))
-                .hint("`uwf cas schema put FILE` stores a schema"));
+            return Err(Error::new(
+                Kind::Data,
+                format!("role `{role}` names schema {hash}, which is not in the store"),
+            )
+            .hint("`uwf cas schema put FILE` stores a schema"));
         }
     }
     let mut schemas: Vec<Draft> = Vec::new();

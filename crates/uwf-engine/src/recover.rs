@@ -68,7 +68,8 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
     let env_file = environment::read_env_file(&home.env_file()).unwrap_or_default();
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
-    let read = |path| child::read_capped(path, opened.output_cap).map(|text| Content { text: redactor.text(&text) }.draft());
+    let read =
+        |path| child::read_capped(path, opened.output_cap).map(|text| Content { text: redactor.text(&text) }.draft());
     let raw = if files.raw.exists() { read(&files.raw)? } else { read(&files.out)? };
     let stderr = read(&files.err)?;
     let agent = opened.agent.payload().draft();

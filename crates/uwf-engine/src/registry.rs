@@ -44,7 +44,7 @@ pub type Registry = BTreeMap<String, Entry>;
 
 /// One entry as files have it: the full form, or just the hash.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an entry is neither a hash nor `{hash, timestamp, history}`")]
 enum Written {
     Hash(Hash),
     Entry(Entry),
@@ -103,7 +103,9 @@ pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
 /// # Errors
 /// `NotFound` when the name, or the hash in its history, does not exist.
 pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_ms: u64) -> Result<(Hash, Hash)> {
-    let entry = registry.get_mut(workflow).ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{workflow}` in the registry")))?;
+    let entry = registry
+        .get_mut(workflow)
+        .ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{workflow}` in the registry")))?;
     let from = entry.hash;
     let target = match to {
         Some(hash) if hash == from => return Ok((from, from)),
@@ -111,25 +113,45 @@ pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_
         None => entry.history.first().map(|past| past.hash),
     };
     let target = target.ok_or_else(|| {
-        let what = to.map_or_else(|| "no earlier version".to_owned(), |hash| format!("no version {hash} in its history"));
-        Error::new(Kind::NotFound, format!("workflow `{workflow}` has {what}")).hint(format!("`uwf workflow history {workflow}` lists them"))
+        let what =
+            to.map_or_else(|| "no earlier version".to_owned(), |hash| format!("no version {hash} in its history"));
+        Error::new(Kind::NotFound, format!("workflow `{workflow}` has {what}"))
+            .hint(format!("`uwf workflow history {workflow}` lists them"))
     })?;
     name(registry, workflow, target, now_ms);
     Ok((from, target))
 }
 
 fn parse(path: &Path, text: &str) -> Result<Registry> {
-    let options = serde_saphyr::options! { strict_booleans: true };
-    let written: BTreeMap<String, Written> = if text.trim().is_empty() {
+    if text.trim().is_empty() {
         return Err(unreadable(path, "it is empty"));
-    } else {
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| unreadable(path, &first_line(&error.to_string())))?
-    };
+    }
+    let written: BTreeMap<String, Written> =
+        in_any_form(text).map_err(|error| unreadable(path, &first_line(&error.to_string())))?;
     let entry = |written| match written {
         Written::Hash(hash) => Entry { hash, timestamp: 0, history: Vec::new() },
         Written::Entry(entry) => entry,
     };
     Ok(written.into_iter().map(|(name, written)| (name, entry(written))).collect())
+}
+
+/// The entries of a file. A hash of digits only that nobody quoted is a number where the form of an entry is not known
+/// beforehand, so the two forms are then tried one by one: in those it is read as it is written.
+fn in_any_form(text: &str) -> std::result::Result<BTreeMap<String, Written>, serde_saphyr::Error> {
+    fn read<T: serde::de::DeserializeOwned>(
+        text: &str,
+    ) -> std::result::Result<BTreeMap<String, T>, serde_saphyr::Error> {
+        serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
+    }
+    read::<Written>(text).or_else(|error| {
+        let plain =
+            read::<Hash>(text).map(|plain| plain.into_iter().map(|(name, hash)| (name, Written::Hash(hash))).collect());
+        let full = || {
+            read::<Entry>(text)
+                .map(|full| full.into_iter().map(|(name, entry)| (name, Written::Entry(entry))).collect())
+        };
+        plain.or_else(|_| full()).map_err(|_| error)
+    })
 }
 
 fn unreadable(path: &Path, why: &str) -> Error {

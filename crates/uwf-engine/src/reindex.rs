@@ -52,7 +52,9 @@ pub fn reindex(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Reindexed
 fn remove_cache(dir: &Path) -> Result<()> {
     match std::fs::remove_dir_all(dir) {
         // Somebody may be writing into it; what is theirs is right.
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => Ok(()),
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => {
+            Ok(())
+        }
         other => other.at("remove", dir),
     }
 }
@@ -71,7 +73,8 @@ fn types(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) -> 
 }
 
 fn chains(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) -> Result<()> {
-    let active = home.heads().list()?.into_iter().filter_map(|(name, head)| Some((name.parse::<ThreadId>().ok()?, head)));
+    let active =
+        home.heads().list()?.into_iter().filter_map(|(name, head)| Some((name.parse::<ThreadId>().ok()?, head)));
     let finished = history::all(home)?.into_iter().map(|line| (line.thread, line.head));
     for (id, head) in active.chain(finished) {
         match length(home, &id, head) {

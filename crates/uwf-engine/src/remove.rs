@@ -13,17 +13,21 @@ use crate::marks::{self, Mark};
 /// `Usage` when it is active, `NotFound` when there is no such thread.
 pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     if home.heads().read(id.as_str())?.is_some() {
-        return Err(Error::new(Kind::Usage, format!("thread {id} is active")).hint(format!("`uwf thread kill {id}` ends it first")));
+        return Err(Error::new(Kind::Usage, format!("thread {id} is active"))
+            .hint(format!("`uwf thread kill {id}` ends it first")));
     }
     if history::of(home, id)?.is_none() {
-        return Err(Error::new(Kind::NotFound, format!("there is no thread {id}")).hint("`uwf thread list --all` lists every thread"));
+        return Err(Error::new(Kind::NotFound, format!("there is no thread {id}"))
+            .hint("`uwf thread list --all` lists every thread"));
     }
     home.heads().forget(id.as_str())?;
     marks::clear(home, id, &Mark::ALL)?;
     for path in [home.thread_dir(id), home.chain_file(id)] {
         let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         match removed {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io("remove", &path, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("remove", &path, error));
+            }
             _ => {}
         }
     }

@@ -116,7 +116,9 @@ fn project_dir(cwd: &Path) -> Option<PathBuf> {
 }
 
 fn has_workflow_extension(path: &Path) -> bool {
-    path.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| matches!(extension, "yaml" | "yml" | "json"))
+    path.extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| matches!(extension, "yaml" | "yml" | "json"))
 }
 
 fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {

@@ -100,7 +100,8 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
 
 fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
     let line = history::of(home, id)?.ok_or_else(|| {
-        Error::new(Kind::NotFound, format!("there is no thread {id}")).hint("`uwf thread list --all` lists every thread")
+        Error::new(Kind::NotFound, format!("there is no thread {id}"))
+            .hint("`uwf thread list --all` lists every thread")
     })?;
     let shown = base(home, id, line.head, state::of_finished(line.status))?;
     Ok(Shown { done: true, changed_at: line.completed_at, why: end_reason(home, line.end), end: line.end, ..shown })
@@ -121,7 +122,7 @@ fn base(home: &Home, id: &ThreadId, head: Hash, state: State) -> Result<Shown> {
         state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),
         steps: thread.chain()?.len(),
-        started_at: id.time_ms(),
+        started_at: crate::ids::started_at(id),
         changed_at: thread.head_timestamp_ms,
         why: None,
         since: None,

@@ -49,7 +49,8 @@ pub struct Started {
 /// of store and index.
 pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     if request.prompt.trim().is_empty() {
-        return Err(Error::new(Kind::Usage, "the prompt is empty").hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
+        return Err(Error::new(Kind::Usage, "the prompt is empty")
+            .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
     }
     let Found { hash, notes, .. } = resolve::workflow(home, &request.workflow, cwd)?;
     let workflow = load::workflow(home.store(), hash)?;

@@ -97,7 +97,8 @@ pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<
     if request.cwd.is_some() {
         plan.settings.save(home, &thread.id)?;
     }
-    let step = Step { home, thread: &thread, head: &head, plan: &plan, request, log: Log::open(&home.log_file(&thread.id)) };
+    let step =
+        Step { home, thread: &thread, head: &head, plan: &plan, request, log: Log::open(&home.log_file(&thread.id)) };
     step.run(signals)
 }
 
@@ -238,7 +239,11 @@ impl Step<'_> {
         chain::push(self.home, &self.thread.id, record, self.thread.chain()?.len());
         marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])?;
         self.close(opened, Outcome::Linked, None)?;
-        let report = Report { role: Some(opened.role.clone()), agent: Some(opened.agent.name.clone()), ..self.report(step_hash) };
+        let report = Report {
+            role: Some(opened.role.clone()),
+            agent: Some(opened.agent.name.clone()),
+            ..self.report(step_hash)
+        };
         Ok(self.look_ahead(report))
     }
 
@@ -269,7 +274,8 @@ impl Step<'_> {
         // The result is in the log and in the error whether or not the record can be written.
         let _ = self.close(opened, Outcome::Quarantined, Some(why.clone()));
         match now {
-            Some(head) => Error::new(Kind::Busy, format!("{why} (head is {})", head.hash)).hint(format!("`uwf thread step-details {step}` shows it")),
+            Some(head) => Error::new(Kind::Busy, format!("{why} (head is {})", head.hash))
+                .hint(format!("`uwf thread step-details {step}` shows it")),
             None => Error::new(Kind::NotFound, format!("thread {} ended meanwhile: {why}", self.thread.id))
                 .hint(format!("`uwf thread fork {step}` goes on from it")),
         }
@@ -285,7 +291,9 @@ impl Step<'_> {
             return error;
         }
         if record.as_ref().is_some_and(|record| record.finished.is_some()) && error.kind != Kind::AgentFailed {
-            return error.hint("the agent had finished: the next `uwf thread step` takes its result over, without running it again");
+            return error.hint(
+                "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
+            );
         }
         let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
         let kept = recover::fail(self.home, attempt, exit_code, &error.message);
@@ -297,7 +305,11 @@ impl Step<'_> {
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) => {
                 let dir = self.home.attempts_dir(&self.thread.id);
-                error.hint(format!("storing what it printed failed too ({}); it is still in {}", lost.message, dir.display()))
+                error.hint(format!(
+                    "storing what it printed failed too ({}); it is still in {}",
+                    lost.message,
+                    dir.display()
+                ))
             }
         }
     }
@@ -314,7 +326,8 @@ impl Step<'_> {
     }
 
     fn close(&self, opened: &Opened, outcome: Outcome, error: Option<String>) -> Result<()> {
-        let closed = Closed { attempt: opened.attempt.clone(), outcome, error, node: None, closed_at: crate::ids::now_ms() };
+        let closed =
+            Closed { attempt: opened.attempt.clone(), outcome, error, node: None, closed_at: crate::ids::now_ms() };
         attempts::closed(self.home, &opened.thread, closed)
     }
 

@@ -19,7 +19,10 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
         return Ok(id);
     }
     if typed.len() < MIN_SYMBOLS || typed.len() > ID_LEN || !typed.bytes().all(is_symbol) {
-        return Err(Error::new(Kind::Usage, format!("`{typed}` is not a thread id, nor at least {MIN_SYMBOLS} symbols of its beginning or end")));
+        return Err(Error::new(
+            Kind::Usage,
+            format!("`{typed}` is not a thread id, nor at least {MIN_SYMBOLS} symbols of its beginning or end"),
+        ));
     }
     let wanted = typed.to_ascii_uppercase();
     let ids = all(home)?;
@@ -37,7 +40,8 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
         several => {
             let shown: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
             let more = if several.len() > 5 { ", …" } else { "" };
-            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}{more}", shown.join(", "))).hint("give more symbols"))
+            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}{more}", shown.join(", ")))
+                .hint("give more symbols"))
         }
     }
 }
@@ -71,7 +75,7 @@ mod tests {
     fn the_distinct_suffix_is_as_short_as_can_be() {
         assert_eq!(distinct_suffix([]), 4);
         assert_eq!(distinct_suffix(["01AAAAAAAB"]), 4);
-        assert_eq!(distinct_suffix(["01AAAAAAAB", "02AAAAAAAB", "03CAAAAAAB"]), 10);
+        assert_eq!(distinct_suffix(["01AAAAAAAB", "02AAAAAAAB", "03CAAAAAAB"]), 9);
         assert_eq!(distinct_suffix(["01AAAAAAAB", "01AAAAAAAC"]), 4);
     }
 }

@@ -55,8 +55,12 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
             };
             Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed: session.attempts.len() }
         }
-        Some(Kind::Content | Kind::HermesRaw) => answer(load::raw_text(store, detail)?.map(|raw| beside_output(store, raw, schema))),
-        Some(Kind::HermesDetail) => answer(last_words(store, &detail_node.payload)?.map(|raw| beside_output(store, raw, schema))),
+        Some(Kind::Content | Kind::HermesRaw) => {
+            answer(load::raw_text(store, detail)?.map(|raw| beside_output(store, raw, schema)))
+        }
+        Some(Kind::HermesDetail) => {
+            answer(last_words(store, &detail_node.payload)?.map(|raw| beside_output(store, raw, schema)))
+        }
         _ => answer(None),
     })
 }
@@ -73,7 +77,10 @@ fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
 /// The text of the last turn of a session that an earlier implementation recorded.
 fn last_words(store: &Store, session: &Value) -> Result<Option<String>> {
     let turns = session.get("turns").and_then(Value::as_array);
-    let Some(last) = turns.and_then(|turns| turns.last()).and_then(Value::as_str).and_then(|turn| turn.parse().ok()) else { return Ok(None) };
+    let Some(last) = turns.and_then(|turns| turns.last()).and_then(Value::as_str).and_then(|turn| turn.parse().ok())
+    else {
+        return Ok(None);
+    };
     let turn = store.get(last)?;
     Ok(turn.payload.get("content").and_then(Value::as_str).map(str::to_owned))
 }
@@ -93,7 +100,13 @@ fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
     let attempt = match kept {
         Ok(attempt) => attempt,
         Err(error) => {
-            return Failure { attempt: hash, role: role.to_owned(), agent: None, exit_code: None, error: error.message };
+            return Failure {
+                attempt: hash,
+                role: role.to_owned(),
+                agent: None,
+                exit_code: None,
+                error: error.message,
+            };
         }
     };
     let agent: Option<node::Agent> = load::typed(store, attempt.agent).ok();
@@ -114,7 +127,10 @@ pub fn standing(shown: &Shown) -> Vec<String> {
         several => format!("{several} steps"),
     };
     let started = shown.started_at.map(|time| format!("started {} UTC", view::time(time)));
-    [format!("thread {}", view::code(shown.thread.as_str())), shown.state.name().to_owned(), steps].into_iter().chain(started).collect()
+    [format!("thread {}", view::code(shown.thread.as_str())), shown.state.name().to_owned(), steps]
+        .into_iter()
+        .chain(started)
+        .collect()
 }
 
 /// Why a thread is stuck, how it ended; `None` when there is nothing to say.
@@ -146,7 +162,10 @@ fn finished(home: &Home, shown: &Shown) -> Ending {
     let how = match end.as_ref().map(|end| end.reason.as_str()) {
         Some(end::REASON_END) => "the workflow came to its end.".to_owned(),
         Some(end::REASON_NO_MATCH) => {
-            let after = shown.role.as_deref().map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
+            let after = shown
+                .role
+                .as_deref()
+                .map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
             format!("no transition matched {after}, so the thread ended there.")
         }
         Some(end::REASON_KILLED) => "somebody ended it before its workflow came to an end.".to_owned(),

@@ -102,7 +102,8 @@ impl Wanted {
         };
         if range.is_empty() && !chain.is_empty() {
             let what = if newest_first { "before its first" } else { "after its last" };
-            return Err(Error::new(Kind::NotFound, format!("thread {id} has no step {what}")).hint(format!("`uwf thread read {id}` shows the newest")));
+            return Err(Error::new(Kind::NotFound, format!("thread {id} has no step {what}"))
+                .hint(format!("`uwf thread read {id}` shows the newest")));
         }
         Ok(Wanted { range, newest_first })
     }
@@ -114,7 +115,11 @@ impl Wanted {
 
     /// Positions of the first `count` of them.
     fn shown(&self, count: usize) -> Range<usize> {
-        if self.newest_first { self.range.end - count..self.range.end } else { self.range.start..self.range.start + count }
+        if self.newest_first {
+            self.range.end - count..self.range.end
+        } else {
+            self.range.start..self.range.start + count
+        }
     }
 }
 
@@ -123,15 +128,21 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     let wanted = typed.to_ascii_uppercase();
     let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
     if !is_hash {
-        return Err(Error::new(Kind::Usage, format!("`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"))
-            .hint(format!("`uwf thread steps {id}` lists its steps")));
+        return Err(Error::new(
+            Kind::Usage,
+            format!("`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"),
+        )
+        .hint(format!("`uwf thread steps {id}` lists its steps")));
     }
-    let mut matches = chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
+    let mut matches =
+        chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
     match (matches.next(), matches.next()) {
         (Some((position, _)), None) => Ok(position),
-        (None, _) => Err(Error::new(Kind::NotFound, format!("thread {id} has no step {wanted}")).hint(format!("`uwf thread steps {id}` lists its steps"))),
+        (None, _) => Err(Error::new(Kind::NotFound, format!("thread {id} has no step {wanted}"))
+            .hint(format!("`uwf thread steps {id}` lists its steps"))),
         (Some((_, one)), Some((_, other))) => {
-            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}, {}", one.step, other.step)).hint("give more symbols"))
+            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}, {}", one.step, other.step))
+                .hint("give more symbols"))
         }
     }
 }
@@ -176,20 +187,26 @@ impl Gaps<'_> {
         if shown.is_empty() {
             return (None, None);
         }
-        let is_short = |section: Option<&Section>| sections.len() > 1 && section.is_some_and(|section| section.left_out > 0);
+        let is_short =
+            |section: Option<&Section>| sections.len() > 1 && section.is_some_and(|section| section.left_out > 0);
         if wanted.newest_first {
             shown.start += usize::from(is_short(sections.first()));
         } else {
             shown.end -= usize::from(is_short(sections.last()));
         }
         let older = (shown.start > 0).then(|| self.left_out(0..shown.start, "--before", shown.start));
-        let newer = (shown.end < self.chain.len()).then(|| self.left_out(shown.end..self.chain.len(), "--after", shown.end - 1));
+        let newer = (shown.end < self.chain.len())
+            .then(|| self.left_out(shown.end..self.chain.len(), "--after", shown.end - 1));
         (older, newer)
     }
 
     fn left_out(&self, steps: Range<usize>, option: &str, at: usize) -> LeftOut {
         let step = self.chain.get(at).map(|record| record.step.to_string()).unwrap_or_default();
         let quota = if self.quota == DEFAULT_QUOTA { String::new() } else { format!(" --quota {}", self.quota) };
-        LeftOut { first: steps.start + 1, last: steps.end, command: format!("uwf thread read {} {option} {step}{quota}", self.id) }
+        LeftOut {
+            first: steps.start + 1,
+            last: steps.end,
+            command: format!("uwf thread read {} {option} {step}{quota}", self.id),
+        }
     }
 }

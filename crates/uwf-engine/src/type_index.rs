@@ -181,7 +181,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
         crate::put::ensure_types(&home).unwrap();
-        let nodes = texts.iter().map(|text| home.store().put(&Content { text: (*text).to_owned() }.draft()).unwrap()).collect();
+        let nodes =
+            texts.iter().map(|text| home.store().put(&Content { text: (*text).to_owned() }.draft()).unwrap()).collect();
         (dir, home, nodes)
     }
 
@@ -228,7 +229,10 @@ mod tests {
         assert_eq!(resolve(&home, "fxefd3").unwrap(), CONTENT);
         assert_eq!(resolve(&home, "0000000000000").unwrap(), Hash::from_u64(0));
         let error = resolve(&home, "contnet").unwrap_err();
-        assert_eq!((error.message.as_str(), error.hints[0].as_str()), ("there is no type `contnet`", "did you mean `content`?"));
+        assert_eq!(
+            (error.message.as_str(), error.hints[0].as_str()),
+            ("there is no type `contnet`", "did you mean `content`?")
+        );
         assert_eq!(resolve_all(&home, "StepNode").unwrap().len(), 3);
     }
 }

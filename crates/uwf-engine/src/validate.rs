@@ -64,14 +64,22 @@ fn missing_schemas(home: &Home, draft: &WorkflowDraft, text: &str, origin: &str)
         let Meta::Stored(hash) = data.meta else { continue };
         if !home.store().has(hash)? {
             let message = format!("role `{role}` names schema {hash}, which is not in the store");
-            let hint = Some("`uwf cas schema put FILE` stores a schema; `uwf cas schema list` shows those there are".to_owned());
+            let hint = Some(
+                "`uwf cas schema put FILE` stores a schema; `uwf cas schema list` shows those there are".to_owned(),
+            );
             missing.push(problem(origin, "unknown-schema", message, hint, place_of(hash, text)));
         }
     }
     Ok(missing)
 }
 
-fn problem(file: &str, code: &'static str, message: String, hint: Option<String>, (line, column): (usize, usize)) -> Problem {
+fn problem(
+    file: &str,
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+    (line, column): (usize, usize),
+) -> Problem {
     Problem { severity: Severity::Error, code, message, hint, file: file.to_owned(), line, column }
 }
 

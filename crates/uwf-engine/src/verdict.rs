@@ -13,7 +13,10 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
     let said = || last_line(&child::read_capped(&job.stderr, job.cap).unwrap_or_default());
     let with_stderr = |message: String| {
         let said = said();
-        Error::new(Kind::AgentFailed, if said.is_empty() { message } else { format!("{message}; its last words: {said}") })
+        Error::new(
+            Kind::AgentFailed,
+            if said.is_empty() { message } else { format!("{message}; its last words: {said}") },
+        )
     };
     match ended {
         Ended::Exited(code) if agent.succeeded(code) || agent.output_mode() != OutputMode::Step && code == 0 => {
@@ -26,10 +29,14 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
         }
         Ended::Exited(code) => Err(with_stderr(format!("agent `{name}` exited with {code}"))),
         Ended::Signaled(signal) => Err(with_stderr(format!("agent `{name}` was ended by signal {signal}"))),
-        Ended::TimedOut(limit) => Err(with_stderr(format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64()))
-            .hint("raise `timeout` of the agent in config.yaml")),
-        Ended::Idle(limit) => Err(with_stderr(format!("agent `{name}` was ended: it printed nothing for {} s", limit.as_secs_f64()))
-            .hint("raise `idleTimeout` of the agent in config.yaml")),
+        Ended::TimedOut(limit) => {
+            Err(with_stderr(format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64()))
+                .hint("raise `timeout` of the agent in config.yaml"))
+        }
+        Ended::Idle(limit) => {
+            Err(with_stderr(format!("agent `{name}` was ended: it printed nothing for {} s", limit.as_secs_f64()))
+                .hint("raise `idleTimeout` of the agent in config.yaml"))
+        }
         Ended::Cancelled(signal) => {
             let kind = if signal == signal_hook::consts::SIGINT { Kind::Interrupted } else { Kind::Terminated };
             Err(Error::new(kind, format!("agent `{name}` was ended on request")))
@@ -43,5 +50,9 @@ fn last_line(text: &str) -> String {
 
 fn shorten(line: &str) -> String {
     const SHOWN: usize = 80;
-    if line.chars().count() <= SHOWN { line.to_owned() } else { format!("{}…", line.chars().take(SHOWN).collect::<String>()) }
+    if line.chars().count() <= SHOWN {
+        line.to_owned()
+    } else {
+        format!("{}…", line.chars().take(SHOWN).collect::<String>())
+    }
 }

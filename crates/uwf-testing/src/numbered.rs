@@ -32,7 +32,8 @@ pub fn numbered(text: &str) -> String {
 }
 
 fn is_hash(word: &str) -> bool {
-    let is_symbol = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !matches!(byte, b'I' | b'L' | b'O' | b'U');
+    let is_symbol =
+        |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !matches!(byte, b'I' | b'L' | b'O' | b'U');
     word.len() == HASH && word.bytes().all(is_symbol) && word.starts_with(|first: char| first.is_ascii_hexdigit())
 }
 

@@ -26,7 +26,10 @@ pub fn steady(text: &str) -> String {
 fn recognise(text: &str) -> (Option<&'static str>, usize) {
     const TIME: &str = "dddd-dd-dd dd:dd:dd";
     let is_time = text.len() >= TIME.len()
-        && text.bytes().zip(TIME.bytes()).all(|(byte, shape)| if shape == b'd' { byte.is_ascii_digit() } else { byte == shape });
+        && text
+            .bytes()
+            .zip(TIME.bytes())
+            .all(|(byte, shape)| if shape == b'd' { byte.is_ascii_digit() } else { byte == shape });
     if is_time {
         return (Some("<time>"), TIME.len());
     }
@@ -34,7 +37,16 @@ fn recognise(text: &str) -> (Option<&'static str>, usize) {
     let word = &text[..length];
     let is_id = length == ID && word.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     let is_ms = length == MILLISECONDS && word.starts_with('1') && word.bytes().all(|byte| byte.is_ascii_digit());
-    (if is_id { Some("<id>") } else if is_ms { Some("<ms>") } else { None }, length)
+    (
+        if is_id {
+            Some("<id>")
+        } else if is_ms {
+            Some("<ms>")
+        } else {
+            None
+        },
+        length,
+    )
 }
 
 #[cfg(test)]

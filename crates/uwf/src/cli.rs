@@ -31,7 +31,7 @@ Exit codes:
 
 /// Stateless workflow engine for AI agents: every step is one process, every output is kept.
 #[derive(Debug, Parser)]
-#[command(name = "uwf", version, after_help = AFTER_HELP, disable_help_subcommand = true, max_term_width = 110)]
+#[command(name = "uwf", version, after_help = AFTER_HELP, after_long_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"), disable_help_subcommand = true, max_term_width = 110)]
 pub(crate) struct Cli {
     /// How to print the report; UWF_FORMAT does the same. Default: text on a terminal, one line of JSON in a pipe.
     #[arg(long, global = true, value_name = "FORMAT")]

@@ -35,6 +35,17 @@ impl Context {
         Ok(self.home.store().resolve_prefix(typed).map_err(uwf_engine::error::Error::from)?)
     }
 
+    /// The node meant by what was typed, read.
+    pub(crate) fn read_node(&self, typed: &str) -> Result<(json_cas::Hash, json_cas::Node), CommandError> {
+        let found = self.node(typed).and_then(|hash| Ok((hash, self.home.store().get(hash)?)));
+        found.map_err(|error| match error.kind {
+            uwf_engine::error::Kind::NotFound => {
+                error.hint(format!("the store is {}", self.home.objects_dir().display()))
+            }
+            _ => error,
+        })
+    }
+
     /// The workflow meant by what was typed: a file, a name, a hash or a unique beginning of one.
     pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
         let found = uwf_engine::resolve::workflow(&self.home, typed, &self.cwd)?;

@@ -29,7 +29,8 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
         return Err(CommandError { kind: Kind::Data, error: error.to_string(), hints: Vec::new() });
     }
     let told = format!("`{}` is neither JSON nor a file", beginning(argument));
-    Err(CommandError::usage(told).hint("give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '\"text\"'"))
+    Err(CommandError::usage(told)
+        .hint("give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '\"text\"'"))
 }
 
 /// The JSON value in a text; `origin` says where it is from.
@@ -37,7 +38,11 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
 /// # Errors
 /// `Data` with the place: also for duplicate keys, lone surrogates and numbers out of range.
 pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
-    json_cas::json::parse(text).map_err(|error| CommandError { kind: Kind::Data, error: format!("{origin}: {error}"), hints: Vec::new() })
+    json_cas::json::parse(text).map_err(|error| CommandError {
+        kind: Kind::Data,
+        error: format!("{origin}: {error}"),
+        hints: Vec::new(),
+    })
 }
 
 /// All of stdin.
@@ -70,5 +75,9 @@ fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {
 
 fn beginning(text: &str) -> String {
     const SHOWN: usize = 60;
-    if text.chars().count() <= SHOWN { text.to_owned() } else { format!("{}…", text.chars().take(SHOWN).collect::<String>()) }
+    if text.chars().count() <= SHOWN {
+        text.to_owned()
+    } else {
+        format!("{}…", text.chars().take(SHOWN).collect::<String>())
+    }
 }

@@ -68,7 +68,14 @@ pub(crate) type CommandResult = Result<Printed, CommandError>;
 impl Printed {
     /// Nothing more to print, whatever format was asked for: the command has written its own result.
     pub(crate) fn nothing() -> Printed {
-        Printed { value: Value::Null, text: Text::Ready(String::new()), preferred: None, exit_code: 0, is_silent: true, is_verbatim: false }
+        Printed {
+            value: Value::Null,
+            text: Text::Ready(String::new()),
+            preferred: None,
+            exit_code: 0,
+            is_silent: true,
+            is_verbatim: false,
+        }
     }
 
     /// One line that is the same in every format, because a program reads it.
@@ -167,15 +174,29 @@ impl Printer {
     ///
     /// # Errors
     /// Those of a row, after the list was closed; `Io` when stdout cannot be written.
-    pub(crate) fn rows<R: Report>(&self, rows: impl Iterator<Item = Result<R, CommandError>>) -> Result<(), CommandError> {
+    pub(crate) fn rows<R: Report>(
+        &self,
+        rows: impl Iterator<Item = Result<R, CommandError>>,
+    ) -> Result<(), CommandError> {
         let is_terminal = std::io::stdout().is_terminal();
         let format = self.format(None);
-        let mut list = List { out: BufWriter::new(std::io::stdout().lock()), format, is_terminal, colour: self.colour && is_terminal, count: 0 };
+        let mut list = List {
+            out: BufWriter::new(std::io::stdout().lock()),
+            format,
+            is_terminal,
+            colour: self.colour && is_terminal,
+            count: 0,
+        };
         let mut failure = None;
-        let written = rows.map_while(|row| row.map_err(|error| failure = Some(error)).ok()).try_for_each(|row| list.row(&row));
+        let written =
+            rows.map_while(|row| row.map_err(|error| failure = Some(error)).ok()).try_for_each(|row| list.row(&row));
         match written.and_then(|()| list.close()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(CommandError { kind: Kind::Io, error: format!("cannot write the report: {error}"), hints: Vec::new() }),
+            Err(error) => Err(CommandError {
+                kind: Kind::Io,
+                error: format!("cannot write the report: {error}"),
+                hints: Vec::new(),
+            }),
             Ok(()) => failure.map_or(Ok(()), Err),
         }
     }

@@ -23,7 +23,9 @@ impl Table {
     pub(crate) fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
-            .map(|column| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| style::width(cell)).max().unwrap_or(0))
+            .map(|column| {
+                self.rows.iter().filter_map(|row| row.get(column)).map(|cell| style::width(cell)).max().unwrap_or(0)
+            })
             .collect();
         let mut text = String::new();
         for row in &self.rows {
@@ -48,7 +50,8 @@ pub(crate) fn time(unix_ms: u64) -> String {
 
 /// The beginning of a text in one line of at most `chars` characters.
 pub(crate) fn excerpt(text: &str, chars: usize) -> String {
-    let words = text.split(|symbol: char| symbol.is_whitespace() || symbol.is_control()).filter(|word| !word.is_empty());
+    let words =
+        text.split(|symbol: char| symbol.is_whitespace() || symbol.is_control()).filter(|word| !word.is_empty());
     let mut line = String::new();
     let mut left = chars;
     for word in words {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::child::Signals;
-use uwf_engine::error::Kind;
+use uwf_engine::error::{Kind, Result};
 use uwf_engine::home::Home;
 use uwf_engine::load::Thread;
 use uwf_engine::start::{self, Request as Start};
@@ -29,8 +29,8 @@ graph:
 
 /// The example's program; cargo builds it with the tests of this package.
 fn example() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).unwrap().join("examples/word_count");
+    let test = std::env::current_exe().expect("a path of its own");
+    let built = test.ancestors().nth(2).expect("test programs are two directories deep").join("examples/word_count");
     assert!(built.exists(), "{} is not built; run the tests of the whole package", built.display());
     built
 }
@@ -38,28 +38,32 @@ fn example() -> PathBuf {
 /// A home whose only agent is the example, and a thread of the workflow in which it plays `counter`.
 fn thread(dir: &Path, workflow: &str, task: &str) -> (Home, ThreadId) {
     let home = Home::open(dir.join("root"), "uwf");
-    std::fs::create_dir(home.root()).unwrap();
     let config = format!("agents: {{ words: {{ command: \"{}\" }} }}\ndefaultAgent: words\n", example().display());
-    std::fs::write(home.config_file(), config).unwrap();
     let file = dir.join("count-words.yaml");
-    std::fs::write(&file, workflow).unwrap();
+    write(&home.config_file(), &config);
+    write(&file, workflow);
     let request = Start {
         workflow: file.display().to_string(),
         prompt: task.to_owned(),
         workspace: dir.to_owned(),
         ..Start::default()
     };
-    let thread = start::start(&home, &request, dir).unwrap().thread;
-    (home, thread)
+    let started = start::start(&home, &request, dir).expect("a thread");
+    (home, started.thread)
 }
 
-fn step(home: &Home, thread: &ThreadId) -> uwf_engine::error::Result<Report> {
+fn write(path: &Path, text: &str) {
+    let dir = path.parent().expect("a file in a directory");
+    std::fs::create_dir_all(dir).and_then(|()| std::fs::write(path, text)).expect("a file in a temporary directory");
+}
+
+fn step(home: &Home, thread: &ThreadId) -> Result<Report> {
     let request = Request { thread: thread.clone(), agent: None, cwd: None, explain: false };
-    step::perform(home, &request, &mut Signals::listen().unwrap())
+    step::perform(home, &request, &mut Signals::listen()?)
 }
 
-fn output(home: &Home, report: &Report) -> Value {
-    Thread::at(home, report.thread.clone(), report.head).unwrap().step(0).unwrap().output
+fn output(home: &Home, report: &Report) -> Result<Value> {
+    Ok(Thread::at(home, report.thread.clone(), report.head)?.step(0)?.output)
 }
 
 #[test]
@@ -68,13 +72,15 @@ fn the_example_is_an_agent_like_any_other() {
     let (home, thread) = thread(dir.path(), WORKFLOW, "count all of these words");
     let report = step(&home, &thread).unwrap();
     assert_eq!((report.done, report.role.as_deref(), report.agent.as_deref()), (true, Some("counter"), Some("words")));
-    assert_eq!(output(&home, &report), json!({ "task": 5, "previous": 0 }));
+    assert_eq!(output(&home, &report).unwrap(), json!({ "task": 5, "previous": 0 }));
 }
 
 #[test]
 fn an_output_that_does_not_fit_is_refused_with_every_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let other = WORKFLOW.replace("previous: { type: integer }", "sentences: { type: integer }").replace("previous]", "sentences]");
+    let other = WORKFLOW
+        .replace("previous: { type: integer }", "sentences: { type: integer }")
+        .replace("previous]", "sentences]");
     let (home, thread) = thread(dir.path(), &other, "count");
     let error = step(&home, &thread).unwrap_err();
     assert_eq!(error.kind, Kind::NotExtractable);

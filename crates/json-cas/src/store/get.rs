@@ -61,17 +61,20 @@ impl Store {
             Some(Type::Compiled(schema)) => return Ok(schema.references().clone()),
             Some(Type::Stored) | None => {}
         }
-        let node = match self.try_get(type_hash)? {
-            Some(node) => node,
-            None if type_hash == bootstrap::HASH => bootstrap_node(),
-            None => return Err(StoreError::UnknownType { type_hash }),
+        let schema = match self.try_get(type_hash)? {
+            Some(node) if self.is_schema(type_hash, &node)? => node.payload,
+            Some(_) => return Err(StoreError::NotASchema { type_hash }),
+            None if type_hash == bootstrap::HASH => bootstrap::draft().payload().clone(),
+            None => (self.known)(type_hash).ok_or(StoreError::UnknownType { type_hash })?,
         };
-        if !self.is_schema(type_hash, &node)? {
-            return Err(StoreError::NotASchema { type_hash });
-        }
-        let references = Arc::new(References::new(Arc::new(node.payload)));
+        let references = Arc::new(References::new(Arc::new(schema)));
         self.types().insert(type_hash, Type::Read(references.clone()));
         Ok(references)
+    }
+
+    /// Whether a type is not stored, but known all the same: see [`Store::with_known`].
+    pub(super) fn is_stand_in(&self, type_hash: Hash) -> Result<bool, StoreError> {
+        Ok((self.known)(type_hash).is_some() && !self.has(type_hash)?)
     }
 
     /// Whether a node is a schema: its type is a meta-schema, and a meta-schema is a node that is
@@ -85,9 +88,4 @@ impl Store {
         }
         Ok(self.try_get(node.type_hash)?.is_some_and(|meta| meta.type_hash == node.type_hash))
     }
-}
-
-fn bootstrap_node() -> Node {
-    let draft = bootstrap::draft();
-    Node { type_hash: draft.type_hash(), payload: draft.payload().clone(), timestamp: 0 }
 }

@@ -125,7 +125,9 @@ impl Check<'_> {
         self.report.bytes += bytes.len() as u64;
         match Node::decode(hash, &bytes) {
             Ok((node, _)) => {
-                self.enqueue(node.type_hash, Some(hash));
+                if !self.store.is_stand_in(node.type_hash)? {
+                    self.enqueue(node.type_hash, Some(hash));
+                }
                 self.payload(hash, parent, &node);
             }
             Err(unfit) => self.problem(hash, parent, ProblemKind::Corrupt, unfit.to_string()),

@@ -68,7 +68,7 @@ impl Walk<'_> {
             }
             Err(error) => self.failed = Some(error),
         }
-        if self.options.types {
+        if self.options.types && !self.store.is_stand_in(node.type_hash)? {
             self.enqueue(node.type_hash, Some(hash));
         }
         Ok((hash, node))

@@ -171,3 +171,34 @@ fn an_empty_store_verifies() {
     let report = Store::open_fs(dir.path().join("none")).verify(None).unwrap();
     assert_eq!(report, json_cas::VerifyReport::default());
 }
+
+/// Type of nodes whose schema nobody stored.
+const OTHERS: Hash = Hash::literal("0123456789ABC");
+
+fn known(type_hash: Hash) -> Option<Value> {
+    (type_hash == OTHERS)
+        .then(|| json!({"properties": {"next": {"type": "string", "format": "cas_ref"}}, "required": ["next"]}))
+}
+
+#[test]
+fn what_is_known_of_a_type_stands_in_for_its_schema() {
+    let dir = TempDir::new().unwrap();
+    let writer = Store::open_fs(dir.path());
+    let text = writer.put_schema(json!({"title": "text", "type": "string"})).unwrap();
+    let end = put(&writer, text, json!("end"));
+    // Nobody can put a node without its schema, so its file is copied from elsewhere.
+    let draft = Draft::new(OTHERS, json!({"next": end})).unwrap();
+    let file = json!({"type": OTHERS, "payload": draft.payload(), "timestamp": 1});
+    fs::write(dir.path().join(format!("{}.bin", draft.hash())), json_cas::cbor::encode(&file).unwrap()).unwrap();
+
+    let root = draft.hash();
+    let strict = Store::open_fs(dir.path());
+    assert_eq!(walked(&strict, &[root], false)[1..], [format!("type {OTHERS} is not in the store")]);
+    let knowing = Store::open_fs(dir.path()).with_known(known);
+    let expected = [format!("{root} {}", draft.payload()), format!("{end} \"end\"")];
+    assert_eq!(walked(&knowing, &[root], false), expected);
+    assert_eq!(walked(&knowing, &[root], true).len(), 4, "its own type is not missing; that of the text is there");
+    assert_eq!(knowing.verify(Some(&[root])).unwrap().problems, []);
+    let problems = strict.verify(Some(&[root])).unwrap().problems;
+    assert_eq!(problems.iter().map(|problem| problem.kind).collect::<Vec<_>>(), [ProblemKind::Missing]);
+}

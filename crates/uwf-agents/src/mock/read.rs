@@ -129,6 +129,7 @@ impl Reader<'_> {
             ["garbage"] => self.text(pointer, fields, "garbage").map(Act::Garbage),
             ["fail"] => self.fail(pointer, fields).map(Act::Fail),
             [] if fields.contains_key("hang") => Some(Act::Hang),
+            [] if fields.keys().any(|key| !KEYS.contains(&key.as_str())) => None,
             [] => {
                 self.error(pointer, "missing-key", format!("the entry says nothing: it needs one of {}", acts()), None);
                 None

@@ -28,12 +28,7 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     }
     let mut model = |entry: &Entry| {
         if let Some(name) = undefined(&entry.value, &config.models) {
-            let hint = hint(
-                name,
-                config.models.keys(),
-                "models",
-                "{provider: …, name: …}",
-            );
+            let hint = hint(name, config.models.keys(), "models", "{provider: …, name: …}");
             problems.warning(
                 "unknown-model",
                 entry.value.at,
@@ -44,9 +39,8 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     };
     fields.get("defaultModel").into_iter().for_each(&mut model);
     children(fields.get("modelOverrides")).for_each(&mut model);
-    for entry in children(fields.get("models"))
-        .flat_map(|model| children(Some(model)))
-        .filter(|entry| entry.key == "provider")
+    for entry in
+        children(fields.get("models")).flat_map(|model| children(Some(model))).filter(|entry| entry.key == "provider")
     {
         if let Some(name) = undefined(&entry.value, &config.providers) {
             let hint = hint(name, config.providers.keys(), "providers", "{baseUrl: …}");
@@ -67,12 +61,7 @@ fn undefined<'n, T>(node: &'n Node, defined: &BTreeMap<String, T>) -> Option<&'n
     node.as_text().filter(|name| !defined.contains_key(*name))
 }
 
-fn hint<'n>(
-    name: &str,
-    defined: impl Iterator<Item = &'n String>,
-    section: &str,
-    form: &str,
-) -> String {
+fn hint<'n>(name: &str, defined: impl Iterator<Item = &'n String>, section: &str, form: &str) -> String {
     let near = did_you_mean(name, defined.map(String::as_str));
     near.unwrap_or_else(|| format!("add `{name}: {form}` to `{section}`"))
 }
@@ -90,9 +79,7 @@ pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problem
                     problems.warning("command-line", entry.value.at, message, Some(hint));
                 }
                 ("env", Data::Sequence(items)) => {
-                    items
-                        .iter()
-                        .for_each(|item| given(item, &secrets, problems));
+                    items.iter().for_each(|item| given(item, &secrets, problems));
                 }
                 _ => {}
             }
@@ -102,23 +89,16 @@ pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problem
 
 /// Whether a command has white space that is not part of a path.
 fn is_command_line(command: &str) -> bool {
-    command
-        .trim()
-        .split_once(char::is_whitespace)
-        .is_some_and(|(program, _)| !program.contains(['/', '\\']))
+    command.trim().split_once(char::is_whitespace).is_some_and(|(program, _)| !program.contains(['/', '\\']))
 }
 
 fn given(item: &Node, secrets: &BTreeSet<String>, problems: &mut Problems) {
-    let Some(name) = item
-        .as_text()
-        .filter(|name| is_variable(name) && !secrets.contains(*name))
-    else {
+    let Some(name) = item.as_text().filter(|name| is_variable(name) && !secrets.contains(*name)) else {
         return;
     };
     let near = did_you_mean(name, secrets.iter().map(String::as_str));
-    let hint = near.unwrap_or_else(|| {
-        "variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway".to_owned()
-    });
+    let hint =
+        near.unwrap_or_else(|| "variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway".to_owned());
     problems.warning(
         "unknown-secret",
         item.at,
@@ -132,11 +112,7 @@ fn is_variable(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let has = |what: fn(&u8) -> bool| text.bytes().any(|byte| what(&byte));
     let is_key = text.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
-    starts
-        && !is_key
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    starts && !is_key && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Places that hold the name of an environment variable must not hold its value: a config is shown, copied
@@ -146,22 +122,17 @@ pub(super) fn secret_names(fields: Fields<'_>, problems: &mut Problems) {
     for entry in keys.filter(|entry| entry.key == "apiKeyEnv") {
         check_name(&entry.value, "apiKeyEnv", problems);
     }
-    let env = children(fields.get("agents"))
-        .flat_map(|agent| children(Some(agent)))
-        .filter(|entry| entry.key == "env");
+    let env = children(fields.get("agents")).flat_map(|agent| children(Some(agent))).filter(|entry| entry.key == "env");
     for entry in env.chain(fields.get("secrets")) {
         if let Data::Sequence(items) = &entry.value.data {
-            items
-                .iter()
-                .for_each(|item| check_name(item, &entry.key, problems));
+            items.iter().for_each(|item| check_name(item, &entry.key, problems));
         }
     }
 }
 
 fn check_name(node: &Node, key: &str, problems: &mut Problems) {
     if node.as_text().is_some_and(|text| !is_variable(text)) {
-        let message =
-            format!("`{key}` holds something that is not the name of an environment variable");
+        let message = format!("`{key}` holds something that is not the name of an environment variable");
         let hint = "put the secret itself into `.env`, and the variable's name here".to_owned();
         problems.error("not-a-variable", node.at, message, Some(hint));
     }

@@ -6,9 +6,7 @@ use std::time::Duration;
 /// is negative or does not fit.
 pub(super) fn parse(text: &str) -> Option<Duration> {
     let text = text.trim();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let seconds_per_unit = match unit.trim() {
         "" | "s" => 1.0,
@@ -40,27 +38,13 @@ mod tests {
             ("1.5h", 5_400_000),
             ("1d", 86_400_000),
         ] {
-            assert_eq!(
-                parse(text),
-                Some(Duration::from_millis(milliseconds)),
-                "{text}"
-            );
+            assert_eq!(parse(text), Some(Duration::from_millis(milliseconds)), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_duration() {
-        for text in [
-            "",
-            "s",
-            "-5",
-            "5 years",
-            "1h30m",
-            "1e3",
-            "1.2.3",
-            ".",
-            "999999999999999999999999999h",
-        ] {
+        for text in ["", "s", "-5", "5 years", "1h30m", "1e3", "1.2.3", ".", "999999999999999999999999999h"] {
             assert_eq!(parse(text), None, "{text}");
         }
     }

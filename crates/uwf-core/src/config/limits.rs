@@ -80,10 +80,6 @@ pub struct ExtractRungs {
 
 impl Default for ExtractRungs {
     fn default() -> ExtractRungs {
-        ExtractRungs {
-            frontmatter: true,
-            feedback: DEFAULT_FEEDBACK_ROUNDS,
-            llm: DEFAULT_LLM_ROUNDS,
-        }
+        ExtractRungs { frontmatter: true, feedback: DEFAULT_FEEDBACK_ROUNDS, llm: DEFAULT_LLM_ROUNDS }
     }
 }

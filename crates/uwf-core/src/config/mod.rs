@@ -12,9 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use agent::{Agent, ExitMeaning, OutputMode};
 pub use limits::{
-    DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS,
-    DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs,
-    Limits,
+    DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
+    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits,
 };
 
 use crate::workflow::Problem;
@@ -83,13 +82,8 @@ impl Config {
     /// The alias of the agent that `config.yaml` gives to a role: its override, else the default agent.
     #[must_use]
     pub fn agent_for(&self, workflow: &str, role: &str) -> Option<&str> {
-        let override_ = self
-            .agent_overrides
-            .get(workflow)
-            .and_then(|roles| roles.get(role));
-        override_
-            .and_then(Option::as_deref)
-            .or(self.default_agent.as_deref())
+        let override_ = self.agent_overrides.get(workflow).and_then(|roles| roles.get(role));
+        override_.and_then(Option::as_deref).or(self.default_agent.as_deref())
     }
 
     /// The alias of the model for a purpose (`extract`, `supervisor`, …): `modelOverrides.<purpose>`, else a
@@ -98,21 +92,14 @@ impl Config {
     pub fn model_for(&self, purpose: &str) -> Option<&str> {
         let override_ = self.model_overrides.get(purpose).and_then(Option::as_deref);
         override_
-            .or_else(|| {
-                self.models
-                    .get_key_value(purpose)
-                    .map(|(alias, _)| alias.as_str())
-            })
+            .or_else(|| self.models.get_key_value(purpose).map(|(alias, _)| alias.as_str()))
             .or(self.default_model.as_deref())
     }
 
     /// Names of all environment variables that hold secrets: every `apiKeyEnv` and the `secrets` list.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
-        let keys = self
-            .providers
-            .values()
-            .filter_map(|provider| provider.api_key_env.clone());
+        let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
         keys.chain(self.secrets.iter().cloned()).collect()
     }
 }

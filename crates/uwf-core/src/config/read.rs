@@ -34,18 +34,8 @@ const MIN_PROMPT_BUDGET: u64 = 1000;
 
 const PROVIDER_KEYS: [&str; 3] = ["baseUrl", "apiKeyEnv", "kind"];
 const MODEL_KEYS: [&str; 2] = ["provider", "name"];
-const AGENT_KEYS: [&str; 10] = [
-    "command",
-    "args",
-    "output",
-    "model",
-    "env",
-    "timeout",
-    "idleTimeout",
-    "exitCodes",
-    "expectFile",
-    "config",
-];
+const AGENT_KEYS: [&str; 10] =
+    ["command", "args", "output", "model", "env", "timeout", "idleTimeout", "exitCodes", "expectFile", "config"];
 const EXTRACT_KEYS: [&str; 3] = ["frontmatter", "feedback", "llm"];
 
 pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
@@ -113,30 +103,20 @@ impl Reader {
         let Some(named) = Fields::of(&entry.value, key, &mut self.problems) else {
             return BTreeMap::new();
         };
-        named
-            .iter()
-            .filter_map(|entry| Some((entry.key.clone(), read(self, entry)?)))
-            .collect()
+        named.iter().filter_map(|entry| Some((entry.key.clone(), read(self, entry)?))).collect()
     }
 
     fn provider(&mut self, entry: &Entry) -> Option<Provider> {
         let fields = self.entry(entry, &PROVIDER_KEYS)?;
         let base_url = self.required(fields, entry, "baseUrl", "provider")?;
-        Some(Provider {
-            base_url,
-            api_key_env: self.text(fields, "apiKeyEnv"),
-            kind: self.text(fields, "kind"),
-        })
+        Some(Provider { base_url, api_key_env: self.text(fields, "apiKeyEnv"), kind: self.text(fields, "kind") })
     }
 
     fn model(&mut self, entry: &Entry) -> Option<Model> {
         let fields = self.entry(entry, &MODEL_KEYS)?;
         let provider = self.required(fields, entry, "provider", "model");
         let name = self.required(fields, entry, "name", "model");
-        Some(Model {
-            provider: provider?,
-            name: name?,
-        })
+        Some(Model { provider: provider?, name: name? })
     }
 
     fn agent(&mut self, entry: &Entry) -> Option<Agent> {
@@ -146,9 +126,7 @@ impl Reader {
         agent.output = self.output(fields);
         agent.model = self.text(fields, "model");
         agent.env = self.texts(fields, "env");
-        agent.timeout = self
-            .duration(fields, "timeout")
-            .filter(|limit| !limit.is_zero());
+        agent.timeout = self.duration(fields, "timeout").filter(|limit| !limit.is_zero());
         if let Some(limit) = self.duration(fields, "idleTimeout") {
             agent.idle_timeout = Some(limit).filter(|limit| !limit.is_zero());
         }
@@ -166,12 +144,7 @@ impl Reader {
 
     fn overrides(&mut self, entry: &Entry) -> Option<BTreeMap<String, Option<String>>> {
         let roles = Fields::of(&entry.value, &entry.key, &mut self.problems)?;
-        Some(
-            roles
-                .iter()
-                .filter_map(|entry| Some((entry.key.clone(), self.alias(entry)?)))
-                .collect(),
-        )
+        Some(roles.iter().filter_map(|entry| Some((entry.key.clone(), self.alias(entry)?))).collect())
     }
 
     /// An alias or null, which is a value here. The outer `None` is neither.
@@ -186,29 +159,14 @@ impl Reader {
         let defaults = Limits::default();
         let max_steps = self.number(fields, "maxSteps", 1, u64::MAX);
         let max_depth = self.number(fields, "maxDepth", 0, u64::from(u32::MAX));
-        let prompt_budget = self.number(
-            fields,
-            "promptBudget",
-            MIN_PROMPT_BUDGET,
-            u64::from(u32::MAX),
-        );
+        let prompt_budget = self.number(fields, "promptBudget", MIN_PROMPT_BUDGET, u64::from(u32::MAX));
         Limits {
             max_steps: max_steps.unwrap_or(defaults.max_steps),
-            max_depth: max_depth
-                .and_then(|n| u32::try_from(n).ok())
-                .unwrap_or(defaults.max_depth),
-            supervisor_interval: self
-                .number(fields, "supervisorInterval", 0, u64::MAX)
-                .filter(|steps| *steps > 0),
-            prompt_budget: prompt_budget
-                .and_then(|n| usize::try_from(n).ok())
-                .unwrap_or(defaults.prompt_budget),
-            output_cap: self
-                .number(fields, "outputCap", 1, u64::MAX)
-                .unwrap_or(defaults.output_cap),
-            kill_grace: self
-                .duration(fields, "killGrace")
-                .unwrap_or(defaults.kill_grace),
+            max_depth: max_depth.and_then(|n| u32::try_from(n).ok()).unwrap_or(defaults.max_depth),
+            supervisor_interval: self.number(fields, "supervisorInterval", 0, u64::MAX).filter(|steps| *steps > 0),
+            prompt_budget: prompt_budget.and_then(|n| usize::try_from(n).ok()).unwrap_or(defaults.prompt_budget),
+            output_cap: self.number(fields, "outputCap", 1, u64::MAX).unwrap_or(defaults.output_cap),
+            kill_grace: self.duration(fields, "killGrace").unwrap_or(defaults.kill_grace),
             budgets: self.object(fields, "budgets"),
         }
     }
@@ -224,12 +182,7 @@ impl Reader {
         if let Some(entry) = fields.get("frontmatter") {
             match entry.value.as_bool() {
                 Some(on) => rungs.frontmatter = on,
-                None => wrong_type(
-                    &entry.value,
-                    "frontmatter",
-                    "true or false",
-                    &mut self.problems,
-                ),
+                None => wrong_type(&entry.value, "frontmatter", "true or false", &mut self.problems),
             }
         }
         rungs.feedback = self.rounds(fields, "feedback", rungs.feedback);

@@ -16,23 +16,15 @@ use crate::workflow::tree::{Data, Entry};
 const MAX_ROUNDS: u64 = 10;
 
 impl Reader {
-    pub(super) fn required(
-        &mut self,
-        fields: Fields<'_>,
-        entry: &Entry,
-        key: &str,
-        what: &str,
-    ) -> Option<String> {
+    pub(super) fn required(&mut self, fields: Fields<'_>, entry: &Entry, key: &str, what: &str) -> Option<String> {
         if fields.get(key).is_none() {
             let message = format!("the {what} `{}` has no `{key}`", entry.key);
-            self.problems
-                .error("missing-key", entry.key_at, message, None);
+            self.problems.error("missing-key", entry.key_at, message, None);
         }
         let value = self.text(fields, key)?;
         if value.trim().is_empty() {
             let message = format!("`{key}` of the {what} `{}` is empty", entry.key);
-            self.problems
-                .error("wrong-type", fields.get(key)?.value.at, message, None);
+            self.problems.error("wrong-type", fields.get(key)?.value.at, message, None);
             return None;
         }
         Some(value)
@@ -45,9 +37,7 @@ impl Reader {
 
     pub(super) fn texts(&mut self, fields: Fields<'_>, key: &str) -> Vec<String> {
         let entry = fields.get(key);
-        entry
-            .and_then(|entry| fields::texts(&entry.value, key, &mut self.problems))
-            .unwrap_or_default()
+        entry.and_then(|entry| fields::texts(&entry.value, key, &mut self.problems)).unwrap_or_default()
     }
 
     /// Arguments are texts to every program, so numbers and booleans need no quotes here.
@@ -55,8 +45,7 @@ impl Reader {
         let Some(entry) = fields.get("args") else {
             return Vec::new();
         };
-        let items = fields::list(&entry.value, "args", "a list of texts", &mut self.problems)
-            .unwrap_or_default();
+        let items = fields::list(&entry.value, "args", "a list of texts", &mut self.problems).unwrap_or_default();
         let mut args = Vec::with_capacity(items.len());
         for item in items {
             match item.as_raw() {
@@ -72,9 +61,7 @@ impl Reader {
             return OutputMode::default();
         };
         let words = OutputMode::ALL.map(OutputMode::as_str);
-        let found = OutputMode::ALL
-            .into_iter()
-            .find(|mode| mode.as_str() == written);
+        let found = OutputMode::ALL.into_iter().find(|mode| mode.as_str() == written);
         found.unwrap_or_else(|| {
             self.bad_word(fields, "output", &written, &words);
             OutputMode::default()
@@ -84,12 +71,7 @@ impl Reader {
     fn bad_word(&mut self, fields: Fields<'_>, key: &str, written: &str, words: &[&str]) {
         let Some(entry) = fields.get(key) else { return };
         let message = format!("`{key}` is `{written}`; it can be {}", words.join(", "));
-        self.problems.error(
-            "bad-value",
-            entry.value.at,
-            message,
-            did_you_mean(written, words.iter().copied()),
-        );
+        self.problems.error("bad-value", entry.value.at, message, did_you_mean(written, words.iter().copied()));
     }
 
     pub(super) fn duration(&mut self, fields: Fields<'_>, key: &str) -> Option<Duration> {
@@ -98,10 +80,8 @@ impl Reader {
         if found.is_none() {
             let written = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
             let message = format!("`{key}` is `{written}`, which is not a duration");
-            let hint =
-                "write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit".to_owned();
-            self.problems
-                .error("bad-value", entry.value.at, message, Some(hint));
+            let hint = "write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit".to_owned();
+            self.problems.error("bad-value", entry.value.at, message, Some(hint));
         }
         found
     }
@@ -113,34 +93,22 @@ impl Reader {
         let Some(codes) = Fields::of(&entry.value, "exitCodes", &mut self.problems) else {
             return BTreeMap::new();
         };
-        codes
-            .iter()
-            .filter_map(|entry| self.exit_code(entry))
-            .collect()
+        codes.iter().filter_map(|entry| self.exit_code(entry)).collect()
     }
 
     fn exit_code(&mut self, entry: &Entry) -> Option<(i32, ExitMeaning)> {
-        let code = entry
-            .key
-            .parse()
-            .ok()
-            .filter(|code| (0..=255).contains(code));
+        let code = entry.key.parse().ok().filter(|code| (0..=255).contains(code));
         if code.is_none() {
             let message = format!("`{}` is not an exit status; those are 0 to 255", entry.key);
-            self.problems
-                .error("bad-value", entry.key_at, message, None);
+            self.problems.error("bad-value", entry.key_at, message, None);
         }
         let meaning = match entry.value.as_text() {
             Some("ok") => Some(ExitMeaning::Ok),
             Some("fail") => Some(ExitMeaning::Fail),
             Some(_) | None => {
                 let written = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
-                let message = format!(
-                    "the exit status {} means `{written}`; it can mean ok or fail",
-                    entry.key
-                );
-                self.problems
-                    .error("bad-value", entry.value.at, message, None);
+                let message = format!("the exit status {} means `{written}`; it can mean ok or fail", entry.key);
+                self.problems.error("bad-value", entry.value.at, message, None);
                 None
             }
         };
@@ -168,38 +136,22 @@ impl Reader {
         match fields.get(key).and_then(|entry| entry.value.as_bool()) {
             Some(true) => usual,
             Some(false) => 0,
-            None => self
-                .number(fields, key, 0, MAX_ROUNDS)
-                .and_then(|n| u32::try_from(n).ok())
-                .unwrap_or(usual),
+            None => self.number(fields, key, 0, MAX_ROUNDS).and_then(|n| u32::try_from(n).ok()).unwrap_or(usual),
         }
     }
 
-    pub(super) fn number(
-        &mut self,
-        fields: Fields<'_>,
-        key: &str,
-        least: u64,
-        most: u64,
-    ) -> Option<u64> {
+    pub(super) fn number(&mut self, fields: Fields<'_>, key: &str, least: u64, most: u64) -> Option<u64> {
         let entry = fields.get(key)?;
         let number = entry.value.as_number();
         if number.is_none() {
             wrong_type(&entry.value, key, "a whole number", &mut self.problems);
         }
         let number = number?;
-        let found = number
-            .as_u64()
-            .filter(|number| (least..=most).contains(number));
+        let found = number.as_u64().filter(|number| (least..=most).contains(number));
         if found.is_none() {
-            let range = if most == u64::MAX {
-                format!("at least {least}")
-            } else {
-                format!("{least} to {most}")
-            };
+            let range = if most == u64::MAX { format!("at least {least}") } else { format!("{least} to {most}") };
             let message = format!("`{key}` is {number}; it can be a whole number, {range}");
-            self.problems
-                .error("bad-value", entry.value.at, message, None);
+            self.problems.error("bad-value", entry.value.at, message, None);
         }
         found
     }

@@ -57,12 +57,7 @@ pub struct ConditionError {
 
 impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}`: {}",
-            one_line(&self.expression),
-            one_line_all(&self.message)
-        )?;
+        write!(f, "`{}`: {}", one_line(&self.expression), one_line_all(&self.message))?;
         if let Some(code) = &self.code {
             write!(f, " ({code})")?;
         }
@@ -88,10 +83,7 @@ impl Condition {
         if expression.len() > MAX_EXPRESSION_BYTES {
             return Err(ConditionError {
                 expression: expression.to_owned(),
-                message: format!(
-                    "the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}",
-                    expression.len()
-                ),
+                message: format!("the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}", expression.len()),
                 code: None,
                 position: None,
                 hint: Some("let an agent work it out and route on its output".into()),
@@ -141,17 +133,12 @@ impl Condition {
     /// Traps in the expression, given whether a field can be missing: `None` when that is not known. A field
     /// known to be always there silences `$not(field)`; one known to be optional brings up `field != x`.
     #[must_use]
-    pub fn warnings_given(
-        &self,
-        can_be_missing: impl Fn(&FieldRead) -> Option<bool>,
-    ) -> Vec<String> {
+    pub fn warnings_given(&self, can_be_missing: impl Fn(&FieldRead) -> Option<bool>) -> Vec<String> {
         self.findings
             .iter()
             .filter(|finding| match finding {
                 Finding::Certain { .. } => true,
-                Finding::Negated { field, .. } => {
-                    field.as_ref().and_then(&can_be_missing) != Some(false)
-                }
+                Finding::Negated { field, .. } => field.as_ref().and_then(&can_be_missing) != Some(false),
                 Finding::Unequal { field, .. } => can_be_missing(field) == Some(true),
             })
             .map(Finding::message)

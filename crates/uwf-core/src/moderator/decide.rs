@@ -64,11 +64,7 @@ pub struct Considered {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
     /// What the expression gave; absent when that was a missing value.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// Whether it was taken.
     pub matched: bool,
@@ -137,9 +133,7 @@ pub enum ModeratorError {
         position: String,
     },
     /// A transition names a condition the workflow does not define.
-    #[error(
-        "the transition from `{position}` to `{role}` names the condition `{condition}`, which is not defined"
-    )]
+    #[error("the transition from `{position}` to `{role}` names the condition `{condition}`, which is not defined")]
     UnknownCondition {
         /// Where the transition starts.
         position: String,
@@ -157,10 +151,7 @@ pub enum ModeratorError {
         source: Box<ConditionError>,
     },
     /// Evaluating a condition failed.
-    #[error(
-        "the condition `{condition}` could not be evaluated: {message}, in `{}`",
-        one_line(expression)
-    )]
+    #[error("the condition `{condition}` could not be evaluated: {message}, in `{}`", one_line(expression))]
     Evaluate {
         /// The condition's name.
         condition: String,
@@ -184,25 +175,14 @@ impl Moderator {
     /// The graph lacks the position, a transition names no condition of the workflow, or one does not compile.
     pub fn at(workflow: &Workflow, position: &str) -> Result<Moderator, ModeratorError> {
         let transitions =
-            workflow
-                .graph
-                .get(position)
-                .ok_or_else(|| ModeratorError::NoPosition {
-                    position: position.to_owned(),
-                })?;
+            workflow.graph.get(position).ok_or_else(|| ModeratorError::NoPosition { position: position.to_owned() })?;
         let mut edges = Vec::with_capacity(transitions.len());
         for transition in transitions {
             let condition = match &transition.condition {
                 None => None,
-                Some(name) => Some((
-                    name.clone(),
-                    compiled(workflow, position, &transition.role, name)?,
-                )),
+                Some(name) => Some((name.clone(), compiled(workflow, position, &transition.role, name)?)),
             };
-            edges.push(Edge {
-                role: transition.role.clone(),
-                condition,
-            });
+            edges.push(Edge { role: transition.role.clone(), condition });
         }
         Ok(Moderator::new(edges))
     }
@@ -218,34 +198,18 @@ impl Moderator {
     /// # Errors
     /// A condition fails to evaluate.
     pub fn decide(self, history: &History) -> Result<Progress<'_>, ModeratorError> {
-        Pending {
-            edges: self.edges,
-            at: 0,
-            trace: Vec::new(),
-            history,
-        }
-        .proceed()
+        Pending { edges: self.edges, at: 0, trace: Vec::new(), history }.proceed()
     }
 }
 
-fn compiled(
-    workflow: &Workflow,
-    position: &str,
-    role: &str,
-    name: &str,
-) -> Result<Condition, ModeratorError> {
-    let named = workflow
-        .conditions
-        .get(name)
-        .ok_or_else(|| ModeratorError::UnknownCondition {
-            position: position.to_owned(),
-            role: role.to_owned(),
-            condition: name.to_owned(),
-        })?;
-    Condition::compile(&named.expression).map_err(|source| ModeratorError::Compile {
+fn compiled(workflow: &Workflow, position: &str, role: &str, name: &str) -> Result<Condition, ModeratorError> {
+    let named = workflow.conditions.get(name).ok_or_else(|| ModeratorError::UnknownCondition {
+        position: position.to_owned(),
+        role: role.to_owned(),
         condition: name.to_owned(),
-        source: Box::new(source),
-    })
+    })?;
+    Condition::compile(&named.expression)
+        .map_err(|source| ModeratorError::Compile { condition: name.to_owned(), source: Box::new(source) })
 }
 
 fn reads(edges: &[Edge]) -> Reads {
@@ -262,10 +226,7 @@ impl<'h> Pending<'h> {
     ///
     /// # Errors
     /// The evaluation failed, or a later condition does.
-    pub fn answer(
-        mut self,
-        answer: Result<Option<Value>, String>,
-    ) -> Result<Progress<'h>, ModeratorError> {
+    pub fn answer(mut self, answer: Result<Option<Value>, String>) -> Result<Progress<'h>, ModeratorError> {
         let edge = &self.edges[self.at];
         let value = answer.map_err(|message| failed(edge, message))?;
         let considered = considered(edge, value);
@@ -283,10 +244,7 @@ impl<'h> Pending<'h> {
                 Some((_, condition)) => match condition.class() {
                     Class::Bounded => {
                         let request = Evaluate::new(condition.source(), self.history);
-                        return Ok(Progress::Evaluate {
-                            request,
-                            resume: self,
-                        });
+                        return Ok(Progress::Evaluate { request, resume: self });
                     }
                     Class::Plain => session
                         .get_or_insert_with(|| Session::new(self.history, &reads(&self.edges)))
@@ -299,10 +257,7 @@ impl<'h> Pending<'h> {
                 return Ok(Progress::Decided(decision));
             }
         }
-        Ok(Progress::Decided(Decision {
-            next: Next::End(EndReason::NoMatch),
-            trace: self.trace,
-        }))
+        Ok(Progress::Decided(Decision { next: Next::End(EndReason::NoMatch), trace: self.trace }))
     }
 
     /// Books a transition; if it matched, the decision is made.
@@ -313,10 +268,7 @@ impl<'h> Pending<'h> {
             role => Next::Role(role.to_owned()),
         });
         self.trace.push(considered);
-        next.map(|next| Decision {
-            next,
-            trace: std::mem::take(&mut self.trace),
-        })
+        next.map(|next| Decision { next, trace: std::mem::take(&mut self.trace) })
     }
 }
 
@@ -330,10 +282,7 @@ fn considered(edge: &Edge, value: Option<Value>) -> Considered {
     Considered {
         role: edge.role.clone(),
         condition: edge.condition.as_ref().map(|(name, _)| name.clone()),
-        expression: edge
-            .condition
-            .as_ref()
-            .map(|(_, condition)| condition.source().to_owned()),
+        expression: edge.condition.as_ref().map(|(_, condition)| condition.source().to_owned()),
         value,
         matched,
         note,
@@ -345,23 +294,15 @@ fn failed(edge: &Edge, message: String) -> ModeratorError {
         Some((name, condition)) => (name.clone(), condition.source().to_owned()),
         None => (String::new(), String::new()),
     };
-    ModeratorError::Evaluate {
-        condition,
-        expression,
-        message,
-    }
+    ModeratorError::Evaluate { condition, expression, message }
 }
 
 impl Evaluate {
     /// A request to evaluate an expression on a history.
     #[must_use]
     pub fn new(expression: &str, history: &History) -> Evaluate {
-        let context =
-            serde_json::to_value(history).expect("a history has only text keys and JSON values");
-        Evaluate {
-            expression: expression.to_owned(),
-            context,
-        }
+        let context = serde_json::to_value(history).expect("a history has only text keys and JSON values");
+        Evaluate { expression: expression.to_owned(), context }
     }
 }
 
@@ -372,13 +313,9 @@ impl Evaluate {
 /// # Errors
 /// The expression does not compile or fails, or the context is not a serialised [`History`].
 pub fn evaluate(request: &Evaluate) -> Result<Option<Value>, EvalError> {
-    let condition = Condition::compile(&request.expression).map_err(|error| EvalError {
-        message: error.to_string(),
-        code: error.code,
-    })?;
-    let history = History::deserialize(&request.context).map_err(|error| EvalError {
-        message: format!("the context can't be read: {error}"),
-        code: None,
-    })?;
+    let condition = Condition::compile(&request.expression)
+        .map_err(|error| EvalError { message: error.to_string(), code: error.code })?;
+    let history = History::deserialize(&request.context)
+        .map_err(|error| EvalError { message: format!("the context can't be read: {error}"), code: None })?;
     Session::new(&history, condition.reads()).run(&condition.program)
 }

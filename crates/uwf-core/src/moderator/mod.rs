@@ -15,8 +15,7 @@ mod truth;
 
 pub use condition::{Class, Condition, ConditionError, FieldRead};
 pub use decide::{
-    Considered, Decision, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note,
-    Pending, Progress, evaluate,
+    Considered, Decision, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress, evaluate,
 };
 pub use history::{History, StepView, context};
 pub use jsonata::EvalError;

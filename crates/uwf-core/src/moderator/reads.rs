@@ -38,11 +38,7 @@ impl Reads {
     /// Every step with everything about it: what an arbitrary expression may read.
     #[must_use]
     pub fn everything() -> Reads {
-        Reads {
-            all: true,
-            extracted_by: true,
-            ..Reads::default()
-        }
+        Reads { all: true, extracted_by: true, ..Reads::default() }
     }
 
     /// Widens this to cover `other` as well.
@@ -76,38 +72,22 @@ mod tests {
 
     #[test]
     fn positions_are_both_ends_without_repetition() {
-        let reads = Reads {
-            first: 2,
-            last: 3,
-            ..Reads::none()
-        };
+        let reads = Reads { first: 2, last: 3, ..Reads::none() };
         assert_eq!(reads.positions(10), [0, 1, 7, 8, 9]);
         assert_eq!(reads.positions(5), [0, 1, 2, 3, 4]);
         assert_eq!(reads.positions(4), [0, 1, 2, 3]);
         assert_eq!(reads.positions(0), Vec::<usize>::new());
         assert_eq!(Reads::none().positions(3), Vec::<usize>::new());
         assert_eq!(Reads::everything().positions(3), [0, 1, 2]);
-        let huge = Reads {
-            last: u32::MAX as usize,
-            ..Reads::none()
-        };
+        let huge = Reads { last: u32::MAX as usize, ..Reads::none() };
         assert_eq!(huge.positions(2), [0, 1]);
     }
 
     #[test]
     fn a_union_covers_both() {
-        let mut reads = Reads {
-            last: 1,
-            first: 3,
-            counts: true,
-            ..Reads::none()
-        };
+        let mut reads = Reads { last: 1, first: 3, counts: true, ..Reads::none() };
         reads.last_of.insert("coder".into());
-        let mut other = Reads {
-            last: 2,
-            extracted_by: true,
-            ..Reads::none()
-        };
+        let mut other = Reads { last: 2, extracted_by: true, ..Reads::none() };
         other.last_of.insert("tester".into());
         other.count_of.insert("coder".into());
         reads.union(&other);

@@ -31,7 +31,9 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
     if facts.over_budget > 0 {
         lines.push(match (facts.visit, facts.told) {
             (Visit::First, 0) => "The steps before this one are left out here to keep this text short.".to_owned(),
-            (Visit::First, _) => "Steps before the first one above are left out here to keep this text short.".to_owned(),
+            (Visit::First, _) => {
+                "Steps before the first one above are left out here to keep this text short.".to_owned()
+            }
             (Visit::Return, _) => "Some of the steps since then are left out here to keep this text short.".to_owned(),
         });
     }

@@ -1,32 +1,8 @@
 //! Markdown inside markdown.
 
+use super::blocks::{Balance, Fence, ends_raw_block, heading, indent_of, is_tag, is_text, raw_block, underline_level};
 use crate::extract::clean;
 use crate::prompt::fence::fenced;
-
-/// HTML elements that, left open, take the rest of the page into themselves.
-const CONTAINERS: [&str; 8] = ["details", "summary", "div", "table", "section", "article", "blockquote", "center"];
-
-/// Beginnings of HTML blocks that last until their end is found, be it the end of the page.
-const RAW_BLOCKS: [(&str, &str); 8] = [
-    ("<!--", "-->"),
-    ("<script", "</script>"),
-    ("<pre", "</pre>"),
-    ("<style", "</style>"),
-    ("<textarea", "</textarea>"),
-    ("<![cdata[", "]]>"),
-    ("<?", "?>"),
-    ("<!", ">"),
-];
-
-/// What a line is, as far as it matters to the page around it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Line<'t> {
-    Heading { level: usize, text: String },
-    Other(&'t str),
-}
-
-/// A text that is left open somewhere, or whose structure can't be told for sure.
-struct Unclear;
 
 /// A text of somebody else as a part of a page: its highest heading gets `level`, those below it follow; a code block
 /// it leaves open is closed; a text that could take in what comes after it is fenced as a whole. Ends with a newline,
@@ -37,15 +13,30 @@ pub fn embed(text: &str, level: usize) -> String {
     if text.is_empty() {
         return String::new();
     }
-    match lines(text) {
-        Ok((lines, open)) => write(&lines, open.as_deref(), level),
+    match scan(text) {
+        Ok(lines) => write(&lines, level),
         Err(Unclear) => fenced("text", text),
     }
 }
 
-fn write(lines: &[Line<'_>], open: Option<&str>, level: usize) -> String {
-    let highest = lines.iter().filter_map(|line| if let Line::Heading { level, .. } = line { Some(*level) } else { None }).min();
-    let shift = highest.map_or(0, |highest| level.saturating_sub(highest));
+/// A text that is left open somewhere, or whose structure can't be told for sure.
+struct Unclear;
+
+/// What a line is, as far as it matters to the page around it.
+enum Line<'t> {
+    Heading {
+        level: usize,
+        text: String,
+    },
+    Other(&'t str),
+    /// Marks that close a code block left open at the end.
+    Closing(String),
+}
+
+fn write(lines: &[Line<'_>], level: usize) -> String {
+    let levels =
+        lines.iter().filter_map(|line| if let Line::Heading { level, .. } = line { Some(*level) } else { None });
+    let shift = levels.min().map_or(0, |highest| level.saturating_sub(highest));
     let mut out = String::new();
     for line in lines {
         match line {
@@ -55,196 +46,117 @@ fn write(lines: &[Line<'_>], open: Option<&str>, level: usize) -> String {
                 out.push_str(text);
             }
             Line::Other(text) => out.push_str(text),
+            Line::Closing(marks) => out.push_str(marks),
         }
-        out.push('\n');
-    }
-    if let Some(marks) = open {
-        out.push_str(marks);
         out.push('\n');
     }
     out
 }
 
-/// The lines, and the marks that close a code block left open at the end.
-fn lines(text: &str) -> Result<(Vec<Line<'_>>, Option<String>), Unclear> {
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    let mut fence: Option<Fence> = None;
-    let mut raw_until: Option<&str> = None;
-    let mut paragraph = 0;
-    let mut balance = Balance::default();
+fn scan(text: &str) -> Result<Vec<Line<'_>>, Unclear> {
+    let mut scan = Scan::default();
     for line in text.lines() {
-        if let Some(open) = &fence {
-            if open.is_left_by(line) {
-                return Err(Unclear);
-            }
-            if open.is_closed_by(line) {
-                fence = None;
-            }
-            lines.push(Line::Other(line));
-            continue;
+        if !scan.is_inside_block(line)? {
+            scan.line(line)?;
         }
-        if let Some(end) = raw_until {
-            if contains(line, end) {
-                raw_until = None;
-            }
-            lines.push(Line::Other(line));
-            continue;
-        }
-        balance.count(line);
-        let (indent, rest) = indent_of(line);
-        let is_code = indent > 3 && paragraph == 0;
-        if let Some(level) = underline_level(rest).filter(|_| indent <= 3 && paragraph > 0) {
-            let text = heading_of(&lines[lines.len() - paragraph..]);
-            lines.truncate(lines.len() - paragraph);
-            lines.push(Line::Heading { level, text });
-            paragraph = 0;
-            continue;
-        }
-        if indent <= 3 {
-            if let Some(heading) = atx(rest) {
-                lines.push(heading);
-                paragraph = 0;
-                continue;
-            }
-            fence = Fence::opened_by(indent, rest);
-            raw_until = raw_block(rest);
-        }
-        lines.push(Line::Other(line));
-        paragraph = if fence.is_some() || is_code || !continues_paragraph(rest, paragraph) { 0 } else { paragraph + 1 };
     }
-    if raw_until.is_some() || !balance.is_even() {
-        return Err(Unclear);
-    }
-    match fence {
-        None => Ok((lines, None)),
-        // Marks that are indented may belong to a list that has ended by now; those at the margin do not.
-        Some(open) if open.indent == 0 => Ok((lines, Some(open.marks()))),
-        Some(_) => Err(Unclear),
-    }
+    scan.end()
 }
 
-/// A code block between marks.
-struct Fence {
-    indent: usize,
-    mark: char,
-    len: usize,
-}
-
-impl Fence {
-    fn opened_by(indent: usize, rest: &str) -> Option<Fence> {
-        let mark = rest.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-        let len = rest.chars().take_while(|symbol| *symbol == mark).count();
-        let info = &rest[len..];
-        (len >= 3 && !(mark == '`' && info.contains('`'))).then_some(Fence { indent, mark, len })
-    }
-
-    fn is_closed_by(&self, line: &str) -> bool {
-        let (indent, rest) = indent_of(line);
-        let len = rest.chars().take_while(|symbol| *symbol == self.mark).count();
-        indent <= 3 && len >= self.len && rest[len..].trim().is_empty()
-    }
-
-    /// Whether the list this block may be in ends at this line, and the block with it.
-    fn is_left_by(&self, line: &str) -> bool {
-        self.indent > 0 && !line.trim().is_empty() && indent_of(line).0 < self.indent
-    }
-
-    fn marks(&self) -> String {
-        self.mark.to_string().repeat(self.len)
-    }
-}
-
-/// Opened and closed elements of [`CONTAINERS`].
+/// What is known of a text up to some line.
 #[derive(Default)]
-struct Balance {
-    open: [i64; CONTAINERS.len()],
+struct Scan<'t> {
+    lines: Vec<Line<'t>>,
+    /// The code block the next line is in.
+    fence: Option<Fence>,
+    /// Indentation of the HTML block the next line is in, and what ends it.
+    raw: Option<(usize, &'static str)>,
+    /// Lines at the end that are text of one paragraph.
+    paragraph: usize,
+    /// Whether there was no empty line since one that may have begun a block of HTML.
+    may_be_html: bool,
+    balance: Balance,
 }
 
-impl Balance {
-    fn count(&mut self, line: &str) {
-        for tag in line.split('<').skip(1) {
-            let (step, name) = tag.strip_prefix('/').map_or((1, tag), |name| (-1, name));
-            let name: &str = name.split(|symbol: char| !symbol.is_ascii_alphanumeric()).next().unwrap_or_default();
-            if let Some(at) = CONTAINERS.iter().position(|container| container.eq_ignore_ascii_case(name)) {
-                self.open[at] += step;
-            }
+impl<'t> Scan<'t> {
+    /// Whether a line is inside a block in which nothing is markdown; it is taken then.
+    fn is_inside_block(&mut self, line: &'t str) -> Result<bool, Unclear> {
+        let indent = match (&self.fence, self.raw) {
+            (Some(fence), _) => fence.indent,
+            (None, Some((indent, _))) => indent,
+            (None, None) => return Ok(false),
+        };
+        // An indented block may be in a list; when that ends at this line, the block does too.
+        if indent > 0 && !line.trim().is_empty() && indent_of(line).0 < indent {
+            return Err(Unclear);
         }
+        if self.fence.as_ref().is_some_and(|fence| fence.is_closed_by(line)) {
+            self.fence = None;
+        }
+        if self.raw.is_some_and(|(_, end)| ends_raw_block(line, end)) {
+            self.raw = None;
+        }
+        self.lines.push(Line::Other(line));
+        Ok(true)
     }
 
-    fn is_even(&self) -> bool {
-        self.open.iter().all(|open| *open == 0)
+    fn line(&mut self, line: &'t str) -> Result<(), Unclear> {
+        self.balance.count(line);
+        let (indent, rest) = indent_of(line);
+        if indent > 3 {
+            // Code, unless a paragraph goes on.
+            self.may_be_html &= !rest.is_empty();
+            self.lines.push(Line::Other(line));
+            self.paragraph = if self.paragraph > 0 && !rest.is_empty() { self.paragraph + 1 } else { 0 };
+            return Ok(());
+        }
+        self.may_be_html = !rest.is_empty() && (self.may_be_html || is_tag(rest));
+        if let Some(level) = underline_level(rest).filter(|_| self.paragraph > 0) {
+            return self.underline(level);
+        }
+        if let Some((level, text)) = heading(rest) {
+            self.lines.push(Line::Heading { level, text: text.to_owned() });
+            self.paragraph = 0;
+            return Ok(());
+        }
+        self.fence = Fence::opened_by(indent, rest);
+        self.raw = raw_block(rest).map(|end| (indent, end));
+        if self.may_be_html && !is_tag(rest) && (self.fence.is_some() || self.raw.is_some()) {
+            return Err(Unclear);
+        }
+        self.lines.push(Line::Other(line));
+        let goes_on = self.fence.is_none() && is_text(rest, self.paragraph > 0);
+        self.paragraph = if goes_on { self.paragraph + 1 } else { 0 };
+        Ok(())
     }
-}
 
-/// Columns a line is indented by, and the rest of it.
-fn indent_of(line: &str) -> (usize, &str) {
-    let rest = line.trim_start_matches([' ', '\t']);
-    let indent = line[..line.len() - rest.len()].chars().fold(0, |columns, symbol| if symbol == '\t' { columns / 4 * 4 + 4 } else { columns + 1 });
-    (indent, rest)
-}
-
-fn atx(rest: &str) -> Option<Line<'static>> {
-    let level = rest.chars().take_while(|symbol| *symbol == '#').count();
-    let text = &rest[level..];
-    let is_heading = (1..=6).contains(&level) && (text.is_empty() || text.starts_with([' ', '\t']));
-    is_heading.then(|| Line::Heading { level, text: text.trim().to_owned() })
-}
-
-/// Level of a heading whose paragraph this line underlines.
-fn underline_level(rest: &str) -> Option<usize> {
-    let rest = rest.trim_end();
-    let of_only = |mark: char| !rest.is_empty() && rest.chars().all(|symbol| symbol == mark);
-    if of_only('=') {
-        Some(1)
-    } else if of_only('-') {
-        Some(2)
-    } else {
-        None
+    /// The paragraph becomes a heading, unless it may be a table or HTML, where an underline is none.
+    fn underline(&mut self, level: usize) -> Result<(), Unclear> {
+        let paragraph = self.lines.split_off(self.lines.len() - self.paragraph);
+        let texts: Vec<&str> = paragraph
+            .iter()
+            .filter_map(|line| if let Line::Other(text) = line { Some(text.trim()) } else { None })
+            .collect();
+        if self.may_be_html || texts.iter().any(|text| text.contains('|')) {
+            return Err(Unclear);
+        }
+        self.lines.push(Line::Heading { level, text: texts.join(" ") });
+        self.paragraph = 0;
+        Ok(())
     }
-}
 
-/// Text of a heading made of a paragraph.
-fn heading_of(paragraph: &[Line<'_>]) -> String {
-    let texts = paragraph.iter().map(|line| match line {
-        Line::Other(text) => text.trim(),
-        Line::Heading { text, .. } => text,
-    });
-    texts.collect::<Vec<_>>().join(" ")
-}
-
-/// Whether a line is text that an underline below would make a heading: no list, quote, table or rule. Inside a
-/// paragraph, only what can interrupt one ends it.
-fn continues_paragraph(rest: &str, paragraph: usize) -> bool {
-    if rest.trim().is_empty() || rest.starts_with(['>', '<', '|']) {
-        return false;
+    fn end(mut self) -> Result<Vec<Line<'t>>, Unclear> {
+        if self.raw.is_some() || !self.balance.is_even() {
+            return Err(Unclear);
+        }
+        match self.fence {
+            None => {}
+            // Marks that are indented may belong to a list that has ended by now; those at the margin do not.
+            Some(open) if open.indent == 0 => self.lines.push(Line::Closing(open.marks())),
+            Some(_) => return Err(Unclear),
+        }
+        Ok(self.lines)
     }
-    let bullet = rest.strip_prefix(['-', '*', '+']).is_some_and(|after| after.is_empty() || after.starts_with([' ', '\t']));
-    let digits = rest.chars().take_while(char::is_ascii_digit).count();
-    let numbered = digits > 0 && rest[digits..].strip_prefix(['.', ')']).is_some_and(|after| after.is_empty() || after.starts_with([' ', '\t']));
-    let rule = rest.len() >= 3 && ['-', '*', '_'].iter().any(|mark| rest.chars().all(|symbol| symbol == *mark || symbol == ' '));
-    // A list item's own text may be underlined only by lines that belong to the list, which are indented.
-    !(bullet || rule || numbered && (paragraph == 0 || rest.starts_with("1")))
-}
-
-/// What ends the HTML block that a line begins and does not end itself.
-fn raw_block(rest: &str) -> Option<&'static str> {
-    if !rest.starts_with('<') {
-        return None;
-    }
-    let (begin, end) = RAW_BLOCKS.iter().find(|(begin, _)| {
-        let head: String = rest.chars().take(begin.len()).collect();
-        let after = rest.get(begin.len()..).and_then(|rest| rest.chars().next());
-        let is_tag = begin[1..].starts_with(|symbol: char| symbol.is_ascii_alphabetic());
-        let is_declaration = *begin == "<!";
-        head.eq_ignore_ascii_case(begin)
-            && (!is_tag || after.is_none_or(|symbol| symbol.is_whitespace() || symbol == '>'))
-            && (!is_declaration || after.is_some_and(|symbol| symbol.is_ascii_alphabetic()))
-    })?;
-    (!contains(&rest[begin.len()..], end)).then_some(*end)
-}
-
-fn contains(line: &str, end: &str) -> bool {
-    line.to_ascii_lowercase().contains(end)
 }
 
 #[cfg(test)]
@@ -287,13 +199,24 @@ mod tests {
             "- a\n  ```\n  code\nout of the list\n```\n# A",
             "<!DOCTYPE html",
         ] {
-            assert_eq!(embed(text, 3), format!("{}text\n{text}\n{0}\n", if text.contains("```") { "````" } else { "```" }));
+            assert_eq!(
+                embed(text, 3),
+                format!("{}text\n{text}\n{0}\n", if text.contains("```") { "````" } else { "```" })
+            );
         }
     }
 
     #[test]
     fn what_is_closed_is_not_fenced() {
-        for text in ["<!-- a -->\n# x", "<!--\n# not a heading\n-->", "<details>\n\n<summary>s</summary>\n\nx\n\n</details>", "<pre>a\n# b</pre>", "a <b> c", "Vec<String>", "<prelude>"] {
+        for text in [
+            "<!-- a -->\n# x",
+            "<!--\n# not a heading\n-->",
+            "<details>\n\n<summary>s</summary>\n\nx\n\n</details>",
+            "<pre>a\n# b</pre>",
+            "a <b> c",
+            "Vec<String>",
+            "<prelude>",
+        ] {
             assert!(!embed(text, 3).contains("```"), "{text}");
         }
         assert_eq!(embed("<!--\n# x\n-->", 3), "<!--\n# x\n-->\n");

@@ -201,8 +201,19 @@ mod tests {
 
     #[test]
     fn any_value_can_be_an_output() {
-        let told: Vec<String> =
-            [json!(null), json!("x"), json!(3), json!([]), json!({}), json!(["a", "b"]), json!("a\nb"), json!([{"a": 1}])].iter().map(output).collect();
+        let told: Vec<String> = [
+            json!(null),
+            json!("x"),
+            json!(3),
+            json!([]),
+            json!({}),
+            json!(["a", "b"]),
+            json!("a\nb"),
+            json!([{"a": 1}]),
+        ]
+        .iter()
+        .map(output)
+        .collect();
         insta::assert_debug_snapshot!(told, @r#"
         [
             "null\n",

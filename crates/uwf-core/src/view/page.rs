@@ -68,10 +68,13 @@ pub struct Failure {
 
 /// The task as the first section of a page, in about `quota` characters.
 pub fn task(text: &str, start: Hash, quota: usize) -> Section {
-    let (shown, left_out) = start_of(text.trim(), quota);
-    let mut section = format!("## Task\n\n{}", embed(shown, 3));
+    let (beginning, left_out) = start_of(text.trim(), quota);
+    let shown = embed(beginning, 3);
+    let mut section = format!("## Task\n\n{shown}");
     if left_out > 0 {
-        section.push_str(&format!("\n[… {left_out} characters left out: {}]\n", code(&format!("uwf cas get {start}"))));
+        let gap = if shown.is_empty() { "" } else { "\n" };
+        section
+            .push_str(&format!("{gap}[… {left_out} characters left out: {}]\n", code(&format!("uwf cas get {start}"))));
     }
     Section { text: section, left_out }
 }
@@ -83,7 +86,9 @@ pub fn page(page: &Page) -> String {
     blocks.extend(page.older.as_ref().map(|older| left_out(older, "Earlier")));
     blocks.extend(page.sections.iter().map(|section| section.text.clone()));
     blocks.extend(page.newer.as_ref().map(|newer| left_out(newer, "Later")));
-    blocks.extend(page.ending.as_ref().map(|ending| format!("## {}\n\n{}", inline(&ending.title), embed(&ending.text, 3))));
+    blocks.extend(
+        page.ending.as_ref().map(|ending| format!("## {}\n\n{}", inline(&ending.title), embed(&ending.text, 3))),
+    );
     if !page.failures.is_empty() {
         blocks.push(failures(&page.failures));
     }
@@ -106,7 +111,11 @@ fn failures(failures: &[Failure]) -> String {
         let agent = failure.agent.as_ref().map(|agent| format!(" by {}", inline(agent))).unwrap_or_default();
         let code_told = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
         let command = code(&format!("uwf thread step-details {}", failure.attempt));
-        text.push_str(&format!("- {}{agent}{code_told}: {}\n  (all it printed: {command})\n", inline(&failure.role), sentence(&failure.error)));
+        text.push_str(&format!(
+            "- {}{agent}{code_told}: {}\n  (all it printed: {command})\n",
+            inline(&failure.role),
+            sentence(&failure.error)
+        ));
     }
     text
 }
@@ -118,7 +127,13 @@ mod tests {
     const HASH: Hash = Hash::literal("0123456789ABC");
 
     fn failure(n: usize) -> Failure {
-        Failure { attempt: HASH, role: "coder".to_owned(), agent: Some("claude".to_owned()), exit_code: Some(1), error: format!("failure {n}") }
+        Failure {
+            attempt: HASH,
+            role: "coder".to_owned(),
+            agent: Some("claude".to_owned()),
+            exit_code: Some(1),
+            error: format!("failure {n}"),
+        }
     }
 
     #[test]

@@ -106,7 +106,9 @@ fn heading(step: &Told) -> String {
                 several => about.push(format!("after {several} failed attempts")),
             }
         }
-        Source::ChildThread(head) => about.push(format!("done by a child thread, its last step {}", code(&head.to_string()))),
+        Source::ChildThread(head) => {
+            about.push(format!("done by a child thread, its last step {}", code(&head.to_string())))
+        }
         Source::Unreadable(why) => about.push(format!("its detail is not readable: {}", sentence(why))),
     }
     format!("## {}. {}\n\n{}\n", step.index, inline(&step.role), about.join(" · "))

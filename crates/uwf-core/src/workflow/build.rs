@@ -23,25 +23,12 @@ pub(super) struct Fatal {
     pub(super) hint: Option<String>,
 }
 
-fn fatal<T>(
-    code: &'static str,
-    at: Position,
-    message: &str,
-    hint: Option<&str>,
-) -> Result<T, Fatal> {
-    Err(Fatal {
-        code,
-        at,
-        message: message.to_owned(),
-        hint: hint.map(str::to_owned),
-    })
+fn fatal<T>(code: &'static str, at: Position, message: &str, hint: Option<&str>) -> Result<T, Fatal> {
+    Err(Fatal { code, at, message: message.to_owned(), hint: hint.map(str::to_owned) })
 }
 
 pub(super) fn place(marker: Marker) -> Position {
-    Position {
-        line: marker.line(),
-        column: marker.col() + 1,
-    }
+    Position { line: marker.line(), column: marker.col() + 1 }
 }
 
 /// A collection that is still open.
@@ -53,12 +40,7 @@ struct Frame {
 
 enum FrameKind {
     Sequence(Vec<Node>),
-    Mapping {
-        entries: Vec<Entry>,
-        keys: HashMap<String, Position>,
-        key: Option<(String, Position)>,
-        merges: Vec<Node>,
-    },
+    Mapping { entries: Vec<Entry>, keys: HashMap<String, Position>, key: Option<(String, Position)>, merges: Vec<Node> },
 }
 
 /// A finished value that aliases may repeat.
@@ -79,54 +61,30 @@ pub(super) struct Builder<'p> {
 
 impl Builder<'_> {
     pub(super) fn new(problems: &mut Problems) -> Builder<'_> {
-        Builder {
-            problems,
-            root: None,
-            stack: Vec::new(),
-            anchors: HashMap::new(),
-            weight: 0,
-        }
+        Builder { problems, root: None, stack: Vec::new(), anchors: HashMap::new(), weight: 0 }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Fatal> {
         let at = place(span.start);
         match event {
-            Event::DocumentStart(_) if self.root.is_some() => fatal(
-                "many-documents",
-                at,
-                "a second document starts here",
-                Some("keep one document per file"),
-            ),
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => Ok(()),
+            Event::DocumentStart(_) if self.root.is_some() => {
+                fatal("many-documents", at, "a second document starts here", Some("keep one document per file"))
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
+                Ok(())
+            }
             Event::Alias(id) => self.alias(id, at),
             Event::Scalar(text, style, anchor, tag) => {
-                let plain =
-                    style == ScalarStyle::Plain && !self.is_text_tag(tag.as_deref(), at, true);
-                let node = Node {
-                    at,
-                    data: Data::Scalar {
-                        text: text.into_owned(),
-                        plain,
-                    },
-                };
+                let plain = style == ScalarStyle::Plain && !self.is_text_tag(tag.as_deref(), at, true);
+                let node = Node { at, data: Data::Scalar { text: text.into_owned(), plain } };
                 self.spend(weigh(&node), at)?;
                 self.remember(anchor, &node);
                 self.value(node)
             }
-            Event::SequenceStart(anchor, tag) => {
-                self.open(at, anchor, tag.as_deref(), FrameKind::Sequence(Vec::new()))
-            }
+            Event::SequenceStart(anchor, tag) => self.open(at, anchor, tag.as_deref(), FrameKind::Sequence(Vec::new())),
             Event::MappingStart(anchor, tag) => {
-                let kind = FrameKind::Mapping {
-                    entries: Vec::new(),
-                    keys: HashMap::new(),
-                    key: None,
-                    merges: Vec::new(),
-                };
+                let kind =
+                    FrameKind::Mapping { entries: Vec::new(), keys: HashMap::new(), key: None, merges: Vec::new() };
                 self.open(at, anchor, tag.as_deref(), kind)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
@@ -143,12 +101,7 @@ impl Builder<'_> {
         };
         if !tag.is_yaml_core_schema() && !tag.handle.is_empty() || !known {
             let hint = "quote the text if the `!` belongs to it";
-            self.problems.error(
-                "tag",
-                at,
-                format!("the tag `{tag}` means nothing here"),
-                Some(hint.to_owned()),
-            );
+            self.problems.error("tag", at, format!("the tag `{tag}` means nothing here"), Some(hint.to_owned()));
         }
         tag.suffix == "str"
     }
@@ -156,37 +109,17 @@ impl Builder<'_> {
     fn spend(&mut self, weight: usize, at: Position) -> Result<(), Fatal> {
         self.weight += weight;
         if self.weight > MAX_WEIGHT {
-            return fatal(
-                "too-big",
-                at,
-                "the file holds too many values here, aliases expanded",
-                None,
-            );
+            return fatal("too-big", at, "the file holds too many values here, aliases expanded", None);
         }
         Ok(())
     }
 
-    fn open(
-        &mut self,
-        at: Position,
-        anchor: usize,
-        tag: Option<&Tag>,
-        kind: FrameKind,
-    ) -> Result<(), Fatal> {
-        if let Some(Frame {
-            kind: FrameKind::Mapping { key: None, .. },
-            ..
-        }) = self.stack.last()
-        {
+    fn open(&mut self, at: Position, anchor: usize, tag: Option<&Tag>, kind: FrameKind) -> Result<(), Fatal> {
+        if let Some(Frame { kind: FrameKind::Mapping { key: None, .. }, .. }) = self.stack.last() {
             return fatal("complex-key", at, "a key must be a text", None);
         }
         if self.stack.len() >= MAX_DEPTH {
-            return fatal(
-                "too-deep",
-                at,
-                &format!("nested deeper than {MAX_DEPTH} levels"),
-                None,
-            );
+            return fatal("too-deep", at, &format!("nested deeper than {MAX_DEPTH} levels"), None);
         }
         self.is_text_tag(tag, at, false);
         self.spend(1, at)?;
@@ -200,12 +133,7 @@ impl Builder<'_> {
         };
         let data = match kind {
             FrameKind::Sequence(items) => Data::Sequence(items),
-            FrameKind::Mapping {
-                mut entries,
-                keys,
-                merges,
-                key: _,
-            } => {
+            FrameKind::Mapping { mut entries, keys, merges, key: _ } => {
                 let mut own: HashSet<String> = keys.into_keys().collect();
                 for merge in merges {
                     self.merge(&mut entries, &mut own, merge);
@@ -222,16 +150,9 @@ impl Builder<'_> {
     fn merge(&mut self, entries: &mut Vec<Entry>, own: &mut HashSet<String>, merge: Node) {
         match merge.data {
             Data::Mapping(more) => {
-                entries.extend(
-                    more.into_iter()
-                        .filter(|entry| own.insert(entry.key.clone())),
-                );
+                entries.extend(more.into_iter().filter(|entry| own.insert(entry.key.clone())));
             }
-            Data::Sequence(items)
-                if items
-                    .iter()
-                    .all(|item| matches!(item.data, Data::Mapping(_))) =>
-            {
+            Data::Sequence(items) if items.iter().all(|item| matches!(item.data, Data::Mapping(_))) => {
                 for item in items {
                     self.merge(entries, own, item);
                 }
@@ -246,33 +167,16 @@ impl Builder<'_> {
     fn remember(&mut self, anchor: usize, node: &Node) {
         if anchor > 0 {
             let (weight, height) = measure(node);
-            self.anchors.insert(
-                anchor,
-                Anchored {
-                    node: node.clone(),
-                    weight,
-                    height,
-                },
-            );
+            self.anchors.insert(anchor, Anchored { node: node.clone(), weight, height });
         }
     }
 
     fn alias(&mut self, id: usize, at: Position) -> Result<(), Fatal> {
         let Some(anchored) = self.anchors.get(&id) else {
-            return fatal(
-                "bad-alias",
-                at,
-                "this alias stands inside the value it refers to",
-                None,
-            );
+            return fatal("bad-alias", at, "this alias stands inside the value it refers to", None);
         };
         if self.stack.len() + anchored.height > MAX_DEPTH {
-            return fatal(
-                "too-deep",
-                at,
-                &format!("nested deeper than {MAX_DEPTH} levels"),
-                None,
-            );
+            return fatal("too-deep", at, &format!("nested deeper than {MAX_DEPTH} levels"), None);
         }
         let weight = anchored.weight;
         self.spend(weight, at)?;
@@ -289,35 +193,23 @@ impl Builder<'_> {
         };
         match &mut frame.kind {
             FrameKind::Sequence(items) => items.push(node),
-            FrameKind::Mapping {
-                key: key @ None, ..
-            } => match node.data {
+            FrameKind::Mapping { key: key @ None, .. } => match node.data {
                 Data::Scalar { text, .. } => *key = Some((text, node.at)),
                 Data::Sequence(_) | Data::Mapping(_) => {
                     return fatal("complex-key", node.at, "a key must be a text", None);
                 }
             },
-            FrameKind::Mapping {
-                entries,
-                keys,
-                key: open @ Some(_),
-                merges,
-            } => {
+            FrameKind::Mapping { entries, keys, key: open @ Some(_), merges } => {
                 let Some((key, key_at)) = open.take() else {
                     return Ok(());
                 };
                 if key == "<<" {
                     merges.push(node);
                 } else if let Some(first) = keys.get(&key) {
-                    self.problems
-                        .error("duplicate-key", key_at, duplicate(&key, *first), None);
+                    self.problems.error("duplicate-key", key_at, duplicate(&key, *first), None);
                 } else {
                     keys.insert(key.clone(), key_at);
-                    entries.push(Entry {
-                        key,
-                        key_at,
-                        value: node,
-                    });
+                    entries.push(Entry { key, key_at, value: node });
                 }
             }
         }
@@ -340,10 +232,6 @@ fn measure(node: &Node) -> (usize, usize) {
         Data::Mapping(entries) => entries.iter().map(|entry| measure(&entry.value)).collect(),
     };
     let weight = children.iter().map(|(weight, _)| weight).sum::<usize>() + weigh(node);
-    let height = children
-        .iter()
-        .map(|(_, height)| height + 1)
-        .max()
-        .unwrap_or(0);
+    let height = children.iter().map(|(_, height)| height + 1).max().unwrap_or(0);
     (weight, height)
 }

@@ -15,14 +15,8 @@ impl<'n> Fields<'n> {
     /// The fields of `node`, which `what` names in messages. Null counts as a mapping without fields.
     pub(crate) fn of(node: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
         match &node.data {
-            Data::Mapping(entries) => Some(Fields {
-                at: node.at,
-                entries,
-            }),
-            Data::Scalar { .. } if node.is_null() => Some(Fields {
-                at: node.at,
-                entries: &[],
-            }),
+            Data::Mapping(entries) => Some(Fields { at: node.at, entries }),
+            Data::Scalar { .. } if node.is_null() => Some(Fields { at: node.at, entries: &[] }),
             Data::Scalar { .. } | Data::Sequence(_) => {
                 wrong_type(node, what, "a mapping", problems);
                 None
@@ -36,18 +30,12 @@ impl<'n> Fields<'n> {
 
     /// The entry of a key, unless its value is null: absent and null mean the same.
     pub(crate) fn get(self, key: &str) -> Option<&'n Entry> {
-        self.entries
-            .iter()
-            .find(|entry| entry.key == key && !entry.value.is_null())
+        self.entries.iter().find(|entry| entry.key == key && !entry.value.is_null())
     }
 
     /// Warns about every key that is not among `known`.
     pub(crate) fn warn_unknown(self, known: &[&str], problems: &mut Problems) {
-        for entry in self
-            .entries
-            .iter()
-            .filter(|entry| !known.contains(&entry.key.as_str()))
-        {
+        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
             if problems.is_full() {
                 return;
             }
@@ -69,12 +57,7 @@ pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut P
         Some(list) => format!("each item of `{list}`"),
         None => format!("`{what}`"),
     };
-    problems.error(
-        "wrong-type",
-        node.at,
-        format!("{what} must be {wanted}, not {}", node.kind()),
-        hint,
-    );
+    problems.error("wrong-type", node.at, format!("{what} must be {wanted}, not {}", node.kind()), hint);
 }
 
 /// A text, or `None` after reporting.
@@ -87,12 +70,7 @@ pub(crate) fn text(node: &Node, what: &str, problems: &mut Problems) -> Option<S
 }
 
 /// The entries of a list; null is an empty one.
-pub(crate) fn list<'n>(
-    node: &'n Node,
-    what: &str,
-    wanted: &str,
-    problems: &mut Problems,
-) -> Option<&'n [Node]> {
+pub(crate) fn list<'n>(node: &'n Node, what: &str, wanted: &str, problems: &mut Problems) -> Option<&'n [Node]> {
     match &node.data {
         Data::Sequence(items) => Some(items),
         Data::Scalar { .. } if node.is_null() => Some(&[]),
@@ -106,10 +84,5 @@ pub(crate) fn list<'n>(
 /// A list of texts; those that are not texts are reported and left out.
 pub(crate) fn texts(node: &Node, what: &str, problems: &mut Problems) -> Option<Vec<String>> {
     let items = list(node, what, "a list of texts", problems)?;
-    Some(
-        items
-            .iter()
-            .filter_map(|item| text(item, &format!("{what}[]"), problems))
-            .collect(),
-    )
+    Some(items.iter().filter_map(|item| text(item, &format!("{what}[]"), problems)).collect())
 }

@@ -9,18 +9,11 @@ use super::model::{END, START, Transition, Workflow};
 /// after others says `otherwise`.
 #[must_use]
 pub fn mermaid(workflow: &Workflow) -> String {
-    let targets = workflow
-        .graph
-        .values()
-        .flatten()
-        .map(|transition| transition.role.as_str());
+    let targets = workflow.graph.values().flatten().map(|transition| transition.role.as_str());
     let sources = workflow.graph.keys().map(String::as_str);
     let named = workflow.roles.keys().map(String::as_str);
-    let roles: BTreeSet<&str> = named
-        .chain(sources)
-        .chain(targets)
-        .filter(|name| ![START, END].contains(name))
-        .collect();
+    let roles: BTreeSet<&str> =
+        named.chain(sources).chain(targets).filter(|name| ![START, END].contains(name)).collect();
     let roles: Vec<&str> = roles.into_iter().collect();
     let mut out = String::from("flowchart TD\n    start([START])\n");
     for (index, name) in roles.iter().enumerate() {
@@ -31,26 +24,12 @@ pub fn mermaid(workflow: &Workflow) -> String {
         START => "start".to_owned(),
         END => "finish".to_owned(),
         // A role is always found: the list was made from the same names.
-        other => format!(
-            "r{}",
-            roles
-                .iter()
-                .position(|role| *role == other)
-                .unwrap_or(roles.len())
-        ),
+        other => format!("r{}", roles.iter().position(|role| *role == other).unwrap_or(roles.len())),
     };
     // From the start on, as people read it; the map's own order puts `$START` first as well.
     for (from, transitions) in &workflow.graph {
         for (index, transition) in transitions.iter().enumerate() {
-            line(
-                &mut out,
-                &format!(
-                    "{} {} {}",
-                    id(from),
-                    arrow(transition, index),
-                    id(&transition.role)
-                ),
-            );
+            line(&mut out, &format!("{} {} {}", id(from), arrow(transition, index), id(&transition.role)));
         }
     }
     out
@@ -74,8 +53,7 @@ fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '"' | '#' | '&' | '<' | '>' | '`' | '\\' | '|' | ';' | '[' | ']' | '{' | '}' | '('
-            | ')' => {
+            '"' | '#' | '&' | '<' | '>' | '`' | '\\' | '|' | ';' | '[' | ']' | '{' | '}' | '(' | ')' => {
                 let _ = write!(out, "#{};", u32::from(c));
             }
             c if c.is_control() => out.push(' '),
@@ -92,10 +70,7 @@ mod tests {
     use super::*;
 
     fn to(role: &str, condition: Option<&str>) -> Transition {
-        Transition {
-            role: role.to_owned(),
-            condition: condition.map(str::to_owned),
-        }
+        Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }
     }
 
     #[test]
@@ -108,10 +83,7 @@ mod tests {
             graph: BTreeMap::from([
                 ("$START".to_owned(), vec![to("developer", None)]),
                 ("developer".to_owned(), vec![to("reviewer", None)]),
-                (
-                    "reviewer".to_owned(),
-                    vec![to("developer", Some("notApproved")), to("$END", None)],
-                ),
+                ("reviewer".to_owned(), vec![to("developer", Some("notApproved")), to("$END", None)]),
             ]),
         };
         insta::assert_snapshot!(mermaid(&workflow), @r#"
@@ -134,10 +106,7 @@ mod tests {
             description: String::new(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
-            graph: BTreeMap::from([(
-                "end".to_owned(),
-                vec![to("a\"] --> b;\n%% <b>", Some("x|y"))],
-            )]),
+            graph: BTreeMap::from([("end".to_owned(), vec![to("a\"] --> b;\n%% <b>", Some("x|y"))])]),
         };
         insta::assert_snapshot!(mermaid(&workflow), @r#"
         flowchart TD

@@ -19,10 +19,7 @@ mod validate;
 
 pub use document::Document;
 pub use graph::mermaid;
-pub use model::{
-    END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow,
-    WorkflowDraft,
-};
+pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
 pub use positions::Positions;
 pub(crate) use problem::Problems;
 pub use problem::{Problem, Severity};

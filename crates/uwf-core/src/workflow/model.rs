@@ -111,10 +111,7 @@ impl WorkflowDraft {
     ///
     /// # Errors
     /// Whatever `store` fails with.
-    pub fn resolve<E>(
-        self,
-        mut store: impl FnMut(&str, Value) -> Result<Hash, E>,
-    ) -> Result<Workflow, E> {
+    pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<Hash, E>) -> Result<Workflow, E> {
         let mut roles = BTreeMap::new();
         for (name, role) in self.roles {
             let meta = match role.meta {
@@ -148,10 +145,7 @@ fn titled(schema: Value, workflow: &str, role: &str) -> Value {
     match schema {
         Value::Object(map) if !map.contains_key("title") => {
             let mut titled = Map::with_capacity(map.len() + 1);
-            titled.insert(
-                "title".to_owned(),
-                Value::String(format!("{workflow}.{role}")),
-            );
+            titled.insert("title".to_owned(), Value::String(format!("{workflow}.{role}")));
             titled.extend(map);
             Value::Object(titled)
         }

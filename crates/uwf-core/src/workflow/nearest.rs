@@ -23,10 +23,7 @@ pub fn nearest<'c>(wanted: &str, candidates: impl IntoIterator<Item = &'c str>) 
             continue;
         }
         let distance = distance(&wanted, &other);
-        if distance <= allowed
-            && distance < other.len()
-            && best.is_none_or(|(least, _)| distance < least)
-        {
+        if distance <= allowed && distance < other.len() && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
     }
@@ -35,19 +32,12 @@ pub fn nearest<'c>(wanted: &str, candidates: impl IntoIterator<Item = &'c str>) 
 
 /// `did you mean `X`?` for the nearest candidate, if there is one.
 #[must_use]
-pub fn did_you_mean<'c>(
-    wanted: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<String> {
+pub fn did_you_mean<'c>(wanted: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
     nearest(wanted, candidates).map(|name| format!("did you mean `{name}`?"))
 }
 
 fn symbols(name: &str) -> Option<Vec<char>> {
-    let symbols: Vec<char> = name
-        .chars()
-        .flat_map(char::to_lowercase)
-        .take(MAX_SYMBOLS + 1)
-        .collect();
+    let symbols: Vec<char> = name.chars().flat_map(char::to_lowercase).take(MAX_SYMBOLS + 1).collect();
     (!symbols.is_empty() && symbols.len() <= MAX_SYMBOLS).then_some(symbols)
 }
 
@@ -87,11 +77,7 @@ mod tests {
             ("", None),
             ("qa", None),
         ] {
-            assert_eq!(
-                nearest(wanted, ["planner", "reviewer", "tester"]),
-                found,
-                "{wanted}"
-            );
+            assert_eq!(nearest(wanted, ["planner", "reviewer", "tester"]), found, "{wanted}");
         }
     }
 
@@ -106,9 +92,6 @@ mod tests {
         assert_eq!(nearest("cat", ["car", "cab"]), Some("car"));
         let long = "x".repeat(MAX_SYMBOLS + 1);
         assert_eq!(nearest(&long, [long.as_str()]), None);
-        assert_eq!(
-            did_you_mean("stpe", ["step"]),
-            Some("did you mean `step`?".to_owned())
-        );
+        assert_eq!(did_you_mean("stpe", ["step"]), Some("did you mean `step`?".to_owned()));
     }
 }

@@ -46,11 +46,7 @@ pub(super) fn older_names(key: &str) -> &'static [&'static str] {
 }
 
 /// The field of a role under today's or an older name. Two of them are an error unless they say the same.
-pub(super) fn role_field<'n>(
-    fields: Fields<'n>,
-    key: &str,
-    problems: &mut Problems,
-) -> Option<&'n Entry> {
+pub(super) fn role_field<'n>(fields: Fields<'n>, key: &str, problems: &mut Problems) -> Option<&'n Entry> {
     let names = std::iter::once(key).chain(older_names(key).iter().copied());
     let mut found: Option<&Entry> = None;
     for entry in names.filter_map(|name| fields.get(name)) {
@@ -58,16 +54,8 @@ pub(super) fn role_field<'n>(
             None => found = Some(entry),
             Some(first) if same(&first.value, &entry.value) => {}
             Some(first) => {
-                let message = format!(
-                    "`{}` and `{}` are names of one thing and differ",
-                    first.key, entry.key
-                );
-                problems.error(
-                    "conflict",
-                    entry.key_at,
-                    message,
-                    Some(format!("keep `{key}`")),
-                );
+                let message = format!("`{}` and `{}` are names of one thing and differ", first.key, entry.key);
+                problems.error("conflict", entry.key_at, message, Some(format!("keep `{key}`")));
             }
         }
     }
@@ -86,12 +74,7 @@ pub(super) fn check_role_name(fields: Fields<'_>, role: &str, problems: &mut Pro
     {
         let found = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
         let message = format!("the role `{role}` calls itself `{found}`");
-        problems.error(
-            "conflict",
-            entry.value.at,
-            message,
-            Some("leave `name` out".to_owned()),
-        );
+        problems.error("conflict", entry.value.at, message, Some("leave `name` out".to_owned()));
     }
 }
 
@@ -114,12 +97,7 @@ pub(super) fn transition_table(
 ) -> BTreeMap<String, Vec<Transition>> {
     let mut graph: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
     reader.locate("/graph", table);
-    let Some(rows) = list(
-        &table.value,
-        "moderator",
-        "a list of {from, to, when}",
-        &mut reader.problems,
-    ) else {
+    let Some(rows) = list(&table.value, "moderator", "a list of {from, to, when}", &mut reader.problems) else {
         reader.positions.set_broken("/graph");
         return graph;
     };
@@ -145,12 +123,8 @@ fn row_of(
     let (to_entry, to) = to?;
     let at_from = join("/graph", &from);
     if !graph.contains_key(&from) {
-        reader
-            .positions
-            .set_key(at_from.clone(), from_entry.value.at);
-        reader
-            .positions
-            .set_value(at_from.clone(), from_entry.value.at);
+        reader.positions.set_key(at_from.clone(), from_entry.value.at);
+        reader.positions.set_value(at_from.clone(), from_entry.value.at);
     }
     let transitions = graph.entry(from.clone()).or_default();
     let pointer = join(&at_from, &transitions.len().to_string());
@@ -164,25 +138,13 @@ fn row_of(
             Some(named(reader, &written, entry, (&from, &to), conditions))
         }
     };
-    transitions.push(Transition {
-        role: to,
-        condition,
-    });
+    transitions.push(Transition { role: to, condition });
     Some(())
 }
 
-fn end_of_row<'n>(
-    reader: &mut Reader,
-    fields: Fields<'n>,
-    key: &str,
-) -> Option<(&'n Entry, String)> {
+fn end_of_row<'n>(reader: &mut Reader, fields: Fields<'n>, key: &str) -> Option<(&'n Entry, String)> {
     let Some(entry) = fields.get(key) else {
-        reader.problems.error(
-            "missing-key",
-            fields.at,
-            format!("the transition has no `{key}`"),
-            None,
-        );
+        reader.problems.error("missing-key", fields.at, format!("the transition has no `{key}`"), None);
         return None;
     };
     let name = text(&entry.value, key, &mut reader.problems)?;
@@ -203,9 +165,7 @@ pub(super) fn named(
     }
     let expression = written.trim();
     if reader.inlined.names.is_empty() {
-        let known = conditions
-            .iter()
-            .map(|(name, condition)| (condition.expression.clone(), name.clone()));
+        let known = conditions.iter().map(|(name, condition)| (condition.expression.clone(), name.clone()));
         // In reverse, so that of equal conditions the first by name is found.
         reader.inlined.names = known.rev().collect();
     }
@@ -213,28 +173,19 @@ pub(super) fn named(
         return name.clone();
     }
     let name = fresh_name(edge, &mut reader.inlined.numbers, conditions);
-    reader
-        .inlined
-        .names
-        .insert(expression.to_owned(), name.clone());
+    reader.inlined.names.insert(expression.to_owned(), name.clone());
     let pointer = join("/conditions", &name);
     reader.locate(&pointer, entry);
     reader.positions.set_key(pointer.clone(), entry.value.at);
     reader.locate(&join(&pointer, "expression"), entry);
-    let condition = NamedCondition {
-        description: String::new(),
-        expression: expression.to_owned(),
-    };
+    let condition = NamedCondition { description: String::new(), expression: expression.to_owned() };
     conditions.insert(name.clone(), condition);
     name
 }
 
 /// Whether a text is a plain word, so that it must be meant as the name of a condition.
 fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 /// `planner-to-end`, or `planner-to-end-2` where that is taken; `when` where the roles' names are no words.
@@ -245,19 +196,11 @@ fn fresh_name(
 ) -> String {
     let edge = format!("{}-to-{}", word(from), word(to));
     // 60 leaves room for a number within the 64 symbols a name may have.
-    let base = if is_name(&edge) && edge.chars().count() <= 60 {
-        edge
-    } else {
-        "when".to_owned()
-    };
+    let base = if is_name(&edge) && edge.chars().count() <= 60 { edge } else { "when".to_owned() };
     let number = numbers.entry(base.clone()).or_default();
     loop {
         *number += 1;
-        let name = if *number == 1 {
-            base.clone()
-        } else {
-            format!("{base}-{number}")
-        };
+        let name = if *number == 1 { base.clone() } else { format!("{base}-{number}") };
         if !conditions.contains_key(&name) {
             return name;
         }

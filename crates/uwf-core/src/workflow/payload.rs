@@ -15,40 +15,20 @@ pub(super) fn read(payload: &Value) -> Result<Workflow, PayloadError> {
     for (from, list) in entries(fields, "graph")? {
         let at = join("/graph", from);
         let items = list.as_array().ok_or_else(|| fail(&at, "not a list"))?;
-        let transitions = items
-            .iter()
-            .enumerate()
-            .map(|(i, item)| transition(item, &join(&at, &i.to_string())));
-        graph.insert(
-            graph_name(from).to_owned(),
-            transitions.collect::<Result<_, _>>()?,
-        );
+        let transitions = items.iter().enumerate().map(|(i, item)| transition(item, &join(&at, &i.to_string())));
+        graph.insert(graph_name(from).to_owned(), transitions.collect::<Result<_, _>>()?);
     }
-    let roles = entries(fields, "roles")?
-        .map(|(name, value)| Ok((name.clone(), role(value, &join("/roles", name))?)));
+    let roles = entries(fields, "roles")?.map(|(name, value)| Ok((name.clone(), role(value, &join("/roles", name))?)));
     let roles = roles.collect::<Result<_, PayloadError>>()?;
     let conditions = entries(fields, "conditions")?
         .map(|(name, value)| Ok((name.clone(), condition(value, &join("/conditions", name))?)));
     let conditions = conditions.collect::<Result<_, PayloadError>>()?;
-    let name = fields
-        .get("name")
-        .and_then(Value::as_str)
-        .ok_or_else(|| fail("/name", "no text"))?
-        .to_owned();
-    Ok(Workflow {
-        name,
-        description: text(fields, "", "description")?,
-        roles,
-        conditions,
-        graph,
-    })
+    let name = fields.get("name").and_then(Value::as_str).ok_or_else(|| fail("/name", "no text"))?.to_owned();
+    Ok(Workflow { name, description: text(fields, "", "description")?, roles, conditions, graph })
 }
 
 fn fail(path: &str, reason: &str) -> PayloadError {
-    PayloadError {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    }
+    PayloadError { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 fn object<'v>(value: &'v Value, path: &str) -> Result<&'v Map<String, Value>, PayloadError> {
@@ -69,9 +49,7 @@ fn entries<'v>(
 /// The first of a field's names that is there and not null.
 fn field<'v>(fields: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     let names = std::iter::once(key).chain(older_names(key).iter().copied());
-    names
-        .filter_map(|name| fields.get(name))
-        .find(|value| !value.is_null())
+    names.filter_map(|name| fields.get(name)).find(|value| !value.is_null())
 }
 
 fn text(fields: &Map<String, Value>, path: &str, key: &str) -> Result<String, PayloadError> {
@@ -89,15 +67,11 @@ fn role(value: &Value, path: &str) -> Result<Role, PayloadError> {
         None => Vec::new(),
         Some(Value::Array(items)) => {
             let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
-            texts
-                .collect::<Option<_>>()
-                .ok_or_else(|| fail(&at_capabilities, "not a list of texts"))?
+            texts.collect::<Option<_>>().ok_or_else(|| fail(&at_capabilities, "not a list of texts"))?
         }
         Some(_) => return Err(fail(&at_capabilities, "not a list of texts")),
     };
-    let meta = field(fields, "meta")
-        .and_then(Value::as_str)
-        .and_then(|text| text.parse::<Hash>().ok());
+    let meta = field(fields, "meta").and_then(Value::as_str).and_then(|text| text.parse::<Hash>().ok());
     Ok(Role {
         description: text(fields, path, "description")?,
         goal: text(fields, path, "goal")?,
@@ -111,27 +85,17 @@ fn role(value: &Value, path: &str) -> Result<Role, PayloadError> {
 fn condition(value: &Value, path: &str) -> Result<NamedCondition, PayloadError> {
     let fields = object(value, path)?;
     let expression = field(fields, "expression").and_then(Value::as_str);
-    let expression = expression
-        .ok_or_else(|| fail(&join(path, "expression"), "no text"))?
-        .to_owned();
-    Ok(NamedCondition {
-        description: text(fields, path, "description")?,
-        expression,
-    })
+    let expression = expression.ok_or_else(|| fail(&join(path, "expression"), "no text"))?.to_owned();
+    Ok(NamedCondition { description: text(fields, path, "description")?, expression })
 }
 
 fn transition(value: &Value, path: &str) -> Result<Transition, PayloadError> {
     let fields = object(value, path)?;
-    let role = field(fields, "role")
-        .and_then(Value::as_str)
-        .ok_or_else(|| fail(&join(path, "role"), "no text"))?;
+    let role = field(fields, "role").and_then(Value::as_str).ok_or_else(|| fail(&join(path, "role"), "no text"))?;
     let condition = match field(fields, "condition") {
         None => None,
         Some(Value::String(name)) => Some(name.clone()),
         Some(_) => return Err(fail(&join(path, "condition"), "neither a name nor null")),
     };
-    Ok(Transition {
-        role: graph_name(role).to_owned(),
-        condition,
-    })
+    Ok(Transition { role: graph_name(role).to_owned(), condition })
 }

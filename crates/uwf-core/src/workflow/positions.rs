@@ -19,10 +19,7 @@ impl Positions {
     /// No places are known but the file's name: every problem is put at its first symbol.
     #[must_use]
     pub fn none(file: &str) -> Positions {
-        Positions {
-            file: file.to_owned(),
-            ..Positions::default()
-        }
+        Positions { file: file.to_owned(), ..Positions::default() }
     }
 
     pub(super) fn file(&self) -> &str {
@@ -68,26 +65,18 @@ impl Positions {
 
     /// Where the value stands, or the nearest thing around it that has a place.
     pub(super) fn value(&self, pointer: &str) -> Position {
-        around(pointer)
-            .find_map(|pointer| self.values.get(pointer))
-            .copied()
-            .unwrap_or(Position::FIRST)
+        around(pointer).find_map(|pointer| self.values.get(pointer)).copied().unwrap_or(Position::FIRST)
     }
 
     /// Where the key of the part stands, or else the part itself.
     pub(super) fn key(&self, pointer: &str) -> Position {
-        self.keys
-            .get(pointer)
-            .copied()
-            .unwrap_or_else(|| self.value(pointer))
+        self.keys.get(pointer).copied().unwrap_or_else(|| self.value(pointer))
     }
 }
 
 /// The pointer itself and those of all that is around it, the innermost first.
 fn around(pointer: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(pointer), |pointer| {
-        pointer.rfind('/').map(|end| &pointer[..end])
-    })
+    std::iter::successors(Some(pointer), |pointer| pointer.rfind('/').map(|end| &pointer[..end]))
 }
 
 /// The JSON pointer (RFC 6901) of `key` below `pointer`.

@@ -55,28 +55,15 @@ impl Problem {
 /// `file:line:column: severity[code]: message`, as editors and CI understand it; the hint is left out.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem {
-            severity,
-            code,
-            message,
-            hint: _,
-            file,
-            line,
-            column,
-        } = self;
-        write!(
-            f,
-            "{file}:{line}:{column}: {}[{code}]: {message}",
-            severity.as_str()
-        )
+        let Problem { severity, code, message, hint: _, file, line, column } = self;
+        write!(f, "{file}:{line}:{column}: {}[{code}]: {message}", severity.as_str())
     }
 }
 
 /// Sorts by place, then severity, and drops exact repetitions.
 fn sort(problems: &mut Vec<Problem>) {
     problems.sort_by(|a, b| {
-        (a.line, a.column, a.severity, a.code, &a.message)
-            .cmp(&(b.line, b.column, b.severity, b.code, &b.message))
+        (a.line, a.column, a.severity, a.code, &a.message).cmp(&(b.line, b.column, b.severity, b.code, &b.message))
     });
     problems.dedup();
 }
@@ -108,30 +95,14 @@ pub(crate) struct Problems {
 
 impl Problems {
     pub(crate) fn new(file: &str) -> Problems {
-        Problems {
-            file: file.to_owned(),
-            list: Vec::new(),
-            errors_left_out: false,
-        }
+        Problems { file: file.to_owned(), list: Vec::new(), errors_left_out: false }
     }
 
-    pub(crate) fn error(
-        &mut self,
-        code: &'static str,
-        at: Position,
-        message: String,
-        hint: Option<String>,
-    ) {
+    pub(crate) fn error(&mut self, code: &'static str, at: Position, message: String, hint: Option<String>) {
         self.push(Severity::Error, code, at, message, hint);
     }
 
-    pub(crate) fn warning(
-        &mut self,
-        code: &'static str,
-        at: Position,
-        message: String,
-        hint: Option<String>,
-    ) {
+    pub(crate) fn warning(&mut self, code: &'static str, at: Position, message: String, hint: Option<String>) {
         self.push(Severity::Warning, code, at, message, hint);
     }
 
@@ -148,15 +119,7 @@ impl Problems {
             return;
         }
         let Position { line, column } = at;
-        self.list.push(Problem {
-            severity,
-            code,
-            message,
-            hint,
-            file: self.file.clone(),
-            line,
-            column,
-        });
+        self.list.push(Problem { severity, code, message, hint, file: self.file.clone(), line, column });
     }
 
     /// The file's name as it stands in messages.
@@ -182,23 +145,10 @@ impl Problems {
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         sort(&mut self.list);
         if self.is_full() {
-            let message =
-                format!("there are more than {MAX_PROBLEMS} problems; these are some of them");
-            let severity = if self.has_errors() {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
+            let message = format!("there are more than {MAX_PROBLEMS} problems; these are some of them");
+            let severity = if self.has_errors() { Severity::Error } else { Severity::Warning };
             let (code, file) = ("too-many", self.file.clone());
-            self.list.push(Problem {
-                severity,
-                code,
-                message,
-                hint: None,
-                file,
-                line: 1,
-                column: 1,
-            });
+            self.list.push(Problem { severity, code, message, hint: None, file, line: 1, column: 1 });
         }
         self.list
     }

@@ -23,20 +23,14 @@ impl Reader {
             (None, Some(table)) => older::transition_table(self, table, conditions),
             (Some(graph), Some(table)) => {
                 let message = "the workflow has both `graph` and the older `moderator`".to_owned();
-                self.problems.error(
-                    "conflict",
-                    table.key_at,
-                    message,
-                    Some("keep `graph`".to_owned()),
-                );
+                self.problems.error("conflict", table.key_at, message, Some("keep `graph`".to_owned()));
                 self.graph(graph, conditions)
             }
             (None, None) => {
                 let hint = format!("start with `graph: {{{START}: [{{role: …}}]}}`");
                 self.positions.set_broken("/graph");
                 let message = "the workflow has no `graph`".to_owned();
-                self.problems
-                    .error("missing-key", fields.at, message, Some(hint));
+                self.problems.error("missing-key", fields.at, message, Some(hint));
                 BTreeMap::new()
             }
         }
@@ -56,12 +50,8 @@ impl Reader {
         for entry in positions.iter() {
             let from = older::graph_name(&entry.key);
             if graph.contains_key(from) {
-                let message = format!(
-                    "the transitions of `{from}` are here a second time, as `{}`",
-                    entry.key
-                );
-                self.problems
-                    .error("duplicate-key", entry.key_at, message, None);
+                let message = format!("the transitions of `{from}` are here a second time, as `{}`", entry.key);
+                self.problems.error("duplicate-key", entry.key_at, message, None);
                 continue;
             }
             graph.insert(from.to_owned(), self.transitions(from, entry, conditions));
@@ -77,12 +67,7 @@ impl Reader {
     ) -> Vec<Transition> {
         let pointer = join("/graph", from);
         self.locate(&pointer, entry);
-        let Some(items) = list(
-            &entry.value,
-            &entry.key,
-            "a list of transitions",
-            &mut self.problems,
-        ) else {
+        let Some(items) = list(&entry.value, &entry.key, "a list of transitions", &mut self.problems) else {
             self.positions.set_broken(&pointer);
             return Vec::new();
         };
@@ -106,24 +91,14 @@ impl Reader {
     ) -> Option<Transition> {
         if let Some(name) = item.as_raw() {
             let message = "a transition must be a mapping with a `role`, not a text".to_owned();
-            self.problems.error(
-                "wrong-type",
-                item.at,
-                message,
-                Some(format!("write `role: {name}`")),
-            );
+            self.problems.error("wrong-type", item.at, message, Some(format!("write `role: {name}`")));
             return None;
         }
         let fields = Fields::of(item, "transition", &mut self.problems)?;
         fields.warn_unknown(&TRANSITION_KEYS, &mut self.problems);
         self.positions.set_value(pointer.to_owned(), item.at);
         let Some(role) = fields.get("role") else {
-            self.problems.error(
-                "missing-key",
-                item.at,
-                "the transition has no `role`".to_owned(),
-                None,
-            );
+            self.problems.error("missing-key", item.at, "the transition has no `role`".to_owned(), None);
             return None;
         };
         self.locate(&join(pointer, "role"), role);
@@ -134,18 +109,9 @@ impl Reader {
             Some(entry) => {
                 self.locate(&join(pointer, "condition"), entry);
                 let written = text(&entry.value, "condition", &mut self.problems)?;
-                Some(older::named(
-                    self,
-                    &written,
-                    entry,
-                    (from, &target),
-                    conditions,
-                ))
+                Some(older::named(self, &written, entry, (from, &target), conditions))
             }
         };
-        Some(Transition {
-            role: target,
-            condition,
-        })
+        Some(Transition { role: target, condition })
     }
 }

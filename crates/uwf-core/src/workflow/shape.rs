@@ -44,11 +44,7 @@ pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> Parsed {
         validate_into(draft, &positions, file_stem, &mut problems);
     }
     let draft = draft.filter(|_| !problems.has_errors());
-    Parsed {
-        draft,
-        positions,
-        problems: problems.finish(),
-    }
+    Parsed { draft, positions, problems: problems.finish() }
 }
 
 /// Reads a workflow file without validating it: types, older forms and unknown keys only.
@@ -58,11 +54,7 @@ pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> Parsed {
 #[must_use]
 pub fn parse(text: &str, origin: &str) -> Parsed {
     let (draft, positions, problems) = read(text, origin);
-    Parsed {
-        draft,
-        positions,
-        problems: problems.finish(),
-    }
+    Parsed { draft, positions, problems: problems.finish() }
 }
 
 fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems) {
@@ -76,14 +68,7 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
     (draft, reader.positions, reader.problems)
 }
 
-const WORKFLOW_KEYS: [&str; 6] = [
-    "name",
-    "description",
-    "roles",
-    "conditions",
-    "graph",
-    "moderator",
-];
+const WORKFLOW_KEYS: [&str; 6] = ["name", "description", "roles", "conditions", "graph", "moderator"];
 const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
 /// What is being read, and what has been found out on the way.
@@ -110,13 +95,7 @@ impl Reader {
         let roles = self.roles(fields);
         let mut conditions = self.conditions(fields);
         let graph = self.routes(fields, &mut conditions);
-        Some(WorkflowDraft {
-            name,
-            description,
-            roles,
-            conditions,
-            graph,
-        })
+        Some(WorkflowDraft { name, description, roles, conditions, graph })
     }
 
     fn name(&mut self, fields: Fields<'_>) -> String {
@@ -128,16 +107,12 @@ impl Reader {
 
     fn missing(&mut self, parent: &str, key: &str, at: Position, message: &str) {
         self.positions.set_broken(&join(parent, key));
-        self.problems
-            .error("missing-key", at, message.to_owned(), None);
+        self.problems.error("missing-key", at, message.to_owned(), None);
     }
 
     /// A text that may be absent.
     fn text_field(&mut self, fields: Fields<'_>, parent: &str, key: &str) -> String {
-        fields
-            .get(key)
-            .map(|entry| self.text_entry(entry, &join(parent, key)))
-            .unwrap_or_default()
+        fields.get(key).map(|entry| self.text_entry(entry, &join(parent, key))).unwrap_or_default()
     }
 
     fn text_entry(&mut self, entry: &Entry, pointer: &str) -> String {
@@ -163,10 +138,7 @@ impl Reader {
             self.positions.set_broken("/roles");
             return BTreeMap::new();
         };
-        roles
-            .iter()
-            .map(|entry| (entry.key.clone(), self.role(entry)))
-            .collect()
+        roles.iter().map(|entry| (entry.key.clone(), self.role(entry))).collect()
     }
 
     fn role(&mut self, entry: &Entry) -> RoleDraft {
@@ -180,9 +152,7 @@ impl Reader {
         older::check_role_name(fields, &entry.key, &mut self.problems);
         let mut text_of = |key: &str| {
             let found = older::role_field(fields, key, &mut self.problems);
-            found
-                .map(|found| self.text_entry(found, &join(&pointer, key)))
-                .unwrap_or_default()
+            found.map(|found| self.text_entry(found, &join(&pointer, key))).unwrap_or_default()
         };
         let description = text_of("description");
         let goal = text_of("goal");
@@ -190,14 +160,7 @@ impl Reader {
         let output = text_of("output");
         let capabilities = self.capabilities(fields, &pointer);
         let meta = self.meta(fields, &pointer, entry);
-        RoleDraft {
-            description,
-            goal,
-            capabilities,
-            procedure,
-            output,
-            meta,
-        }
+        RoleDraft { description, goal, capabilities, procedure, output, meta }
     }
 
     fn capabilities(&mut self, fields: Fields<'_>, role: &str) -> Vec<String> {
@@ -211,10 +174,7 @@ impl Reader {
     fn meta(&mut self, fields: Fields<'_>, role: &str, role_entry: &Entry) -> Meta {
         let pointer = join(role, "meta");
         let Some(entry) = older::role_field(fields, "meta", &mut self.problems) else {
-            let message = format!(
-                "the role `{}` has no `meta`, the JSON Schema of its output",
-                role_entry.key
-            );
+            let message = format!("the role `{}` has no `meta`, the JSON Schema of its output", role_entry.key);
             self.missing(role, "meta", role_entry.key_at, &message);
             return broken_role().meta;
         };
@@ -225,28 +185,17 @@ impl Reader {
             Data::Scalar { .. } if entry.value.as_bool().is_some() => {
                 Meta::Inline(entry.value.to_json(&mut self.problems))
             }
-            Data::Scalar { text, .. } => {
-                text.parse::<Hash>().map(Meta::Stored).unwrap_or_else(|_| {
-                    self.positions.set_broken(&pointer);
-                    let message = format!(
-                        "`{}` is `{text}`, which is neither a JSON Schema nor the hash of one",
-                        entry.key
-                    );
-                    let hint =
-                        "a hash has 13 symbols of 0-9 and A-Z without I, L, O and U".to_owned();
-                    self.problems
-                        .error("wrong-type", entry.value.at, message, Some(hint));
-                    broken_role().meta
-                })
-            }
+            Data::Scalar { text, .. } => text.parse::<Hash>().map(Meta::Stored).unwrap_or_else(|_| {
+                self.positions.set_broken(&pointer);
+                let message =
+                    format!("`{}` is `{text}`, which is neither a JSON Schema nor the hash of one", entry.key);
+                let hint = "a hash has 13 symbols of 0-9 and A-Z without I, L, O and U".to_owned();
+                self.problems.error("wrong-type", entry.value.at, message, Some(hint));
+                broken_role().meta
+            }),
             Data::Sequence(_) => {
                 self.positions.set_broken(&pointer);
-                wrong_type(
-                    &entry.value,
-                    &entry.key,
-                    "a JSON Schema or the hash of one",
-                    &mut self.problems,
-                );
+                wrong_type(&entry.value, &entry.key, "a JSON Schema or the hash of one", &mut self.problems);
                 broken_role().meta
             }
         }
@@ -261,10 +210,7 @@ impl Reader {
             self.positions.set_broken("/conditions");
             return BTreeMap::new();
         };
-        conditions
-            .iter()
-            .map(|entry| (entry.key.clone(), self.condition(entry)))
-            .collect()
+        conditions.iter().map(|entry| (entry.key.clone(), self.condition(entry))).collect()
     }
 
     /// A condition is a mapping, or just the expression.
@@ -274,17 +220,11 @@ impl Reader {
         self.locate(&pointer, entry);
         if let Some(expression) = entry.value.as_text() {
             self.locate(&at_expression, entry);
-            return NamedCondition {
-                description: String::new(),
-                expression: expression.to_owned(),
-            };
+            return NamedCondition { description: String::new(), expression: expression.to_owned() };
         }
         let Some(fields) = Fields::of(&entry.value, &entry.key, &mut self.problems) else {
             self.positions.set_broken(&at_expression);
-            return NamedCondition {
-                description: String::new(),
-                expression: String::new(),
-            };
+            return NamedCondition { description: String::new(), expression: String::new() };
         };
         fields.warn_unknown(&CONDITION_KEYS, &mut self.problems);
         if fields.get("expression").is_none() {

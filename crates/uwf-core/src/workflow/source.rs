@@ -20,10 +20,7 @@ pub(super) const MAX_DEPTH: usize = 128;
 pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.len() > MAX_BYTES {
-        let message = format!(
-            "the file has {} bytes; at most {MAX_BYTES} are read",
-            text.len()
-        );
+        let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
         problems.error("too-big", Position::FIRST, message, None);
         return None;
     }
@@ -47,13 +44,7 @@ fn parse_yaml(text: &str, problems: &mut Problems) -> Option<Node> {
             Ok((event, span)) => builder.event(event, span),
             Err(error) => Err(syntax(&error, text)),
         };
-        if let Err(Fatal {
-            code,
-            at,
-            message,
-            hint,
-        }) = step
-        {
+        if let Err(Fatal { code, at, message, hint }) = step {
             problems.error(code, at, message, hint);
             return None;
         }
@@ -61,12 +52,7 @@ fn parse_yaml(text: &str, problems: &mut Problems) -> Option<Node> {
     match builder.root {
         Some(root) if !root.is_null() => Some(root),
         Some(_) | None => {
-            problems.error(
-                "empty-file",
-                Position::FIRST,
-                "the file is empty".to_owned(),
-                None,
-            );
+            problems.error("empty-file", Position::FIRST, "the file is empty".to_owned(), None);
             None
         }
     }
@@ -74,10 +60,7 @@ fn parse_yaml(text: &str, problems: &mut Problems) -> Option<Node> {
 
 fn syntax(error: &ScanError, text: &str) -> Fatal {
     let at = place(*error.marker());
-    let line = text
-        .lines()
-        .nth(at.line.saturating_sub(1))
-        .unwrap_or_default();
+    let line = text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default();
     let indent = &line[..line.len() - line.trim_start().len()];
     let hint = if indent.contains('\t') {
         Some("indent with spaces; YAML does not allow tabs there")
@@ -85,26 +68,16 @@ fn syntax(error: &ScanError, text: &str) -> Fatal {
         Some("quote a text that contains `: `, or check the indentation")
     } else if error.info().contains("flow") {
         Some("inside `{ }` and `[ ]`, quote texts that contain any of `, [ ] { }`")
-    } else if line.trim_start().starts_with(['@', '`', '%'])
-        || error.info().contains("unexpected character")
-    {
+    } else if line.trim_start().starts_with(['@', '`', '%']) || error.info().contains("unexpected character") {
         Some("quote texts that start with a special character")
     } else {
         None
     };
     let message = format!("not valid YAML: {}", error.info());
-    Fatal {
-        code: "syntax",
-        at,
-        message,
-        hint: hint.map(str::to_owned),
-    }
+    Fatal { code: "syntax", at, message, hint: hint.map(str::to_owned) }
 }
 
 /// The message about a key that stands in a mapping twice.
 pub(super) fn duplicate(key: &str, first: Position) -> String {
-    format!(
-        "the key `{key}` is here a second time; the first is at line {}",
-        first.line
-    )
+    format!("the key `{key}` is here a second time; the first is at line {}", first.line)
 }

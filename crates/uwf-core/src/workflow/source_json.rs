@@ -25,12 +25,7 @@ pub(super) fn parse(text: &str, file: &str) -> Outcome {
     if !opens && !named_json {
         return Outcome::NotJson;
     }
-    let mut reader = Reader {
-        rest: text,
-        at: Position::FIRST,
-        depth: 0,
-        problems: Problems::new(file),
-    };
+    let mut reader = Reader { rest: text, at: Position::FIRST, depth: 0, problems: Problems::new(file) };
     match reader.document() {
         Ok(node) => Outcome::Read(node, reader.problems),
         // `{` may also open a flow mapping of YAML, which doesn't need quotes around keys.
@@ -71,10 +66,7 @@ impl Reader<'_> {
         let (taken, rest) = self.rest.split_at(bytes);
         for c in taken.chars() {
             if c == '\n' {
-                self.at = Position {
-                    line: self.at.line + 1,
-                    column: 1,
-                };
+                self.at = Position { line: self.at.line + 1, column: 1 };
             } else {
                 self.at.column += 1;
             }
@@ -88,11 +80,7 @@ impl Reader<'_> {
     }
 
     fn unexpected<T>(&self, found: char, wanted: &str) -> Result<T, Broken> {
-        let found = if found.is_control() {
-            found.escape_default().to_string()
-        } else {
-            found.to_string()
-        };
+        let found = if found.is_control() { found.escape_default().to_string() } else { found.to_string() };
         Err((self.at, format!("found `{found}` where {wanted} should be")))
     }
 
@@ -112,22 +100,13 @@ impl Reader<'_> {
         let data = match first {
             '{' => self.nested(Reader::object)?,
             '[' => self.nested(Reader::array)?,
-            '"' => Data::Scalar {
-                text: self.string()?,
-                plain: false,
-            },
-            _ => Data::Scalar {
-                text: self.word(first)?,
-                plain: true,
-            },
+            '"' => Data::Scalar { text: self.string()?, plain: false },
+            _ => Data::Scalar { text: self.word(first)?, plain: true },
         };
         Ok(Node { at, data })
     }
 
-    fn nested(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<Data, Broken>,
-    ) -> Result<Data, Broken> {
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<Data, Broken>) -> Result<Data, Broken> {
         self.depth += 1;
         self.advance(1);
         let data = read(self)?;
@@ -155,8 +134,7 @@ impl Reader<'_> {
             }
             let value = self.value()?;
             if let Some(first) = keys.get(&key) {
-                self.problems
-                    .error("duplicate-key", key_at, duplicate(&key, *first), None);
+                self.problems.error("duplicate-key", key_at, duplicate(&key, *first), None);
             } else {
                 keys.insert(key.clone(), key_at);
                 entries.push(Entry { key, key_at, value });
@@ -214,11 +192,7 @@ impl Reader<'_> {
         let parsed = serde_json::from_str(&self.rest[..=end]);
         let text = parsed.map_err(|error| {
             let reason = error.to_string();
-            let reason = reason
-                .split(" at line ")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();
             (self.at, format!("a text that is not valid: {reason}"))
         })?;
         self.advance(end + 1);
@@ -234,10 +208,7 @@ impl Reader<'_> {
             return self.unexpected(first, "a value");
         }
         if serde_json::from_str::<serde_json::Value>(&word).is_err() {
-            return Err((
-                self.at,
-                format!("`{word}` is not a value; quote it if it is a text"),
-            ));
+            return Err((self.at, format!("`{word}` is not a value; quote it if it is a text")));
         }
         self.advance(end);
         Ok(word)

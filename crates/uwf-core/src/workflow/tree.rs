@@ -109,9 +109,7 @@ impl Node {
             },
             Data::Sequence(items) => items.iter().map(|item| item.to_json(problems)).collect(),
             Data::Mapping(entries) => {
-                let pairs = entries
-                    .iter()
-                    .map(|entry| (entry.key.clone(), entry.value.to_json(problems)));
+                let pairs = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json(problems)));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
         }
@@ -142,10 +140,7 @@ fn scalar(text: &str) -> Scalar {
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
         return Scalar::NotFinite;
     }
-    if let Some((digits, radix)) = text
-        .strip_prefix("0x")
-        .map(|d| (d, 16))
-        .or(text.strip_prefix("0o").map(|d| (d, 8)))
+    if let Some((digits, radix)) = text.strip_prefix("0x").map(|d| (d, 16)).or(text.strip_prefix("0o").map(|d| (d, 8)))
         && let Ok(value) = u64::from_str_radix(digits, radix)
         && !digits.starts_with('+')
     {
@@ -183,11 +178,7 @@ fn is_decimal(text: &str) -> bool {
         !digits.is_empty() && is_digits(digits)
     });
     let zero_led = whole.len() > 1 && whole.starts_with('0');
-    exponent_ok
-        && !zero_led
-        && is_digits(whole)
-        && is_digits(fraction)
-        && whole.len() + fraction.len() > 0
+    exponent_ok && !zero_led && is_digits(whole) && is_digits(fraction) && whole.len() + fraction.len() > 0
 }
 
 #[cfg(test)]
@@ -198,13 +189,7 @@ mod tests {
 
     fn plain(text: &str) -> Value {
         let mut problems = Problems::new("t.yaml");
-        let node = Node {
-            at: Position::FIRST,
-            data: Data::Scalar {
-                text: text.to_owned(),
-                plain: true,
-            },
-        };
+        let node = Node { at: Position::FIRST, data: Data::Scalar { text: text.to_owned(), plain: true } };
         let value = node.to_json(&mut problems);
         assert_eq!(problems.finish(), []);
         value
@@ -212,9 +197,7 @@ mod tests {
 
     #[test]
     fn only_the_words_of_yaml_1_2_are_booleans_and_null() {
-        for word in [
-            "yes", "no", "on", "off", "Yes", "NO", "y", "n", "nil", "tRue",
-        ] {
+        for word in ["yes", "no", "on", "off", "Yes", "NO", "y", "n", "nil", "tRue"] {
             assert_eq!(plain(word), json!(word));
         }
         assert_eq!(
@@ -231,14 +214,8 @@ mod tests {
             ("17", json!(17)),
             ("+17", json!(17)),
             ("-3", json!(-3)),
-            (
-                "18446744073709551615",
-                json!(18_446_744_073_709_551_615_u64),
-            ),
-            (
-                "18446744073709551616",
-                json!(18_446_744_073_709_551_616_f64),
-            ),
+            ("18446744073709551615", json!(18_446_744_073_709_551_615_u64)),
+            ("18446744073709551616", json!(18_446_744_073_709_551_616_f64)),
             ("0x1F", json!(31)),
             ("0o17", json!(15)),
             ("0.1", json!(0.1)),
@@ -280,21 +257,10 @@ mod tests {
         for text in [".inf", "-.inf", ".NaN", "1e999"] {
             let mut problems = Problems::new("t.yaml");
             let at = Position { line: 3, column: 7 };
-            let node = Node {
-                at,
-                data: Data::Scalar {
-                    text: text.to_owned(),
-                    plain: true,
-                },
-            };
+            let node = Node { at, data: Data::Scalar { text: text.to_owned(), plain: true } };
             assert_eq!(node.to_json(&mut problems), Value::Null);
             let found: Vec<String> = problems.finish().iter().map(ToString::to_string).collect();
-            assert_eq!(
-                found,
-                [format!(
-                    "t.yaml:3:7: error[not-finite]: `{text}` is not a number JSON can hold"
-                )]
-            );
+            assert_eq!(found, [format!("t.yaml:3:7: error[not-finite]: `{text}` is not a number JSON can hold")]);
         }
     }
 }

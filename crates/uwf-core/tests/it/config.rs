@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_core::config::{
-    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Limits, Model, OutputMode,
-    Provider,
+    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Limits, Model, OutputMode, Provider,
 };
 
 use crate::workflow::{lines, shared};
@@ -33,19 +32,13 @@ fn the_example_loads() {
         return;
     };
     let config = sound(&text);
-    assert_eq!(
-        config.agent("cursor"),
-        Some(&Agent::from_command("uwf-cursor", Vec::new()))
-    );
+    assert_eq!(config.agent("cursor"), Some(&Agent::from_command("uwf-cursor", Vec::new())));
     assert_eq!(config.agent_for("solve-issue", "developer"), Some("cursor"));
     assert_eq!(config.agent_for("solve-issue", "planner"), Some("hermes"));
     assert_eq!(config.model_for("extract"), Some("gpt4o-mini"));
     assert_eq!(config.model_for("supervisor"), Some("sonnet"));
     let names: Vec<String> = config.secret_names().into_iter().collect();
-    assert_eq!(
-        names,
-        ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"]
-    );
+    assert_eq!(names, ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"]);
 }
 
 #[test]
@@ -96,15 +89,8 @@ extract: { frontmatter: false, feedback: 0, llm: true }
         config: json!({"depth": 3, "tags": ["no"]}),
         ..Agent::from_command("run-it", args)
     };
-    assert_eq!(
-        [0, 1, 3].map(|code| full.meaning(code)),
-        [ExitMeaning::Fail, ExitMeaning::Fail, ExitMeaning::Ok]
-    );
-    let endless = Agent {
-        output: OutputMode::Text,
-        idle_timeout: None,
-        ..Agent::from_command("sleepy", Vec::new())
-    };
+    assert_eq!([0, 1, 3].map(|code| full.meaning(code)), [ExitMeaning::Fail, ExitMeaning::Fail, ExitMeaning::Ok]);
+    let endless = Agent { output: OutputMode::Text, idle_timeout: None, ..Agent::from_command("sleepy", Vec::new()) };
     let bare = Agent::from_command("agent", Vec::new());
     assert_eq!(bare.idle_timeout, Some(DEFAULT_IDLE_TIMEOUT));
     let provider = |url: &str, key: Option<&str>, kind: Option<&str>| Provider {
@@ -114,43 +100,18 @@ extract: { frontmatter: false, feedback: 0, llm: true }
     };
     let expected = Config {
         providers: BTreeMap::from([
-            (
-                "local".to_owned(),
-                provider("http://localhost:1234/v1", None, Some("openai")),
-            ),
-            (
-                "paid".to_owned(),
-                provider("https://api.example.com", Some("PAID_KEY"), None),
-            ),
+            ("local".to_owned(), provider("http://localhost:1234/v1", None, Some("openai"))),
+            ("paid".to_owned(), provider("https://api.example.com", Some("PAID_KEY"), None)),
         ]),
-        models: BTreeMap::from([(
-            "small".to_owned(),
-            Model {
-                provider: "local".to_owned(),
-                name: "tiny".to_owned(),
-            },
-        )]),
-        agents: BTreeMap::from([
-            ("full".to_owned(), full),
-            ("endless".to_owned(), endless),
-            ("bare".to_owned(), bare),
-        ]),
+        models: BTreeMap::from([("small".to_owned(), Model { provider: "local".to_owned(), name: "tiny".to_owned() })]),
+        agents: BTreeMap::from([("full".to_owned(), full), ("endless".to_owned(), endless), ("bare".to_owned(), bare)]),
         default_agent: some("bare"),
         agent_overrides: BTreeMap::from([
-            (
-                "solve-it".to_owned(),
-                BTreeMap::from([
-                    ("coder".to_owned(), some("full")),
-                    ("tester".to_owned(), None),
-                ]),
-            ),
+            ("solve-it".to_owned(), BTreeMap::from([("coder".to_owned(), some("full")), ("tester".to_owned(), None)])),
             ("other".to_owned(), BTreeMap::new()),
         ]),
         default_model: some("small"),
-        model_overrides: BTreeMap::from([
-            ("extract".to_owned(), None),
-            ("supervisor".to_owned(), some("small")),
-        ]),
+        model_overrides: BTreeMap::from([("extract".to_owned(), None), ("supervisor".to_owned(), some("small"))]),
         secrets: ["GITHUB_TOKEN".to_owned()].into(),
         limits: Limits {
             max_steps: 20,
@@ -159,16 +120,9 @@ extract: { frontmatter: false, feedback: 0, llm: true }
             prompt_budget: 5000,
             output_cap: 1024,
             kill_grace: Duration::from_millis(500),
-            budgets: json!({"tokens": 100_000})
-                .as_object()
-                .cloned()
-                .expect("an object"),
+            budgets: json!({"tokens": 100_000}).as_object().cloned().expect("an object"),
         },
-        extract: ExtractRungs {
-            frontmatter: false,
-            feedback: 0,
-            llm: 2,
-        },
+        extract: ExtractRungs { frontmatter: false, feedback: 0, llm: 2 },
     };
     let config = sound(text);
     assert_eq!(config, expected);

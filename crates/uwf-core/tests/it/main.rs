@@ -4,4 +4,5 @@ mod config;
 mod extract;
 mod moderator;
 mod prompt;
+mod view;
 mod workflow;

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use uwf_core::moderator::{
-    Class, Condition, Decision, Edge, Evaluate, History, Moderator, ModeratorError, Progress,
-    StepView, evaluate,
+    Class, Condition, Decision, Edge, Evaluate, History, Moderator, ModeratorError, Progress, StepView, evaluate,
 };
 
 mod class;
@@ -42,19 +41,10 @@ fn history(steps: &[(&str, Value)]) -> History {
 /// The thread most tests look at.
 fn thread() -> History {
     history(&[
-        (
-            "planner",
-            json!({"phases": [{"hash": "A"}, {"hash": "B"}], "status": "planned"}),
-        ),
+        ("planner", json!({"phases": [{"hash": "A"}, {"hash": "B"}], "status": "planned"})),
         ("coder", json!({"completedPhase": "A", "n": 1})),
-        (
-            "coder",
-            json!({"completedPhase": "B", "n": 2, "nothing": null}),
-        ),
-        (
-            "reviewer",
-            json!({"approved": false, "comments": ["x"], "steps": ["s0", "s1"]}),
-        ),
+        ("coder", json!({"completedPhase": "B", "n": 2, "nothing": null})),
+        ("reviewer", json!({"approved": false, "comments": ["x"], "steps": ["s0", "s1"]})),
     ])
 }
 
@@ -73,10 +63,7 @@ fn value(expression: &str) -> Result<Option<Value>, String> {
 }
 
 fn edge(role: &str, condition: Option<&str>) -> Edge {
-    Edge {
-        role: role.into(),
-        condition: condition.map(|text| (format!("to-{role}"), compile(text))),
-    }
+    Edge { role: role.into(), condition: condition.map(|text| (format!("to-{role}"), compile(text))) }
 }
 
 /// Decides, evaluating what is asked for on the spot, as the child process would.

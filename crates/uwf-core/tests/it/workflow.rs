@@ -13,11 +13,7 @@ mod validate;
 /// Problems as a person reads them: place, severity, code, message, and the hint below.
 pub(crate) fn lines(problems: &[Problem]) -> String {
     let line = |problem: &Problem| {
-        let hint = problem
-            .hint
-            .as_ref()
-            .map(|hint| format!("\n    {hint}"))
-            .unwrap_or_default();
+        let hint = problem.hint.as_ref().map(|hint| format!("\n    {hint}")).unwrap_or_default();
         format!("{problem}{hint}")
     };
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -46,10 +42,7 @@ pub(crate) fn shared(path: &str) -> Option<String> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).join(path);
     let text = std::fs::read_to_string(&path);
     if text.is_err() {
-        eprintln!(
-            "{} is not there; only invented files are tested",
-            path.display()
-        );
+        eprintln!("{} is not there; only invented files are tested", path.display());
     }
     text.ok()
 }

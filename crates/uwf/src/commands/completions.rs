@@ -7,7 +7,9 @@ use crate::printer::{CommandResult, Format, Printed, Report};
 
 /// Arguments of `uwf completions`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf completions bash > /etc/bash_completion.d/uwf\n  uwf completions zsh > ~/.zfunc/_uwf\n  uwf completions fish > ~/.config/fish/completions/uwf.fish")]
+#[command(
+    after_help = "Examples:\n  uwf completions bash > /etc/bash_completion.d/uwf\n  uwf completions zsh > ~/.zfunc/_uwf\n  uwf completions fish > ~/.config/fish/completions/uwf.fish"
+)]
 pub(crate) struct Args {
     /// The shell.
     shell: Shell,

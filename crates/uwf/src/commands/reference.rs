@@ -21,13 +21,18 @@ impl Report for Page {
     }
 }
 
+/// Options every command has; the page tells them once.
+const COMMON: [&str; 2] = ["format", "help"];
+
 /// Prints the page.
 pub(crate) fn run() -> CommandResult {
     let mut root = crate::cli::command().term_width(100);
     root.build();
-    let mut markdown = String::from("# Reference\n\nMade by `uwf reference` from the same definitions as `--help`.\n");
+    let mut markdown = String::from(
+        "# Reference\n\nMade by `uwf reference` from the same definitions as `--help`. Every command takes `--format` and `--help`\n\
+         too; exit codes are those of the first section.\n",
+    );
     section(&mut markdown, &mut root, "uwf");
-    let _ = write!(markdown, "\n## Exit codes\n\n```text\n{}\n```\n", crate::cli::EXIT_CODES);
     Printed::new(&Page { markdown })
 }
 
@@ -36,10 +41,10 @@ fn section(markdown: &mut String, command: &mut clap::Command, path: &str) {
     let help: String = help.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     // Writing to a String never fails.
     let _ = write!(markdown, "\n## `{path}`\n\n```text\n{}\n```\n", help.trim_end());
-    let names: Vec<String> = command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(|sub| sub.get_name().to_owned()).collect();
-    for name in names {
-        if let Some(sub) = command.find_subcommand_mut(&name) {
-            section(markdown, sub, &format!("{path} {name}"));
-        }
+    for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
+        let name = sub.get_name().to_owned();
+        let mut brief =
+            COMMON.into_iter().fold(sub.clone(), |sub, option| sub.mut_arg(option, |option| option.hide(true)));
+        section(markdown, &mut brief, &format!("{path} {name}"));
     }
 }

@@ -266,7 +266,9 @@ fn data_that_does_not_fit_is_refused_with_every_reason() {
 #[test]
 fn an_answer_comes_from_exactly_one_place() {
     let (home, thread) = fresh();
-    for args in [&[][..], &["--data", "{}", "-"], &["--data", "{}", "--file", "x"], &["--text", "--raw", "x", "-"], &["+"]] {
+    for args in
+        [&[][..], &["--data", "{}", "-"], &["--data", "{}", "--file", "x"], &["--text", "--raw", "x", "-"], &["+"]]
+    {
         let ran = home.uwf(&[&["agent", "submit", &thread, "reviewer"], args].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(64), ""), "{args:?}");
     }
@@ -349,7 +351,7 @@ fn agents_describe_themselves() {
     home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
     assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
     exit 0
-    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file"],"configSchema":{"type":"object","description":"Not read: the program's own arguments are in `args`. It can ask for it with `uwf agent context`."}}
+    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file"],"configSchema":{"type":"object","description":"Not read by this agent; the program it runs can ask for it with `uwf agent context`."}}
     "#);
     let mock = home.json(&["agent", "describe", "mock"]);
     assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
@@ -417,7 +419,7 @@ fn agents_describe_themselves() {
 }
 
 #[test]
-fn a_thousand_lines_from_stdin_are_no_problem() {
+fn a_long_answer_from_stdin_is_kept_whole() {
     let (home, thread) = fresh();
     let answer = format!("---\ntitle: Long\n---\n{}", "A line of the answer.\n".repeat(20_000));
     let file = home.file("long.md", &answer);

@@ -34,13 +34,43 @@ fn each_way_to_fail_has_its_exit_code_and_its_reason() {
     let cases = [
         ("output: json", "#!/bin/sh\necho oops >&2\nexit 3\n", 40, "agent `w` exited with 3; its last words: oops"),
         ("output: json", "#!/bin/sh\nkill -9 $$\n", 40, "agent `w` was ended by signal 9"),
-        ("output: step", "#!/bin/sh\nexit 0\n", 40, "agent `w` exited with 0, but the last line of its stdout is nothing instead of a StepNode hash"),
-        ("output: step", "#!/bin/sh\necho I am done\n", 40, "agent `w` exited with 0, but the last line of its stdout is `I am done` instead of a StepNode hash"),
-        ("output: step", "#!/bin/sh\necho 0000000000000\n", 40, "the agent's result 0000000000000 was refused: it is not readable: there is no node 0000000000000"),
-        ("output: json, timeout: 0.3", "#!/bin/sh\nwhile :; do echo busy >&2; sleep 0.05; done\n", 40, "agent `w` was ended after its timeout of 0.3 s; its last words: busy"),
-        ("output: json, idleTimeout: 0.3", "#!/bin/sh\nsleep 60\n", 40, "agent `w` was ended: it printed nothing for 0.3 s"),
+        (
+            "output: step",
+            "#!/bin/sh\nexit 0\n",
+            40,
+            "agent `w` exited with 0, but the last line of its stdout is nothing instead of a StepNode hash",
+        ),
+        (
+            "output: step",
+            "#!/bin/sh\necho I am done\n",
+            40,
+            "agent `w` exited with 0, but the last line of its stdout is `I am done` instead of a StepNode hash",
+        ),
+        (
+            "output: step",
+            "#!/bin/sh\necho 0000000000000\n",
+            40,
+            "the agent's result 0000000000000 was refused: it is not readable: there is no node 0000000000000",
+        ),
+        (
+            "output: json, timeout: 0.3",
+            "#!/bin/sh\nwhile :; do echo busy >&2; sleep 0.05; done\n",
+            40,
+            "agent `w` was ended after its timeout of 0.3 s; its last words: busy",
+        ),
+        (
+            "output: json, idleTimeout: 0.3",
+            "#!/bin/sh\nsleep 60\n",
+            40,
+            "agent `w` was ended: it printed nothing for 0.3 s",
+        ),
         ("output: json, exitCodes: { 0: fail }", "#!/bin/sh\nexit 0\n", 40, "agent `w` exited with 0"),
-        ("output: json, expectFile: made.txt", "#!/bin/sh\necho '{\"n\": 1}'\n", 40, "the expected file <work>/made.txt does not exist"),
+        (
+            "output: json, expectFile: made.txt",
+            "#!/bin/sh\necho '{\"n\": 1}'\n",
+            40,
+            "the expected file <work>/made.txt does not exist",
+        ),
     ];
     for (settings, script, code, reason) in cases {
         let (home, thread) = with_agent(settings, script);
@@ -73,12 +103,16 @@ fn a_missing_agent_is_a_matter_of_configuration() {
     assert_eq!(ran.code, Some(78));
     assert!(ran.stderr.starts_with("error: cannot start agent `no-such-program`: "), "{}", ran.stderr);
     let ran = home.uwf(&["thread", "step", &thread, "--agent", "codx"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(78), "error: there is no agent `codx`\nhint: did you mean `codex`?\n"));
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(78), "error: there is no agent `codx`\nhint: did you mean `codex`?\n")
+    );
 }
 
 #[test]
 fn success_clears_the_failure_and_lists_every_earlier_attempt() {
-    let script = "#!/bin/sh\ncat > /dev/null\necho x >> tries\n[ $(wc -l < tries) -lt 3 ] && exit 1\necho '{\"n\": 1}'\n";
+    let script =
+        "#!/bin/sh\ncat > /dev/null\necho x >> tries\n[ $(wc -l < tries) -lt 3 ] && exit 1\necho '{\"n\": 1}'\n";
     let (home, thread) = with_agent("output: json", script);
     let first = failure(&home, &thread);
     assert_eq!(first, failure(&home, &thread));
@@ -146,7 +180,11 @@ fn the_agent_works_in_the_threads_directory_with_its_variables() {
     let place = fs::canonicalize(place).unwrap();
     assert_eq!(fs::read_to_string(place.join("where.txt")).unwrap().trim(), place.to_str().unwrap());
     let env = fs::read_to_string(place.join("env.txt")).unwrap();
-    for expected in [format!("UWF_THREAD={thread}"), "UWF_ROLE=worker".to_owned(), format!("UWF_STORE={}", home.root().join("cas").display())] {
+    for expected in [
+        format!("UWF_THREAD={thread}"),
+        "UWF_ROLE=worker".to_owned(),
+        format!("UWF_STORE={}", home.root().join("cas").display()),
+    ] {
         assert!(env.lines().any(|line| line == expected), "{expected} not in {env}");
     }
     assert!(fs::read_to_string(place.join("prompt.txt")).unwrap().contains("count"));
@@ -159,7 +197,11 @@ fn a_prompt_too_large_for_an_argument_comes_on_stdin() {
     home.config("agents:\n  by-stdin: { command: sizer, output: json }\n  by-argument: { command: sizer, args: [\"{prompt}\"], output: json }\ndefaultAgent: by-argument\n");
     home.put("count-rounds", &counting_workflow(3));
     let task = home.file("task.md", &"word ".repeat(40_000));
-    let start = home.command(&["thread", "start", "count-rounds", "-p", "-"]).stdin(fs::File::open(task).unwrap()).output().unwrap();
+    let start = home
+        .command(&["thread", "start", "count-rounds", "-p", "-"])
+        .stdin(fs::File::open(task).unwrap())
+        .output()
+        .unwrap();
     let thread = text(&serde_json::from_slice::<Value>(&start.stdout).unwrap(), "thread");
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78));
@@ -182,7 +224,11 @@ fn secrets_stay_with_whom_they_were_given_to_and_out_of_every_node() {
     home.put("count-rounds", &counting_workflow(9));
     let thread = home.start("count-rounds", "count");
     for agent in ["trusted", "other"] {
-        let ran = home.command(&["thread", "step", &thread, "--agent", agent]).env("A_KEY", "shell-secret-0123456789").output().unwrap();
+        let ran = home
+            .command(&["thread", "step", &thread, "--agent", agent])
+            .env("A_KEY", "shell-secret-0123456789")
+            .output()
+            .unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     }
     let trusted = fs::read_to_string(home.work().join("env-worker-trusted.txt")).unwrap();

@@ -88,7 +88,8 @@ fn solve_issue_goes_back_to_the_developer_until_the_review_is_content() {
 
 #[test]
 fn solve_issue_ends_with_questions_when_the_issue_is_unclear() {
-    let home = mocked("planner:\n  - reply: { actionable: false, plan: \"\", steps: [], questions: [which search?] }\n");
+    let home =
+        mocked("planner:\n  - reply: { actionable: false, plan: \"\", steps: [], questions: [which search?] }\n");
     assert_eq!(run(&home, "solve-issue.yaml"), ["planner", "end"]);
 }
 

@@ -22,7 +22,16 @@ fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
     let plain = home.command(args);
     let mut command = Command::new("strace");
     home.prepare(&mut command);
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync,renameat", "-e", &format!("inject={fault}")]);
+    command.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=fsync,fdatasync,renameat",
+        "-e",
+        &format!("inject={fault}"),
+    ]);
     command.arg(plain.get_program()).args(args);
     command.output().expect("strace is installed").into()
 }
@@ -35,9 +44,15 @@ fn a_full_disk_is_told_and_leaves_the_store_as_it_was() {
     let ran = with_fault(&home, "fsync:error=ENOSPC", &args);
     assert_eq!(ran.code, Some(74), "{ran:?}");
     assert!(ran.stderr.contains("No space left on device"), "{}", ran.stderr);
-    assert!(ran.stderr.ends_with("hint: free some space, then run the same command again: nothing was lost\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.ends_with("hint: free some space, then run the same command again: nothing was lost\n"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(home.json(&["workflow", "list"]), json!([]));
-    let left: Vec<_> = fs::read_dir(home.root().join("cas")).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
+    let left: Vec<_> = fs::read_dir(home.root().join("cas"))
+        .map(|dir| dir.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
     assert_eq!(left, Vec::<std::path::PathBuf>::new(), "temporary files are gone");
     home.json(&args);
 }
@@ -89,8 +104,12 @@ fn a_corrupt_head_is_named_and_kept_to_its_thread() {
         assert!(ran.stderr.starts_with(&format!("error: node {head} is corrupt: ")), "{}", ran.stderr);
     }
     let rows = home.json(&["thread", "list"]);
-    let states: Vec<(&str, &str)> =
-        rows.as_array().unwrap().iter().map(|row| (row["thread"].as_str().unwrap(), row["state"].as_str().unwrap())).collect();
+    let states: Vec<(&str, &str)> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["thread"].as_str().unwrap(), row["state"].as_str().unwrap()))
+        .collect();
     assert_eq!(states, [(other.as_str(), "active"), (thread.as_str(), "corrupt")]);
     assert_eq!(home.uwf(&["thread", "step", &other]).code, Some(0));
 }
@@ -101,7 +120,11 @@ fn an_unreadable_index_is_an_error_and_never_empty() {
     let index = home.root().join("threads.yaml");
     for damage in ["", "{", "- a\n- b\n", "01M8: 5: 6\n", "\0\0\0\0"] {
         fs::write(&index, damage).unwrap();
-        for args in [&["thread", "list"] as &[&str], &["thread", "step", &thread], &["thread", "start", "count-rounds", "-p", "x"]] {
+        for args in [
+            &["thread", "list"] as &[&str],
+            &["thread", "step", &thread],
+            &["thread", "start", "count-rounds", "-p", "x"],
+        ] {
             let ran = home.uwf(args);
             assert_eq!(ran.code, Some(65), "{damage:?} {args:?} {ran:?}");
             assert!(ran.stderr.contains("threads.yaml"), "{}", ran.stderr);

@@ -76,7 +76,19 @@ fn a_fork_keeps_the_settings_unless_told_otherwise() {
     let home = reviewing_home();
     let other = home.work().join("other");
     std::fs::create_dir(&other).unwrap();
-    let started = home.json(&["thread", "start", "review-text", "-p", "x", "--max-steps", "7", "--agent", "writer=broken", "--cwd", "other"]);
+    let started = home.json(&[
+        "thread",
+        "start",
+        "review-text",
+        "-p",
+        "x",
+        "--max-steps",
+        "7",
+        "--agent",
+        "writer=broken",
+        "--cwd",
+        "other",
+    ]);
     let thread = text(&started, "thread");
     let settings = |thread: &str| -> serde_json::Value {
         let path = home.root().join("threads").join(thread).join("settings.json");

@@ -11,12 +11,18 @@ use uwf_testing::{TestHome, counting_workflow, text};
 use crate::home;
 
 /// An agent that writes a line to the ledger when it begins, waits for the file `go`, then answers.
-const WAITING: &str = "#!/bin/sh\ncat > /dev/null\necho $$ >> ledger\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
+const WAITING: &str =
+    "#!/bin/sh\ncat > /dev/null\necho $$ >> ledger\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
 
 fn counting_home(output: &str, agent: &str) -> (TestHome, String) {
     let home = home();
     home.script("worker", agent);
-    home.config(&format!("agents:\n  w: {{ command: worker, output: {output}, killGrace: 1 }}\ndefaultAgent: w\nkillGrace: 1\n").replace(", killGrace: 1 }", " }"));
+    home.config(
+        &format!(
+            "agents:\n  w: {{ command: worker, output: {output}, killGrace: 1 }}\ndefaultAgent: w\nkillGrace: 1\n"
+        )
+        .replace(", killGrace: 1 }", " }"),
+    );
     home.put("count-rounds", &counting_workflow(3));
     let thread = home.start("count-rounds", "count");
     (home, thread)
@@ -99,7 +105,16 @@ fn what_a_dead_attempt_left_running_is_ended_before_the_next_try() {
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
     let keeper = keeper(&home, &thread);
-    let process: u32 = fs::read_to_string(format!("/proc/{agent}/stat")).unwrap().rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let process: u32 = fs::read_to_string(format!("/proc/{agent}/stat"))
+        .unwrap()
+        .rsplit_once(')')
+        .unwrap()
+        .1
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
     signal(keeper, "KILL");
     signal(process, "KILL");
     window.wait().unwrap();
@@ -108,7 +123,8 @@ fn what_a_dead_attempt_left_running_is_ended_before_the_next_try() {
     let report = home.json(&["thread", "step", &thread]);
     assert!(!alive(agent));
     assert_eq!(report["adopted"], serde_json::Value::Null);
-    let detail = home.json(&["cas", "get", &text(&home.json(&["cas", "get", &text(&report, "head")])["payload"], "detail")]);
+    let detail =
+        home.json(&["cas", "get", &text(&home.json(&["cas", "get", &text(&report, "head")])["payload"], "detail")]);
     let attempts = detail["payload"]["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 1, "the dead attempt is listed: {detail}");
     let attempt = home.json(&["cas", "get", attempts[0].as_str().unwrap()]);
@@ -169,7 +185,8 @@ fn of_many_steppers_one_runs_and_the_others_are_told_to_come_back() {
         until("the agent has begun", || lines(&home.work().join("ledger")) > 0);
         std::thread::sleep(Duration::from_millis(400));
         home.file("go", "");
-        let mut codes: Vec<i32> = windows.into_iter().map(|mut window| window.wait().unwrap().code().unwrap()).collect();
+        let mut codes: Vec<i32> =
+            windows.into_iter().map(|mut window| window.wait().unwrap().code().unwrap()).collect();
         codes.sort_unstable();
         assert_eq!(codes, [0, 75, 75, 75], "round {round}");
         assert_eq!(lines(&home.work().join("ledger")), 1);
@@ -184,7 +201,10 @@ fn concurrent_starts_all_get_into_the_index() {
     let starts: Vec<Child> = (0..32)
         .map(|number| {
             let prompt = format!("number {number}");
-            home.command(&["thread", "start", "count-rounds", "-p", &prompt]).stdout(std::process::Stdio::null()).spawn().unwrap()
+            home.command(&["thread", "start", "count-rounds", "-p", &prompt])
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
         })
         .collect();
     for mut start in starts {

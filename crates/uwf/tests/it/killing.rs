@@ -94,7 +94,11 @@ fn killing_ends_a_running_agent_with_everything_it_started() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
         std::thread::sleep(Duration::from_millis(10));
     }
-    std::fs::write(home.root().join("config.yaml"), format!("killGrace: 1\n{}", std::fs::read_to_string(home.root().join("config.yaml")).unwrap())).unwrap();
+    std::fs::write(
+        home.root().join("config.yaml"),
+        format!("killGrace: 1\n{}", std::fs::read_to_string(home.root().join("config.yaml")).unwrap()),
+    )
+    .unwrap();
     assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true}));
     for file in ["pid", "child"] {
         let pid = std::fs::read_to_string(home.work().join(file)).unwrap();

@@ -69,13 +69,13 @@ fn a_listing_can_be_narrowed() {
         let args: Vec<&str> = ["thread", "list"].iter().chain(args).copied().collect();
         threads(&home.json(&args))
     };
-    assert_eq!(listed(&["--state", "stuck"]), [stuck.clone()]);
-    assert_eq!(listed(&["--state", "completed"]), [finished.clone()]);
-    assert_eq!(listed(&["--state", "Active"]), [active.clone()]);
-    assert_eq!(listed(&["--state", "killed"]), [String::new(); 0]);
-    assert_eq!(listed(&["--all", "--limit", "1", "--offset", "1"]), [stuck.clone()]);
-    assert_eq!(listed(&["--all", "--limit", "0"]), [String::new(); 0]);
-    assert_eq!(listed(&["--offset", "99"]), [String::new(); 0]);
+    assert_eq!(listed(&["--state", "stuck"]), [stuck.as_str()]);
+    assert_eq!(listed(&["--state", "completed"]), [finished.as_str()]);
+    assert_eq!(listed(&["--state", "Active"]), [active.as_str()]);
+    assert_eq!(listed(&["--state", "killed"]), [""; 0]);
+    assert_eq!(listed(&["--all", "--limit", "1", "--offset", "1"]), [stuck.as_str()]);
+    assert_eq!(listed(&["--all", "--limit", "0"]), [""; 0]);
+    assert_eq!(listed(&["--offset", "99"]), [""; 0]);
     assert_snapshot!(told(&home, &["thread", "list", "--all", "--limit", "1", "--offset", "1", "--format", "text"]), @r"
     exit 0
     thread                      state  workflow     role    changed (UTC)        why

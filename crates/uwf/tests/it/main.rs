@@ -1,9 +1,13 @@
 //! The command as a user drives it: real processes, real files, real agent commands.
+#![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
+#![expect(clippy::print_stderr, reason = "a test says when files it would read are not there")]
 
 mod agent_protocol;
 mod agents;
 mod cas;
+mod check_release;
 mod evaluating;
+mod examples;
 mod faults;
 mod first_run;
 mod foreign_store;
@@ -11,9 +15,11 @@ mod forking;
 mod keeper;
 mod killing;
 mod listing;
+mod mock;
 mod reading;
 mod reference;
 mod review;
+mod shared_examples;
 mod stepping;
 mod workflows;
 

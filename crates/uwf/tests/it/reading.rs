@@ -510,7 +510,9 @@ fn a_page_is_data_when_asked_for() {
 
 /// A document without the durations in it.
 fn timeless(document: &str) -> String {
-    let is_duration = |line: &&str| !["durationMs: ", "latencyMs: "].iter().any(|name| line.trim_start_matches(['-', ' ']).starts_with(name));
+    let is_duration = |line: &&str| {
+        !["durationMs: ", "latencyMs: "].iter().any(|name| line.trim_start_matches(['-', ' ']).starts_with(name))
+    };
     document.lines().filter(is_duration).fold(String::new(), |text, line| text + line + "\n")
 }
 

@@ -16,7 +16,10 @@ fn page() -> String {
 fn the_page_in_docs_is_current() {
     let path = repository().join("docs/reference.md");
     let stored = fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == page(), "docs/reference.md is out of date; run: cargo run -p uwf -- reference > docs/reference.md");
+    assert!(
+        stored == page(),
+        "docs/reference.md is out of date; run: cargo run -p uwf -- reference > docs/reference.md"
+    );
 }
 
 #[test]
@@ -24,8 +27,11 @@ fn every_command_has_examples() {
     let page = page();
     let sections: Vec<&str> = page.split("\n## `").skip(1).collect();
     assert!(sections.len() > 30, "the page has a section for each command, not {}", sections.len());
-    let without: Vec<&str> =
-        sections.iter().filter(|section| !section.contains("\nExamples:\n")).filter_map(|section| section.lines().next()).collect();
+    let without: Vec<&str> = sections
+        .iter()
+        .filter(|section| !section.contains("\nExamples:\n"))
+        .filter_map(|section| section.lines().next())
+        .collect();
     assert_eq!(without, Vec::<&str>::new(), "commands without examples in their help");
 }
 

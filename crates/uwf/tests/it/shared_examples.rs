@@ -125,7 +125,8 @@ graph:
 fn the_earlier_role_form_takes_both_its_ways() {
     let home = home();
     let file = example(&home, "legacy-role-form.yaml", LEGACY);
-    let script = "planner:\n  - reply: { phases: [a] }\ndeveloper:\n  - reply: { filesChanged: [], summary: none needed }\n";
+    let script =
+        "planner:\n  - reply: { phases: [a] }\ndeveloper:\n  - reply: { filesChanged: [], summary: none needed }\n";
     assert_eq!(run(&home, &file, script), "planner developer end");
     let script = "planner:\n  - reply: { phases: [], needsClarification: which one? }\n";
     assert_eq!(run(&home, &file, script), "planner end");

@@ -53,7 +53,8 @@ fn broken() -> String {
 
 /// Stores three versions of a workflow; returns their hashes, oldest first.
 fn three_versions(home: &TestHome) -> [String; 3] {
-    ["first", "second", "third"].map(|version| home.put("review-text", &REVIEW.replace("A writer", &format!("The {version} writer"))))
+    ["first", "second", "third"]
+        .map(|version| home.put("review-text", &REVIEW.replace("A writer", &format!("The {version} writer"))))
 }
 
 #[test]
@@ -123,7 +124,8 @@ fn problems_are_data_for_programs_one_entry_a_file() {
     home.file("review-text.yaml", REVIEW);
     home.file("other-name.yaml", &REVIEW.replace("role: reviewer", "role: reveiwer"));
     fs::write(home.work().join("latin1.yaml"), b"name: caf\xe9\n").unwrap();
-    let ran = home.uwf(&["workflow", "validate", "review-text.yaml", "other-name.yaml", "nowhere.yaml", "latin1.yaml", "."]);
+    let ran =
+        home.uwf(&["workflow", "validate", "review-text.yaml", "other-name.yaml", "nowhere.yaml", "latin1.yaml", "."]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(65), ""));
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_snapshot!(format!("{report:#}"), @r#"
@@ -238,7 +240,12 @@ fn warnings_are_errors_when_asked_to_be_strict() {
 fn what_validate_takes_put_takes_and_what_it_refuses_put_refuses() {
     let home = home();
     let schema = text(&home.json(&["cas", "schema", "put", r#"{"type":"object"}"#]), "hash");
-    let by_hash = |hash: &str| REVIEW.replace("meta: { type: object, properties: { approved: { type: boolean } }, required: [approved] }", &format!("meta: {hash}"));
+    let by_hash = |hash: &str| {
+        REVIEW.replace(
+            "meta: { type: object, properties: { approved: { type: boolean } }, required: [approved] }",
+            &format!("meta: {hash}"),
+        )
+    };
     for (name, content, code) in [
         ("inline", REVIEW.to_owned(), 0),
         ("stored-schema", by_hash(&schema), 0),
@@ -248,7 +255,8 @@ fn what_validate_takes_put_takes_and_what_it_refuses_put_refuses() {
         ("list", "[1, 2]".to_owned(), 65),
     ] {
         let file = home.file(&format!("{name}.yaml"), &content);
-        let codes = ["validate", "put"].map(|command| home.uwf(&["workflow".as_ref(), command.as_ref(), file.as_os_str()]).code);
+        let codes = ["validate", "put"]
+            .map(|command| home.uwf(&["workflow".as_ref(), command.as_ref(), file.as_os_str()]).code);
         assert_eq!(codes, [Some(code); 2], "{name}");
     }
 }
@@ -377,7 +385,12 @@ fn a_name_can_be_given_back_to_an_earlier_version_and_forward_again() {
     let home = home();
     let [first, second, third] = three_versions(&home);
     let versions = |home: &TestHome| -> Vec<String> {
-        home.json(&["workflow", "history", "review-text"]).as_array().unwrap().iter().map(|version| text(version, "hash")).collect()
+        home.json(&["workflow", "history", "review-text"])
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|version| text(version, "hash"))
+            .collect()
     };
     assert_eq!(versions(&home), [&*third, &second, &first]);
     assert_snapshot!(home.told(&["workflow", "history", "review-text"]), @r#"
@@ -386,7 +399,7 @@ fn a_name_can_be_given_back_to_an_earlier_version_and_forward_again() {
     "#);
     assert_snapshot!(home.told(&["workflow", "history", "review-text", "--format", "text"]), @r"
     exit 0
-    hash           since                
+    hash           since
     FX7HXKTYXJ856  <time>  current
     2AKCN2P3T3J6X  <time>
     8FGEQNWWER5EN  <time>
@@ -419,7 +432,8 @@ fn a_name_can_be_given_back_to_an_earlier_version_and_forward_again() {
     assert_snapshot!(home.told(&["workflow", "rollback", "review-text", "0000"]), @r"
     exit 69
     --- stderr
-    error: no version of it begins with 0000
+    error: no version of workflow `review-text` begins with 0000
+    hint: `uwf workflow history review-text` lists them
     ");
     assert_snapshot!(home.told(&["workflow", "rollback", "review-txet"]), @r"
     exit 69
@@ -485,7 +499,9 @@ fn an_unreadable_registry_is_an_error_and_stays_as_it_is() {
     let registry = home.root().join("registry.yaml");
     for damaged in ["", "review-text: [", "- a\n- b\n", "review-text: { hash: nonsense }\n"] {
         fs::write(&registry, damaged).unwrap();
-        for args in [&["workflow", "list"][..], &["workflow", "rm", "review-text"], &["workflow", "put", "review-text.yaml"]] {
+        for args in
+            [&["workflow", "list"][..], &["workflow", "rm", "review-text"], &["workflow", "put", "review-text.yaml"]]
+        {
             assert_eq!(home.uwf(args).code, Some(65), "{damaged:?}: {args:?}");
         }
         assert_eq!(fs::read_to_string(&registry).unwrap(), damaged);
@@ -493,7 +509,7 @@ fn an_unreadable_registry_is_an_error_and_stays_as_it_is() {
     assert_snapshot!(home.told(&["workflow", "list"]), @r"
     exit 65
     --- stderr
-    error: <dir>/root/registry.yaml is not readable: error: line 1 column 14: data did not match any variant of untagged enum Written
+    error: <dir>/root/registry.yaml is not readable: error: line 1 column 14: an entry is neither a hash nor `{hash, timestamp, history}`
     hint: repair it or restore it from a backup; the workflows themselves are safe in the store
     ");
 }
@@ -504,8 +520,21 @@ fn the_plain_form_of_the_registry_and_that_of_an_older_store_are_read() {
     let hash = home.put("review-text", REVIEW);
     fs::remove_file(home.root().join("registry.yaml")).unwrap();
     fs::write(home.root().join("workflows.yaml"), format!("# by hand\nreview-text: \"{hash}\"\n")).unwrap();
-    assert_eq!(home.json(&["workflow", "list"]), json!([{ "name": "review-text", "hash": hash, "origin": "registry" }]));
-    assert_eq!(home.json(&["workflow", "history", "review-text"]), json!([{ "hash": hash, "timestamp": 0, "current": true }]));
+    assert_eq!(
+        home.json(&["workflow", "list"]),
+        json!([{ "name": "review-text", "hash": hash, "origin": "registry" }])
+    );
+    assert_eq!(
+        home.json(&["workflow", "history", "review-text"]),
+        json!([{ "hash": hash, "timestamp": 0, "current": true }])
+    );
+    // Digits only, and nobody quoted them; so too with one E.
+    for written in ["6519566623692", "21604619E9284", "\n  hash: 21604619E9284\n  timestamp: 5\n"] {
+        fs::write(home.root().join("workflows.yaml"), format!("review-text: {written}\n")).unwrap();
+        let listed = home.json(&["workflow", "list"]);
+        assert!(written.contains(listed[0]["hash"].as_str().unwrap()), "{written}: {listed}");
+    }
+    fs::write(home.root().join("workflows.yaml"), format!("review-text: {hash}\n")).unwrap();
     let second = home.put("review-text", &REVIEW.replace("A writer", "Another writer"));
     let versions = home.json(&["workflow", "history", "review-text"]);
     assert_eq!([&versions[0]["hash"], &versions[1]["hash"]], [&json!(second), &json!(hash)]);

@@ -47,24 +47,16 @@ fn plain(node: &AstNode, place: Place) -> bool {
             .all(|(index, step)| path_step(step, if index == 0 { place } else { Place::Looped })),
         AstNode::Binary { op, lhs, rhs } => binary(*op, lhs, rhs, place),
         AstNode::Unary { operand, .. } => plain(operand, place),
-        AstNode::Conditional {
-            condition,
-            then_branch,
-            else_branch,
-        } => {
+        AstNode::Conditional { condition, then_branch, else_branch } => {
             plain(condition, place)
                 && plain(then_branch, place)
-                && else_branch
-                    .as_ref()
-                    .is_none_or(|branch| plain(branch, place))
+                && else_branch.as_ref().is_none_or(|branch| plain(branch, place))
         }
         AstNode::Block(items) => items.iter().all(|item| plain(item, place)),
         AstNode::FunctionApplication(inner) => plain(inner, place),
-        AstNode::Function {
-            name,
-            args,
-            is_builtin,
-        } => *is_builtin && function(name, args, place) && args.iter().all(|arg| plain(arg, place)),
+        AstNode::Function { name, args, is_builtin } => {
+            *is_builtin && function(name, args, place) && args.iter().all(|arg| plain(arg, place))
+        }
         AstNode::Placeholder
         | AstNode::Regex { .. }
         | AstNode::Call { .. }
@@ -92,21 +84,8 @@ fn function(name: &str, args: &[AstNode], place: Place) -> bool {
 }
 
 fn path_step(step: &PathStep, place: Place) -> bool {
-    let PathStep {
-        node,
-        stages,
-        focus,
-        index_var,
-        ancestor_label,
-        is_tuple,
-        inner_tuple,
-        id: _,
-    } = step;
-    let bound = focus.is_some()
-        || index_var.is_some()
-        || ancestor_label.is_some()
-        || *is_tuple
-        || *inner_tuple;
+    let PathStep { node, stages, focus, index_var, ancestor_label, is_tuple, inner_tuple, id: _ } = step;
+    let bound = focus.is_some() || index_var.is_some() || ancestor_label.is_some() || *is_tuple || *inner_tuple;
     !bound
         && plain(node, place)
         && stages.iter().all(|stage| match stage {

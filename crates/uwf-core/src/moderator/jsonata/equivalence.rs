@@ -14,10 +14,7 @@ use super::{Program, analyse, parse};
 
 /// Loads what was asked for and nothing else, as the shell does.
 fn partial(full: &History, reads: &Reads) -> History {
-    let mut part = History {
-        steps: Vec::new(),
-        ..full.clone()
-    };
+    let mut part = History { steps: Vec::new(), ..full.clone() };
     for position in reads.positions(full.total) {
         let mut step = full.steps[position].clone();
         if !reads.extracted_by {
@@ -30,9 +27,7 @@ fn partial(full: &History, reads: &Reads) -> History {
             *part.counts.entry(step.role.clone()).or_default() += 1;
         }
         if reads.first_of.contains(&step.role) {
-            part.first_of
-                .entry(step.role.clone())
-                .or_insert_with(|| step.output.clone());
+            part.first_of.entry(step.role.clone()).or_insert_with(|| step.output.clone());
         }
         if reads.last_of.contains(&step.role) {
             part.last_of.insert(step.role.clone(), step.output.clone());
@@ -45,15 +40,9 @@ fn check(expression: &str, full: &History) {
     let Ok(analysis) = analyse(expression) else {
         return;
     };
-    let as_written = Program {
-        tree: parse::parse(expression).unwrap(),
-    };
+    let as_written = Program { tree: parse::parse(expression).unwrap() };
     let whole = run(&as_written, full, &Reads::everything());
-    let part = run(
-        &analysis.program,
-        &partial(full, &analysis.reads),
-        &analysis.reads,
-    );
+    let part = run(&analysis.program, &partial(full, &analysis.reads), &analysis.reads);
     // The library words some errors by the value at hand; that there is one, and which, must agree.
     match (&whole, &part) {
         (Err(whole), Err(part)) => assert_eq!(whole.code, part.code, "{expression}"),
@@ -71,8 +60,7 @@ fn output() -> impl Strategy<Value = Value> {
         Just(json!(null)),
         Just(json!([1, [2], {"x": 1}])),
         Just(json!({"steps": ["s", "t"], "output": {"x": 3}, "x": [[5]]})),
-        (any::<bool>(), 0..3_u32)
-            .prop_map(|(ok, n)| json!({"ok": ok, "n": n, "x": [n], "role": "a"})),
+        (any::<bool>(), 0..3_u32).prop_map(|(ok, n)| json!({"ok": ok, "n": n, "x": [n], "role": "a"})),
         (0..3_u32).prop_map(|n| json!({"list": [{"id": n, "t": "a"}, {"id": n + 1}], "x": null})),
     ]
 }
@@ -176,9 +164,8 @@ fn expression() -> impl Strategy<Value = String> {
         "{role: $count(output)}",
         ".output.list[id=1].t",
     ]);
-    let path = (source, vec(stage, 0..2), vec(step, 0..3)).prop_map(|(source, stages, steps)| {
-        format!("{source}{}{}", stages.concat(), steps.concat())
-    });
+    let path = (source, vec(stage, 0..2), vec(step, 0..3))
+        .prop_map(|(source, stages, steps)| format!("{source}{}{}", stages.concat(), steps.concat()));
     path.prop_recursive(3, 12, 2, |inner| {
         let call = select(vec![
             "$count",
@@ -196,23 +183,15 @@ fn expression() -> impl Strategy<Value = String> {
         ]);
         prop_oneof![
             (call, inner.clone()).prop_map(|(name, arg)| format!("{name}({arg})")),
-            select(vec!["$string()", "$keys()", "$lookup('steps')", "$type($)"])
-                .prop_map(str::to_owned),
-            (
-                inner.clone(),
-                select(vec!["=", "!=", "and", "or", "in", "&", "<"]),
-                inner.clone()
-            )
+            select(vec!["$string()", "$keys()", "$lookup('steps')", "$type($)"]).prop_map(str::to_owned),
+            (inner.clone(), select(vec!["=", "!=", "and", "or", "in", "&", "<"]), inner.clone())
                 .prop_map(|(l, op, r)| format!("({l}) {op} ({r})")),
             (inner.clone(), inner.clone()).prop_map(|(c, t)| format!("({c}) ? ({t}) : 'no'")),
-            (inner.clone(), inner.clone())
-                .prop_map(|(list, body)| format!("$map({list}, function($v) {{ {body} }})")),
+            (inner.clone(), inner.clone()).prop_map(|(list, body)| format!("$map({list}, function($v) {{ {body} }})")),
             (inner.clone(), inner.clone()).prop_map(|(list, p)| format!("({list})[{p}]")),
             (inner.clone(), inner.clone()).prop_map(|(l, r)| format!("({l}).({r})")),
             inner.clone().prop_map(|arg| format!("{arg} ~> $count")),
-            inner
-                .clone()
-                .prop_map(|body| format!("(function() {{ {body} }})()")),
+            inner.clone().prop_map(|body| format!("(function() {{ {body} }})()")),
             inner.prop_map(|value| format!("($f := $count; $f({value}))")),
         ]
     })

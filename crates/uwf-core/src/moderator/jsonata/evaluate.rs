@@ -28,10 +28,7 @@ pub struct EvalError {
 impl EvalError {
     fn new(message: &str) -> EvalError {
         let (code, message) = parse::split_code(message);
-        EvalError {
-            message: message.to_owned(),
-            code: code.map(str::to_owned),
-        }
+        EvalError { message: message.to_owned(), code: code.map(str::to_owned) }
     }
 }
 
@@ -50,19 +47,13 @@ impl Session {
             ("workflow", JValue::string(history.workflow.as_str())),
             ("prompt", JValue::string(history.prompt.as_str())),
         ]);
-        context.bind(
-            names::THREAD_ID.into(),
-            JValue::string(history.thread_id.as_str()),
-        );
+        context.bind(names::THREAD_ID.into(), JValue::string(history.thread_id.as_str()));
         context.bind(names::DEPTH.into(), JValue::from(i64::from(history.depth)));
         context.bind(names::START.into(), start.clone());
         context.bind(names::STEPS.into(), facts.steps.clone());
         context.bind(names::STEP_COUNT.into(), JValue::from(history.total));
         for role in &reads.count_of {
-            context.bind(
-                names::count_of(role),
-                JValue::from(facts.counts.get(role).copied().unwrap_or(0)),
-            );
+            context.bind(names::count_of(role), JValue::from(facts.counts.get(role).copied().unwrap_or(0)));
         }
         for role in &reads.first_of {
             context.bind(names::first_of(role), step_of(facts.first_of.get(role)));
@@ -78,10 +69,8 @@ impl Session {
 
     /// The result of a program; `None` is a missing value, which is not `null`.
     pub(in super::super) fn run(&mut self, program: &Program) -> Result<Option<Value>, EvalError> {
-        let result = self
-            .evaluator
-            .evaluate(&program.tree, &self.input)
-            .map_err(|error| EvalError::new(error.message()))?;
+        let result =
+            self.evaluator.evaluate(&program.tree, &self.input).map_err(|error| EvalError::new(error.message()))?;
         match result {
             JValue::Undefined => Ok(None),
             other => plain_value(&other, 0).map(Some),
@@ -113,16 +102,11 @@ impl Facts {
             let output = library_value(&step.output);
             if history.is_complete() {
                 *facts.counts.entry(step.role.clone()).or_default() += 1;
-                facts
-                    .first_of
-                    .entry(step.role.clone())
-                    .or_insert_with(|| output.clone());
+                facts.first_of.entry(step.role.clone()).or_insert_with(|| output.clone());
                 facts.last_of.insert(step.role.clone(), output.clone());
             }
             if let Some(how) = &step.extracted_by {
-                facts
-                    .extracted_by
-                    .insert(step.detail.clone(), how.as_str().into());
+                facts.extracted_by.insert(step.detail.clone(), how.as_str().into());
             }
             steps.push(object([
                 ("role", JValue::string(step.role.as_str())),
@@ -134,21 +118,9 @@ impl Facts {
         }
         facts.steps = array(steps);
         if !history.is_complete() {
-            facts
-                .counts
-                .extend(history.counts.iter().map(|(role, n)| (role.clone(), *n)));
-            facts.first_of.extend(
-                history
-                    .first_of
-                    .iter()
-                    .map(|(role, v)| (role.clone(), library_value(v))),
-            );
-            facts.last_of.extend(
-                history
-                    .last_of
-                    .iter()
-                    .map(|(role, v)| (role.clone(), library_value(v))),
-            );
+            facts.counts.extend(history.counts.iter().map(|(role, n)| (role.clone(), *n)));
+            facts.first_of.extend(history.first_of.iter().map(|(role, v)| (role.clone(), library_value(v))));
+            facts.last_of.extend(history.last_of.iter().map(|(role, v)| (role.clone(), library_value(v))));
         }
         facts
     }
@@ -167,64 +139,40 @@ fn register(evaluator: &mut Evaluator, facts: &Rc<Facts>) {
     let last = Rc::clone(facts);
     let extracted = Rc::clone(facts);
     let registered = [
-        evaluator.register_fn(names::FIRST, move |args: &[JValue]| {
-            of_role(names::FIRST, &first.first_of, args)
-        }),
-        evaluator.register_fn(names::LAST, move |args: &[JValue]| {
-            of_role(names::LAST, &last.last_of, args)
-        }),
-        evaluator.register_fn(names::EXTRACTED_BY, move |args: &[JValue]| {
-            extracted_by(&extracted.extracted_by, args)
-        }),
+        evaluator.register_fn(names::FIRST, move |args: &[JValue]| of_role(names::FIRST, &first.first_of, args)),
+        evaluator.register_fn(names::LAST, move |args: &[JValue]| of_role(names::LAST, &last.last_of, args)),
+        evaluator.register_fn(names::EXTRACTED_BY, move |args: &[JValue]| extracted_by(&extracted.extracted_by, args)),
     ];
     for result in registered {
         result.expect("a test checks that the library has no functions of these names");
     }
 }
 
-fn of_role(
-    function: &str,
-    outputs: &HashMap<String, JValue>,
-    args: &[JValue],
-) -> Result<JValue, EvaluatorError> {
+fn of_role(function: &str, outputs: &HashMap<String, JValue>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
     match args {
         [JValue::String(role)] => Ok(outputs.get(&**role).cloned().unwrap_or(JValue::Undefined)),
         [JValue::Undefined] => Ok(JValue::Undefined),
-        _ => Err(EvaluatorError::TypeError(format!(
-            "T0410: ${function} takes the name of a role"
-        ))),
+        _ => Err(EvaluatorError::TypeError(format!("T0410: ${function} takes the name of a role"))),
     }
 }
 
-fn extracted_by(
-    known: &HashMap<String, Rc<str>>,
-    args: &[JValue],
-) -> Result<JValue, EvaluatorError> {
-    let refused = || {
-        Err(EvaluatorError::TypeError(
-            "T0410: $extractedBy takes one step, such as steps[-1]".to_owned(),
-        ))
-    };
+fn extracted_by(known: &HashMap<String, Rc<str>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
+    let refused = || Err(EvaluatorError::TypeError("T0410: $extractedBy takes one step, such as steps[-1]".to_owned()));
     let detail = match args {
         [JValue::Undefined] => return Ok(JValue::Undefined),
         [JValue::Object(step)] => step.get("detail"),
         _ => return refused(),
     };
     match detail {
-        Some(JValue::String(hash)) => Ok(known
-            .get(&**hash)
-            .map_or(JValue::Undefined, |how| JValue::String(Rc::clone(how)))),
+        Some(JValue::String(hash)) => {
+            Ok(known.get(&**hash).map_or(JValue::Undefined, |how| JValue::String(Rc::clone(how))))
+        }
         _ => refused(),
     }
 }
 
 fn object<const N: usize>(fields: [(&str, JValue); N]) -> JValue {
-    JValue::object(
-        fields
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-    )
+    JValue::object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 fn array(items: Vec<JValue>) -> JValue {
@@ -243,14 +191,9 @@ fn library_value(value: &Value) -> JValue {
         Value::Object(fields) => {
             // The library marks its own wrappers by a first key `@`; an agent's output must not pass for one.
             let wrapped = fields.keys().next().is_some_and(|key| key == "@");
-            let (marks, others): (Vec<_>, Vec<_>) =
-                fields.iter().partition(|(key, _)| wrapped && *key == "@");
+            let (marks, others): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| wrapped && *key == "@");
             let fields = others.into_iter().chain(marks);
-            JValue::object(
-                fields
-                    .map(|(key, value)| (key.clone(), library_value(value)))
-                    .collect(),
-            )
+            JValue::object(fields.map(|(key, value)| (key.clone(), library_value(value))).collect())
         }
     }
 }
@@ -258,21 +201,16 @@ fn library_value(value: &Value) -> JValue {
 /// A result as plain JSON. A missing member of an array is null; a function is `""`, as `$string` has it.
 fn plain_value(value: &JValue, depth: usize) -> Result<Value, EvalError> {
     if depth > MAX_RESULT_DEPTH {
-        return Err(EvalError::new(&format!(
-            "the result is nested more than {MAX_RESULT_DEPTH} deep"
-        )));
+        return Err(EvalError::new(&format!("the result is nested more than {MAX_RESULT_DEPTH} deep")));
     }
     Ok(match value {
         JValue::Null | JValue::Undefined => Value::Null,
         JValue::Bool(value) => Value::Bool(*value),
         JValue::Number(number) => plain_number(*number)?,
         JValue::String(text) => Value::String(text.to_string()),
-        JValue::Array(items) => Value::Array(
-            items
-                .iter()
-                .map(|item| plain_value(item, depth + 1))
-                .collect::<Result<_, _>>()?,
-        ),
+        JValue::Array(items) => {
+            Value::Array(items.iter().map(|item| plain_value(item, depth + 1)).collect::<Result<_, _>>()?)
+        }
         JValue::Object(fields) => {
             let mut object = Map::new();
             for (name, value) in fields.iter() {
@@ -280,9 +218,7 @@ fn plain_value(value: &JValue, depth: usize) -> Result<Value, EvalError> {
             }
             Value::Object(object)
         }
-        JValue::Lambda(_) | JValue::Builtin { .. } | JValue::Regex { .. } => {
-            Value::String(String::new())
-        }
+        JValue::Lambda(_) | JValue::Builtin { .. } | JValue::Regex { .. } => Value::String(String::new()),
     })
 }
 

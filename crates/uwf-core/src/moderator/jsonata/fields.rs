@@ -52,11 +52,7 @@ impl Finding {
 
 /// What the expression reads, sorted, and what is suspicious about it, in source order.
 pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> (Vec<FieldRead>, Vec<Finding>) {
-    let mut reader = Reader {
-        bound,
-        fields: BTreeSet::new(),
-        findings: Vec::new(),
-    };
+    let mut reader = Reader { bound, fields: BTreeSet::new(), findings: Vec::new() };
     reader.visit(tree, &At::Root);
     (reader.fields.into_iter().collect(), reader.findings)
 }
@@ -96,17 +92,9 @@ impl Reader<'_> {
             AstNode::Variable(name) => self.variable(name, at),
             AstNode::ParentVariable(_) => At::Root,
             AstNode::Function { name, args, .. } => self.function(name, args, at),
-            AstNode::Block(items) => items
-                .iter()
-                .map(|item| self.visit(item, at))
-                .last()
-                .unwrap_or(At::Elsewhere),
+            AstNode::Block(items) => items.iter().map(|item| self.visit(item, at)).last().unwrap_or(At::Elsewhere),
             AstNode::FunctionApplication(inner) => self.visit(inner, at),
-            AstNode::Binary {
-                op: BinaryOp::NotEqual,
-                lhs,
-                rhs,
-            } => {
+            AstNode::Binary { op: BinaryOp::NotEqual, lhs, rhs } => {
                 for side in [lhs, rhs] {
                     let at = self.visit(side, at);
                     if let Some(field) = field_read(&at, text::of(side)) {
@@ -132,8 +120,7 @@ impl Reader<'_> {
             names::START => At::Start,
             _ => {
                 if !names::VARIABLES.contains(&name) && !functions::exists(name) {
-                    let mut message =
-                        format!("the variable `${name}` is never bound, so it is always missing");
+                    let mut message = format!("the variable `${name}` is never bound, so it is always missing");
                     if let Some(near) = nearest(name, names::VARIABLES) {
                         message.push_str(&format!("; did you mean `${near}`?"));
                     }
@@ -153,10 +140,7 @@ impl Reader<'_> {
                 let negated = self.visit(argument, at);
                 if matches!(negated, At::Steps(_) | At::Output(..)) {
                     let text = text::of(argument);
-                    self.find(Finding::Negated {
-                        field: field_read(&negated, text.clone()),
-                        text,
-                    });
+                    self.find(Finding::Negated { field: field_read(&negated, text.clone()), text });
                 }
             }
             _ => {
@@ -203,10 +187,7 @@ impl Reader<'_> {
                 "role" | "detail" | "agent" => At::Elsewhere,
                 _ => self.no_field(at, name, before),
             },
-            At::Output(who, path) => At::Output(
-                who.clone(),
-                path.iter().cloned().chain([name.to_owned()]).collect(),
-            ),
+            At::Output(who, path) => At::Output(who.clone(), path.iter().cloned().chain([name.to_owned()]).collect()),
             At::Elsewhere => At::Elsewhere,
         }
     }
@@ -215,22 +196,12 @@ impl Reader<'_> {
         const STEP: [&str; 5] = ["role", "output", "meta", "detail", "agent"];
         let (whose, instead) = match at {
             At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
-            At::Root => (
-                "the context",
-                nearest(name, [names::START, names::STEPS]).map(str::to_owned),
-            ),
-            At::Start => (
-                "the start",
-                nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}")),
-            ),
+            At::Root => ("the context", nearest(name, [names::START, names::STEPS]).map(str::to_owned)),
+            At::Start => ("the start", nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}"))),
             At::Steps(_) | At::Output(..) | At::Elsewhere => {
-                let field =
-                    nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);
+                let field = nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);
                 let dot = if before.is_empty() { "" } else { "." };
-                (
-                    "a step",
-                    Some(format!("{}{dot}{field}", text::path(before))),
-                )
+                ("a step", Some(format!("{}{dot}{field}", text::path(before))))
             }
         };
         let mut message = format!("{whose} has no field `{name}`, so it is always missing");
@@ -247,11 +218,7 @@ impl Reader<'_> {
             let Stage::Filter(expression) = stage else {
                 continue;
             };
-            current = match (
-                current,
-                pattern::index(stage),
-                pattern::role_within(expression),
-            ) {
+            current = match (current, pattern::index(stage), pattern::role_within(expression)) {
                 (At::Steps(Who::Unknown), Some(Index::Back(1)), _) => At::Steps(Who::Current),
                 (At::Steps(_), None, Some(role)) => At::Steps(Who::Role(role.to_owned())),
                 (other, _, _) => other,
@@ -283,9 +250,5 @@ fn field_read(at: &At, text: String) -> Option<FieldRead> {
         Who::Role(role) => Some(role.clone()),
         Who::Unknown => return None,
     };
-    Some(FieldRead {
-        role,
-        path: path.clone(),
-        text,
-    })
+    Some(FieldRead { role, path: path.clone(), text })
 }

@@ -131,10 +131,7 @@ const PLAIN: &[(&str, usize)] = &[
 ];
 
 fn find(table: &[(&str, usize)], name: &str) -> Option<usize> {
-    table
-        .binary_search_by_key(&name, |(name, _)| name)
-        .ok()
-        .map(|index| table[index].1)
+    table.binary_search_by_key(&name, |(name, _)| name).ok().map(|index| table[index].1)
 }
 
 /// Whether a call with this many arguments keeps an expression plain.
@@ -157,10 +154,7 @@ pub(super) fn reads_context(name: &str, arguments: usize) -> bool {
 
 /// All functions an expression can call.
 pub(super) fn all() -> impl Iterator<Item = &'static str> {
-    BUILTIN
-        .iter()
-        .map(|(name, _)| *name)
-        .chain(names::FUNCTIONS)
+    BUILTIN.iter().map(|(name, _)| *name).chain(names::FUNCTIONS)
 }
 
 #[cfg(test)]
@@ -179,11 +173,7 @@ mod tests {
 
     #[test]
     fn every_builtin_is_one_of_the_library_and_ours_are_not() {
-        let taken = |name: &str| {
-            Evaluator::new()
-                .register_fn(name, |_: &[JValue]| Ok(JValue::Undefined))
-                .is_err()
-        };
+        let taken = |name: &str| Evaluator::new().register_fn(name, |_: &[JValue]| Ok(JValue::Undefined)).is_err();
         for (name, _) in BUILTIN {
             assert!(taken(name), "the library has no ${name}");
         }

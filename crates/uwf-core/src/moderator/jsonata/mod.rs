@@ -49,16 +49,6 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let (fields, findings) = fields::of(&tree, &bound);
     // Rewriting first: a reference that became a plain variable no longer counts against the class.
     let reads = reads::of(&mut tree, &bound);
-    let class = if class::is_plain(&tree, expression) {
-        Class::Plain
-    } else {
-        Class::Bounded
-    };
-    Ok(Analysis {
-        program: Program { tree },
-        class,
-        reads,
-        fields,
-        findings,
-    })
+    let class = if class::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
+    Ok(Analysis { program: Program { tree }, class, reads, fields, findings })
 }

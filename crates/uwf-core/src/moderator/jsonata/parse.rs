@@ -32,10 +32,7 @@ pub(super) fn split_code(message: &str) -> (Option<&str>, &str) {
             let code = &message[colon - 5..colon];
             let bytes = code.as_bytes();
             let starts_word = colon == 5 || message.as_bytes()[colon - 6] == b' ';
-            if starts_word
-                && bytes[0].is_ascii_uppercase()
-                && bytes[1..].iter().all(u8::is_ascii_digit)
-            {
+            if starts_word && bytes[0].is_ascii_uppercase() && bytes[1..].iter().all(u8::is_ascii_digit) {
                 return (Some(code), message[colon + 1..].trim_start());
             }
         }
@@ -95,12 +92,7 @@ fn sign(token: &str) -> String {
     if let Ok(found) = SIGNS.binary_search_by_key(&token, |(name, _)| name) {
         return format!("`{}`", SIGNS[found].1);
     }
-    let inside = |kind: &str| {
-        token
-            .strip_prefix(kind)?
-            .strip_prefix('(')?
-            .strip_suffix(')')
-    };
+    let inside = |kind: &str| token.strip_prefix(kind)?.strip_prefix('(')?.strip_suffix(')');
     let text = |kind: &str| inside(kind)?.strip_prefix('"')?.strip_suffix('"');
     if let Some(name) = text("Identifier") {
         format!("`{name}`")
@@ -136,10 +128,7 @@ fn locate(expression: &str, error: &str, code: Option<&str>) -> Option<usize> {
     let start = if word.len() < before.len() {
         word.len()
     } else {
-        before
-            .char_indices()
-            .next_back()
-            .map_or(0, |(byte, _)| byte)
+        before.char_indices().next_back().map_or(0, |(byte, _)| byte)
     };
     Some(expression[..start].chars().count())
 }
@@ -161,49 +150,25 @@ mod tests {
 
     #[test]
     fn the_code_is_found_wherever_it_is_in_the_message() {
-        assert_eq!(
-            split_code("S0202: Expected x"),
-            (Some("S0202"), "Expected x")
-        );
+        assert_eq!(split_code("S0202: Expected x"), (Some("S0202"), "Expected x"));
         assert_eq!(
             split_code("Invalid syntax: S0213: The literal value 1 cannot"),
             (Some("S0213"), "The literal value 1 cannot")
         );
-        assert_eq!(
-            split_code("Invalid number: 1e999"),
-            (None, "Invalid number: 1e999")
-        );
-        assert_eq!(
-            split_code("no code: XS0213: x"),
-            (None, "no code: XS0213: x")
-        );
+        assert_eq!(split_code("Invalid number: 1e999"), (None, "Invalid number: 1e999"));
+        assert_eq!(split_code("no code: XS0213: x"), (None, "no code: XS0213: x"));
         assert_eq!(split_code("žluť: ŠS021: x"), (None, "žluť: ŠS021: x"));
         assert_eq!(split_code(""), (None, ""));
     }
 
     #[test]
     fn tokens_are_told_as_authors_write_them() {
-        assert_eq!(
-            readable("Expected RightParen, got Identifier(\"foo\")"),
-            "Expected `)`, got `foo`"
-        );
-        assert_eq!(
-            readable("Expected Colon, got String(\"a b\")"),
-            "Expected `:`, got the text 'a b'"
-        );
-        assert_eq!(
-            readable("Expected Colon, got Number(2.0)"),
-            "Expected `:`, got the number 2"
-        );
+        assert_eq!(readable("Expected RightParen, got Identifier(\"foo\")"), "Expected `)`, got `foo`");
+        assert_eq!(readable("Expected Colon, got String(\"a b\")"), "Expected `:`, got the text 'a b'");
+        assert_eq!(readable("Expected Colon, got Number(2.0)"), "Expected `:`, got the number 2");
         assert_eq!(readable("Syntax error: Variable(\"x\")"), "unexpected `$x`");
         assert_eq!(readable("Syntax error: Pipe"), "unexpected `|`");
-        assert_eq!(
-            readable("The symbol Caret cannot be used"),
-            "The symbol `^` cannot be used"
-        );
-        assert_eq!(
-            readable("Expected parameter name, got Eof"),
-            "Expected parameter name, got Eof"
-        );
+        assert_eq!(readable("The symbol Caret cannot be used"), "The symbol `^` cannot be used");
+        assert_eq!(readable("Expected parameter name, got Eof"), "Expected parameter name, got Eof");
     }
 }

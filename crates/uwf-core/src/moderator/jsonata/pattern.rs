@@ -47,10 +47,7 @@ pub(super) fn index(stage: &Stage) -> Option<Index> {
     };
     match &**expression {
         AstNode::Number(number) => whole(*number).map(Index::Front),
-        AstNode::Unary {
-            op: UnaryOp::Negate,
-            operand,
-        } => match &**operand {
+        AstNode::Unary { op: UnaryOp::Negate, operand } => match &**operand {
             AstNode::Number(number) => whole(*number).filter(|n| *n > 0).map(Index::Back),
             _ => None,
         },
@@ -60,8 +57,7 @@ pub(super) fn index(stage: &Stage) -> Option<Index> {
 
 fn whole(number: f64) -> Option<usize> {
     // The bound keeps the conversion exact on every platform; no thread comes near it.
-    (number.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&number))
-        .then_some(number as usize)
+    (number.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&number)).then_some(number as usize)
 }
 
 /// The role of `[role = 'x']` and nothing else.
@@ -75,27 +71,17 @@ pub(super) fn role(stage: &Stage) -> Option<&str> {
 /// The role an `and` of comparisons pins down, as in `[role = 'x' and output.ok]`.
 pub(super) fn role_within(expression: &AstNode) -> Option<&str> {
     match expression {
-        AstNode::Binary {
-            op: BinaryOp::And,
-            lhs,
-            rhs,
-        } => role_within(lhs).or_else(|| role_within(rhs)),
+        AstNode::Binary { op: BinaryOp::And, lhs, rhs } => role_within(lhs).or_else(|| role_within(rhs)),
         _ => role_equals(expression),
     }
 }
 
 fn role_equals(expression: &AstNode) -> Option<&str> {
-    let AstNode::Binary {
-        op: BinaryOp::Equal,
-        lhs,
-        rhs,
-    } = expression
-    else {
+    let AstNode::Binary { op: BinaryOp::Equal, lhs, rhs } = expression else {
         return None;
     };
     match (&**lhs, &**rhs) {
-        (AstNode::Path { steps }, AstNode::String(role))
-        | (AstNode::String(role), AstNode::Path { steps })
+        (AstNode::Path { steps }, AstNode::String(role)) | (AstNode::String(role), AstNode::Path { steps })
             if is_name(steps, "role") =>
         {
             Some(role)

@@ -17,9 +17,7 @@ pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
     if is_opaque(tree, bound) {
         return Reads::everything();
     }
-    let mut reader = Reader {
-        reads: Reads::none(),
-    };
+    let mut reader = Reader { reads: Reads::none() };
     reader.visit(tree, Focus::Root);
     reader.reads
 }
@@ -31,9 +29,7 @@ fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
     walk::each(tree, &mut |node| {
         opaque |= match node {
             AstNode::Parent(_) | AstNode::Transform { .. } => true,
-            AstNode::Path { steps } => steps
-                .iter()
-                .any(|step| step.is_tuple || step.ancestor_label.is_some()),
+            AstNode::Path { steps } => steps.iter().any(|step| step.is_tuple || step.ancestor_label.is_some()),
             _ => false,
         }
     });

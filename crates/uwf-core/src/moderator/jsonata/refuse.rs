@@ -16,11 +16,7 @@ struct Refusal {
 }
 
 /// Refuses impure functions, the `@` and `#` bindings, and calls of functions that don't exist.
-pub(super) fn check(
-    tree: &AstNode,
-    bound: &BTreeSet<String>,
-    expression: &str,
-) -> Result<(), ConditionError> {
+pub(super) fn check(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) -> Result<(), ConditionError> {
     let mut found = None;
     walk::each(tree, &mut |node| {
         if found.is_none() {
@@ -29,17 +25,11 @@ pub(super) fn check(
     });
     match found {
         None => Ok(()),
-        Some(Refusal {
-            spelling,
-            message,
-            hint,
-        }) => Err(ConditionError {
+        Some(Refusal { spelling, message, hint }) => Err(ConditionError {
             expression: expression.to_owned(),
             message,
             code: None,
-            position: expression
-                .find(&spelling)
-                .map(|byte| expression[..byte].chars().count()),
+            position: expression.find(&spelling).map(|byte| expression[..byte].chars().count()),
             hint,
         }),
     }
@@ -47,23 +37,13 @@ pub(super) fn check(
 
 fn refusal(node: &AstNode, bound: &BTreeSet<String>) -> Option<Refusal> {
     match node {
-        AstNode::Function {
-            name,
-            is_builtin: false,
-            ..
-        } => Some(not_called(name)),
+        AstNode::Function { name, is_builtin: false, .. } => Some(not_called(name)),
         AstNode::Function { name, .. } => {
             impure(name).or_else(|| (!bound.contains(name)).then(|| unknown(name)).flatten())
         }
         AstNode::Variable(name) => impure(name),
-        AstNode::Binary {
-            op: BinaryOp::FocusBind,
-            ..
-        } => Some(binding('@')),
-        AstNode::Binary {
-            op: BinaryOp::IndexBind,
-            ..
-        } => Some(binding('#')),
+        AstNode::Binary { op: BinaryOp::FocusBind, .. } => Some(binding('@')),
+        AstNode::Binary { op: BinaryOp::IndexBind, .. } => Some(binding('#')),
         AstNode::Path { steps } => steps.iter().find_map(step_binding),
         _ => None,
     }
@@ -73,20 +53,13 @@ fn step_binding(step: &PathStep) -> Option<Refusal> {
     if step.focus.is_some() {
         return Some(binding('@'));
     }
-    let positional = step
-        .stages
-        .iter()
-        .any(|stage| matches!(stage, Stage::Index(_)));
+    let positional = step.stages.iter().any(|stage| matches!(stage, Stage::Index(_)));
     (step.index_var.is_some() || positional).then(|| binding('#'))
 }
 
 fn impure(name: &str) -> Option<Refusal> {
     let (why, instead) = functions::refusal(name)?;
-    Some(Refusal {
-        spelling: format!("${name}"),
-        message: format!("`${name}` {why}"),
-        hint: Some(instead.into()),
-    })
+    Some(Refusal { spelling: format!("${name}"), message: format!("`${name}` {why}"), hint: Some(instead.into()) })
 }
 
 fn binding(sign: char) -> Refusal {

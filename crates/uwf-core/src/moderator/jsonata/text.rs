@@ -13,20 +13,10 @@ pub(super) fn of(node: &AstNode) -> String {
         AstNode::Variable(name) => format!("${name}"),
         AstNode::ParentVariable(_) => "$$".into(),
         AstNode::Path { steps } => path(steps),
-        AstNode::Unary {
-            op: UnaryOp::Negate,
-            operand,
-        } => format!("-{}", of(operand)),
-        AstNode::Binary {
-            op: BinaryOp::Equal,
-            lhs,
-            rhs,
-        } => format!("{}={}", of(lhs), of(rhs)),
+        AstNode::Unary { op: UnaryOp::Negate, operand } => format!("-{}", of(operand)),
+        AstNode::Binary { op: BinaryOp::Equal, lhs, rhs } => format!("{}={}", of(lhs), of(rhs)),
         AstNode::Function { name, args, .. } => {
-            format!(
-                "${name}({})",
-                args.iter().map(of).collect::<Vec<_>>().join(", ")
-            )
+            format!("${name}({})", args.iter().map(of).collect::<Vec<_>>().join(", "))
         }
         AstNode::Block(items) if items.len() == 1 => format!("({})", of(&items[0])),
         AstNode::Wildcard => "*".into(),
@@ -55,9 +45,5 @@ fn field(name: &str) -> String {
     let bare = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if bare {
-        name.to_owned()
-    } else {
-        format!("`{name}`")
-    }
+    if bare { name.to_owned() } else { format!("`{name}`") }
 }

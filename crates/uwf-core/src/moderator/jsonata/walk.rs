@@ -92,10 +92,7 @@ macro_rules! children {
     };
 }
 
-children!(
-    children,
-    "The direct children of a node, in source order, with what their context is.",
-);
+children!(children, "The direct children of a node, in source order, with what their context is.",);
 children!(children_mut, "As [`children`], for rewriting.", mut);
 
 /// Calls `visit` on a node and everything below it, parents first.
@@ -113,11 +110,7 @@ pub(super) fn each<'a>(node: &'a AstNode, visit: &mut dyn FnMut(&'a AstNode)) {
 pub(super) fn bound_names(tree: &AstNode) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     each(tree, &mut |node| match node {
-        AstNode::Binary {
-            op: BinaryOp::ColonEqual,
-            lhs,
-            ..
-        } => {
+        AstNode::Binary { op: BinaryOp::ColonEqual, lhs, .. } => {
             if let AstNode::Variable(name) = &**lhs {
                 names.insert(name.clone());
             }

@@ -25,11 +25,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         }
         let check = Check { draft, name, at };
         match Condition::compile(&condition.expression) {
-            Ok(compiled) => check.sound(
-                &compiled,
-                sources.get(name.as_str()).unwrap_or(&nowhere),
-                problems,
-            ),
+            Ok(compiled) => check.sound(&compiled, sources.get(name.as_str()).unwrap_or(&nowhere), problems),
             Err(error) => check.refused(error, problems),
         }
     }
@@ -38,15 +34,8 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
 /// Condition → roles after which it is looked at: their output is that of the last step.
 fn sources(draft: &WorkflowDraft) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut sources: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (from, transitions) in draft
-        .graph
-        .iter()
-        .filter(|(from, _)| draft.roles.contains_key(*from))
-    {
-        for name in transitions
-            .iter()
-            .filter_map(|transition| transition.condition.as_deref())
-        {
+    for (from, transitions) in draft.graph.iter().filter(|(from, _)| draft.roles.contains_key(*from)) {
+        for name in transitions.iter().filter_map(|transition| transition.condition.as_deref()) {
             sources.entry(name).or_default().insert(from);
         }
     }
@@ -70,9 +59,7 @@ impl Check<'_> {
         for read in condition.field_reads() {
             match &read.role {
                 Some(role) => self.read_of(role, &read, problems),
-                None => last
-                    .iter()
-                    .for_each(|role| self.read_of(role, &read, problems)),
+                None => last.iter().for_each(|role| self.read_of(role, &read, problems)),
             }
         }
     }
@@ -82,19 +69,11 @@ impl Check<'_> {
             return;
         }
         // An inline expression close to the name of a condition is most likely that name, mistyped.
-        let others = self
-            .draft
-            .conditions
-            .keys()
-            .map(String::as_str)
-            .filter(|other| other != &self.name);
+        let others = self.draft.conditions.keys().map(String::as_str).filter(|other| other != &self.name);
         let hint = nearest(&error.expression, others)
             .map(|other| format!("did you mean the condition `{other}`?"))
             .or(error.hint.clone());
-        let error = ConditionError {
-            hint: None,
-            ..error
-        };
+        let error = ConditionError { hint: None, ..error };
         let message = format!("the condition `{}` cannot be used: {error}", self.name);
         problems.error("bad-condition", self.at, message, hint);
     }
@@ -106,10 +85,7 @@ impl Check<'_> {
         }
         let Some(found) = draft.roles.get(role) else {
             let hint = did_you_mean(role, draft.roles.keys().map(String::as_str));
-            let message = format!(
-                "the condition `{name}` reads `{}`, but there is no role `{role}`",
-                read.text
-            );
+            let message = format!("the condition `{name}` reads `{}`, but there is no role `{role}`", read.text);
             problems.warning("impossible-field", *at, message, hint);
             return;
         };
@@ -125,16 +101,10 @@ impl Check<'_> {
                 );
                 let fields: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
                 let hint = did_you_mean(&field, known.iter().map(String::as_str));
-                (
-                    message,
-                    hint.or_else(|| Some(format!("it has {}", fields.join(", ")))),
-                )
+                (message, hint.or_else(|| Some(format!("it has {}", fields.join(", ")))))
             }
             Verdict::NotAnObject { field } => {
-                let whole = format!(
-                    "the condition `{name}` reads `{}`, but in the output of `{role}`",
-                    read.text
-                );
+                let whole = format!("the condition `{name}` reads `{}`, but in the output of `{role}`", read.text);
                 (format!("{whole} nothing can be below `{field}`"), None)
             }
         };

@@ -15,11 +15,7 @@ use super::problem::{Problem, Problems};
 ///
 /// Whether a schema given by hash exists is not checked here.
 #[must_use]
-pub fn validate(
-    draft: &WorkflowDraft,
-    positions: &Positions,
-    file_stem: Option<&str>,
-) -> Vec<Problem> {
+pub fn validate(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>) -> Vec<Problem> {
     let mut problems = Problems::new(positions.file());
     validate_into(draft, positions, file_stem, &mut problems);
     problems.finish()

@@ -27,12 +27,7 @@ const VERBS: &str = "add adopt analyse analyze annotate answer apply approve arc
     summarize support survey sync teach test tidy trace track train transcribe transform translate triage tune \
     unify update upgrade upload validate verify visit watch wrap write";
 
-pub(super) fn check(
-    draft: &WorkflowDraft,
-    positions: &Positions,
-    file_stem: Option<&str>,
-    problems: &mut Problems,
-) {
+pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {
     check_workflow(&draft.name, positions, file_stem, problems);
     for name in draft.roles.keys() {
         let at = positions.key(&join("/roles", name));
@@ -43,15 +38,9 @@ pub(super) fn check(
             );
             problems.error("reserved-name", at, message, Some(hint));
         } else if let Some(fault) = fault(name) {
-            problems.error(
-                "bad-name",
-                at,
-                format!("the role name `{}` {fault}", name.escape_debug()),
-                None,
-            );
+            problems.error("bad-name", at, format!("the role name `{}` {fault}", name.escape_debug()), None);
         } else if name.starts_with('-') {
-            let message =
-                format!("the role name `{name}` starts with `-` and would be read as an option");
+            let message = format!("the role name `{name}` starts with `-` and would be read as an option");
             problems.error("bad-name", at, message, None);
         }
     }
@@ -59,19 +48,9 @@ pub(super) fn check(
         let at = positions.key(&join("/conditions", name));
         if name.starts_with('$') {
             let message = format!("`{name}` cannot be the name of a condition");
-            problems.error(
-                "reserved-name",
-                at,
-                message,
-                Some("names with `$` are reserved".to_owned()),
-            );
+            problems.error("reserved-name", at, message, Some("names with `$` are reserved".to_owned()));
         } else if let Some(fault) = fault(name) {
-            problems.error(
-                "bad-name",
-                at,
-                format!("the condition name `{}` {fault}", name.escape_debug()),
-                None,
-            );
+            problems.error("bad-name", at, format!("the condition name `{}` {fault}", name.escape_debug()), None);
         }
     }
 }
@@ -83,86 +62,46 @@ fn fault(name: &str) -> Option<String> {
         Some("is empty".to_owned())
     } else if name.trim() != name {
         Some("starts or ends with white space".to_owned())
-    } else if name
-        .chars()
-        .any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'))
-    {
+    } else if name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')) {
         Some("contains a control character".to_owned())
     } else if symbols > MAX_NAME {
-        Some(format!(
-            "has {symbols} symbols; at most {MAX_NAME} are possible"
-        ))
+        Some(format!("has {symbols} symbols; at most {MAX_NAME} are possible"))
     } else {
         None
     }
 }
 
-fn check_workflow(
-    name: &str,
-    positions: &Positions,
-    file_stem: Option<&str>,
-    problems: &mut Problems,
-) {
+fn check_workflow(name: &str, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {
     if positions.is_broken("/name") {
         return;
     }
     let at = positions.value("/name");
     if let Some(fault) = fault(name) {
-        problems.error(
-            "bad-name",
-            at,
-            format!("the workflow name `{}` {fault}", name.escape_debug()),
-            None,
-        );
+        problems.error("bad-name", at, format!("the workflow name `{}` {fault}", name.escape_debug()), None);
         return;
     }
     if name.starts_with(['-', '.', '$']) || name.contains(['/', '\\']) {
         let message = format!("the workflow name `{name}` would be read as an option or a path");
-        problems.error(
-            "bad-name",
-            at,
-            message,
-            Some("use words joined by `-`".to_owned()),
-        );
+        problems.error("bad-name", at, message, Some("use words joined by `-`".to_owned()));
         return;
     }
     if !is_kebab(name) {
         let message = format!("the workflow name `{name}` is not kebab-case");
-        problems.warning(
-            "name-style",
-            at,
-            message,
-            kebab(name).map(|better| format!("call it `{better}`")),
-        );
+        problems.warning("name-style", at, message, kebab(name).map(|better| format!("call it `{better}`")));
     } else if let Some(first) = name.split('-').next()
         && !VERBS.split_whitespace().any(|verb| verb == first)
     {
         let message = format!("the workflow name `{name}` does not seem to start with a verb");
-        problems.warning(
-            "name-style",
-            at,
-            message,
-            Some("say what it does, as in `solve-issue`".to_owned()),
-        );
+        problems.warning("name-style", at, message, Some("say what it does, as in `solve-issue`".to_owned()));
     }
     if let Some(stem) = file_stem.filter(|stem| *stem != name) {
         let message = format!("the workflow is named `{name}` but its file `{stem}`");
-        problems.warning(
-            "name-not-file",
-            at,
-            message,
-            Some("give both the same name".to_owned()),
-        );
+        problems.warning("name-not-file", at, message, Some("give both the same name".to_owned()));
     }
 }
 
 fn is_kebab(name: &str) -> bool {
-    let is_word = |word: &str| {
-        !word.is_empty()
-            && word
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-    };
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     name.split('-').all(is_word) && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 

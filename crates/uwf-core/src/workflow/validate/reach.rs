@@ -36,27 +36,15 @@ pub(super) fn can_have(schema: &Value, path: &[String]) -> Verdict {
             objects.collect(one);
         }
         if objects.open || objects.properties.iter().any(|(name, _)| *name == key) {
-            here = objects
-                .properties
-                .into_iter()
-                .filter(|(name, _)| *name == key)
-                .map(|(_, below)| below)
-                .collect();
+            here = objects.properties.into_iter().filter(|(name, _)| *name == key).map(|(_, below)| below).collect();
             if here.is_empty() {
                 return Verdict::Possible;
             }
         } else if objects.properties.is_empty() {
             return Verdict::NotAnObject { field };
         } else {
-            let known = objects
-                .properties
-                .iter()
-                .map(|(name, _)| (*name).clone())
-                .collect();
-            return Verdict::NoField {
-                field: key.clone(),
-                known,
-            };
+            let known = objects.properties.iter().map(|(name, _)| (*name).clone()).collect();
+            return Verdict::NoField { field: key.clone(), known };
         }
         key.clone_into(&mut field);
     }
@@ -75,12 +63,7 @@ struct Objects<'s> {
 
 impl<'s> Objects<'s> {
     fn new(root: &'s Value) -> Objects<'s> {
-        Objects {
-            root,
-            properties: Vec::new(),
-            open: false,
-            seen: BTreeSet::new(),
-        }
+        Objects { root, properties: Vec::new(), open: false, seen: BTreeSet::new() }
     }
 
     fn collect(&mut self, schema: &'s Value) {
@@ -110,16 +93,9 @@ impl<'s> Objects<'s> {
             }
         }
         for key in ["then", "else"] {
-            map.get(key)
-                .into_iter()
-                .for_each(|branch| self.collect_branch(branch));
+            map.get(key).into_iter().for_each(|branch| self.collect_branch(branch));
         }
-        for branch in map
-            .get("dependentSchemas")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::values)
-        {
+        for branch in map.get("dependentSchemas").and_then(Value::as_object).into_iter().flat_map(Map::values) {
             self.collect_branch(branch);
         }
         match map.get("$ref").and_then(Value::as_str) {
@@ -175,19 +151,11 @@ impl<'s> Objects<'s> {
             // A type alone, with nothing about its inside.
             Some(types) => {
                 let bare = |name: &str, shapes: bool| types.contains(&name) && !shapes;
-                self.open |= !applies_others
-                    && (bare("object", shapes_object) || bare("array", shapes_array));
+                self.open |= !applies_others && (bare("object", shapes_object) || bare("array", shapes_array));
             }
             None => {
-                let values = map
-                    .get("enum")
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten()
-                    .chain(map.get("const"));
-                self.open |= values
-                    .into_iter()
-                    .any(|value| value.is_object() || value.is_array());
+                let values = map.get("enum").and_then(Value::as_array).into_iter().flatten().chain(map.get("const"));
+                self.open |= values.into_iter().any(|value| value.is_object() || value.is_array());
                 let listed = map.contains_key("enum") || map.contains_key("const");
                 self.open |= !listed && !shapes_object && !shapes_array && !applies_others;
             }
@@ -207,14 +175,8 @@ impl<'s> Objects<'s> {
 
     /// Whether the schema says what the items of an array are; they are entered.
     fn collect_items(&mut self, map: &'s Map<String, Value>) -> bool {
-        let prefix = map
-            .get("prefixItems")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let rest = ["items", "contains", "unevaluatedItems"]
-            .into_iter()
-            .filter_map(|key| map.get(key));
+        let prefix = map.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
+        let rest = ["items", "contains", "unevaluatedItems"].into_iter().filter_map(|key| map.get(key));
         let items: Vec<&Value> = prefix.chain(rest).collect();
         items.iter().for_each(|item| self.collect(item));
         !items.is_empty()
@@ -224,11 +186,7 @@ impl<'s> Objects<'s> {
     fn resolve(&self, reference: &str) -> Option<&'s Value> {
         let pointer = reference.strip_prefix('#')?;
         // The pointer of a fragment is percent-encoded; such names are rare enough to count as anything.
-        if pointer.contains('%') {
-            None
-        } else {
-            self.root.pointer(pointer)
-        }
+        if pointer.contains('%') { None } else { self.root.pointer(pointer) }
     }
 }
 
@@ -242,38 +200,24 @@ mod tests {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
         match can_have(&schema, &path) {
             Verdict::Possible => "possible".to_owned(),
-            Verdict::NoField { field, known } => format!(
-                "no {field} among {}",
-                known.into_iter().collect::<Vec<_>>().join(" ")
-            ),
+            Verdict::NoField { field, known } => {
+                format!("no {field} among {}", known.into_iter().collect::<Vec<_>>().join(" "))
+            }
             Verdict::NotAnObject { field } => format!("nothing below {field}"),
         }
     }
 
     #[test]
     fn listed_properties_are_all_there_are() {
-        let schema =
-            json!({"type": "object", "properties": {"ok": {"type": "boolean"}, "note": {}}});
+        let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}, "note": {}}});
         assert_eq!(ask(schema.clone(), "ok"), "possible");
         assert_eq!(ask(schema.clone(), "okay"), "no okay among note ok");
         assert_eq!(ask(schema.clone(), "note.anything"), "possible");
         assert_eq!(ask(schema, "ok.really"), "nothing below ok");
-        assert_eq!(
-            ask(json!({"properties": {"ok": true}}), "okay"),
-            "no okay among ok"
-        );
+        assert_eq!(ask(json!({"properties": {"ok": true}}), "okay"), "no okay among ok");
         assert_eq!(ask(json!({"type": "string"}), "x"), "nothing below output");
-        assert_eq!(
-            ask(json!({"enum": ["a", "b"]}), "x"),
-            "nothing below output"
-        );
-        assert_eq!(
-            ask(
-                json!({"type": "object", "additionalProperties": false}),
-                "x"
-            ),
-            "nothing below output"
-        );
+        assert_eq!(ask(json!({"enum": ["a", "b"]}), "x"), "nothing below output");
+        assert_eq!(ask(json!({"type": "object", "additionalProperties": false}), "x"), "nothing below output");
     }
 
     #[test]
@@ -327,14 +271,8 @@ mod tests {
         assert_eq!(ask(schema.clone(), "phases.hash"), "possible");
         assert_eq!(ask(schema.clone(), "phases.title"), "no title among hash");
         assert_eq!(ask(schema.clone(), "pair.right"), "possible");
-        assert_eq!(
-            ask(schema.clone(), "child.child.child.phases.hash"),
-            "possible"
-        );
-        assert_eq!(
-            ask(schema.clone(), "child.child.phase"),
-            "no phase among child loop pair phases"
-        );
+        assert_eq!(ask(schema.clone(), "child.child.child.phases.hash"), "possible");
+        assert_eq!(ask(schema.clone(), "child.child.phase"), "no phase among child loop pair phases");
         assert_eq!(ask(schema, "loop.x"), "nothing below loop");
     }
 }

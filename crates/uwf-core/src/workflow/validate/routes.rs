@@ -37,16 +37,8 @@ fn of_edge(from: &str, index: usize, field: &str) -> String {
 fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     const SHOWN: usize = 12;
     let mut names = names.into_iter();
-    let shown: Vec<String> = names
-        .by_ref()
-        .take(SHOWN)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    if names.next().is_some() {
-        format!("{}, …", shown.join(", "))
-    } else {
-        shown.join(", ")
-    }
+    let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if names.next().is_some() { format!("{}, …", shown.join(", ")) } else { shown.join(", ") }
 }
 
 impl<'d> Routes<'d> {
@@ -61,12 +53,7 @@ impl<'d> Routes<'d> {
             let at = self.positions.key(&join("/graph", from));
             if from == END {
                 sound = false;
-                problems.error(
-                    "unknown-role",
-                    at,
-                    format!("nothing comes after `{END}`"),
-                    None,
-                );
+                problems.error("unknown-role", at, format!("nothing comes after `{END}`"), None);
             } else if from != START && !self.draft.roles.contains_key(from) {
                 sound = false;
                 self.unknown_role(from, START, at, problems);
@@ -97,27 +84,16 @@ impl<'d> Routes<'d> {
         if problems.is_full() {
             return;
         }
-        let hint = did_you_mean(name, self.roles().chain([end])).or_else(|| {
-            (!self.draft.roles.is_empty()).then(|| format!("roles: {}", quoted(self.roles())))
-        });
-        problems.error(
-            "unknown-role",
-            at,
-            format!("there is no role `{}`", name.escape_debug()),
-            hint,
-        );
+        let hint = did_you_mean(name, self.roles().chain([end]))
+            .or_else(|| (!self.draft.roles.is_empty()).then(|| format!("roles: {}", quoted(self.roles()))));
+        problems.error("unknown-role", at, format!("there is no role `{}`", name.escape_debug()), hint);
     }
 
     fn check_start(&self, problems: &mut Problems) {
         if self.draft.graph.get(START).is_none_or(Vec::is_empty) && !self.is_unread(START) {
             let at = self.positions.key(&join("/graph", START));
             let hint = format!("add `{START}: [{{role: …}}]` with the first role");
-            problems.error(
-                "no-start",
-                at,
-                format!("no transition leads from `{START}`"),
-                Some(hint),
-            );
+            problems.error("no-start", at, format!("no transition leads from `{START}`"), Some(hint));
         }
     }
 
@@ -130,17 +106,13 @@ impl<'d> Routes<'d> {
         let known = || self.draft.conditions.keys().map(String::as_str);
         let mut used = BTreeSet::new();
         for (from, transitions) in &self.draft.graph {
-            for (index, name) in transitions
-                .iter()
-                .enumerate()
-                .filter_map(|(i, t)| Some((i, t.condition.as_deref()?)))
+            for (index, name) in transitions.iter().enumerate().filter_map(|(i, t)| Some((i, t.condition.as_deref()?)))
             {
                 used.insert(name);
                 if !self.draft.conditions.contains_key(name) && !problems.is_full() {
                     let at = self.positions.value(&of_edge(from, index, "condition"));
                     let hint = did_you_mean(name, known()).or_else(|| {
-                        (!self.draft.conditions.is_empty())
-                            .then(|| format!("conditions: {}", quoted(known())))
+                        (!self.draft.conditions.is_empty()).then(|| format!("conditions: {}", quoted(known())))
                     });
                     problems.error(
                         "unknown-condition",
@@ -151,16 +123,10 @@ impl<'d> Routes<'d> {
                 }
             }
         }
-        let all_read = !self.positions.is_broken("/graph")
-            && !self.draft.graph.keys().any(|from| self.is_unread(from));
+        let all_read = !self.positions.is_broken("/graph") && !self.draft.graph.keys().any(|from| self.is_unread(from));
         for name in known().filter(|name| all_read && !used.contains(name)) {
             let at = self.positions.key(&join("/conditions", name));
-            problems.warning(
-                "unused-condition",
-                at,
-                format!("no transition uses the condition `{name}`"),
-                None,
-            );
+            problems.warning("unused-condition", at, format!("no transition uses the condition `{name}`"), None);
         }
     }
 
@@ -169,47 +135,29 @@ impl<'d> Routes<'d> {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let live = live(transitions);
         for (index, transition) in transitions.iter().enumerate() {
-            let at = self
-                .positions
-                .value(&join(&join("/graph", from), &index.to_string()));
+            let at = self.positions.value(&join(&join("/graph", from), &index.to_string()));
             if index >= live.len() {
-                let message = format!(
-                    "this transition of `{from}` is never tried: one before it always matches"
-                );
-                problems.warning(
-                    "dead-transition",
-                    at,
-                    message,
-                    Some("move it up, or take it out".to_owned()),
-                );
+                let message = format!("this transition of `{from}` is never tried: one before it always matches");
+                problems.warning("dead-transition", at, message, Some("move it up, or take it out".to_owned()));
             } else if let Some(condition) = &transition.condition
                 && let Some(first) = seen.insert(condition, index)
             {
-                let message = format!(
-                    "this transition of `{from}` is never taken: number {} has the same condition",
-                    first + 1
-                );
+                let message =
+                    format!("this transition of `{from}` is never taken: number {} has the same condition", first + 1);
                 problems.warning("dead-transition", at, message, None);
             }
         }
-        let falls_through =
-            !live.is_empty() && live.iter().all(|transition| transition.condition.is_some());
+        let falls_through = !live.is_empty() && live.iter().all(|transition| transition.condition.is_some());
         if falls_through && !self.is_unread(from) {
             let at = self.positions.key(&join("/graph", from));
-            let message = format!(
-                "when no condition of `{from}` holds, the thread ends with reason `no-match`"
-            );
+            let message = format!("when no condition of `{from}` holds, the thread ends with reason `no-match`");
             let hint = "add a last transition without condition".to_owned();
             problems.warning("no-fallback", at, message, Some(hint));
         }
     }
 
     fn check_reach(&self, problems: &mut Problems) {
-        let start_known = self
-            .draft
-            .graph
-            .get(START)
-            .is_some_and(|list| !list.is_empty());
+        let start_known = self.draft.graph.get(START).is_some_and(|list| !list.is_empty());
         if !start_known || self.draft.graph.keys().any(|from| self.is_unread(from)) {
             return;
         }
@@ -219,16 +167,12 @@ impl<'d> Routes<'d> {
             let message = format!("no way leads from `{START}` to the role `{role}`");
             problems.warning("unreachable-role", at, message, None);
         }
-        let dead_ends: BTreeSet<&str> = reachable
-            .iter()
-            .filter(|name| **name != END && self.next(name).is_empty())
-            .copied()
-            .collect();
+        let dead_ends: BTreeSet<&str> =
+            reachable.iter().filter(|name| **name != END && self.next(name).is_empty()).copied().collect();
         for role in &dead_ends {
             let at = self.positions.key(&join("/roles", role));
-            let message = format!(
-                "nothing comes after the role `{role}`; the thread ends there with reason `no-match`"
-            );
+            let message =
+                format!("nothing comes after the role `{role}`; the thread ends there with reason `no-match`");
             let hint = format!("add `{role}: [{{role: {END}}}]` to the graph");
             problems.warning("no-way-out", at, message, Some(hint));
         }
@@ -236,12 +180,7 @@ impl<'d> Routes<'d> {
     }
 
     /// Roles in whose loops a thread can only go round and round.
-    fn check_endless(
-        &self,
-        reachable: &BTreeSet<&str>,
-        dead_ends: &BTreeSet<&str>,
-        problems: &mut Problems,
-    ) {
+    fn check_endless(&self, reachable: &BTreeSet<&str>, dead_ends: &BTreeSet<&str>, problems: &mut Problems) {
         let mut ending: BTreeSet<&str> = dead_ends.clone();
         ending.insert(END);
         let mut before: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -258,40 +197,18 @@ impl<'d> Routes<'d> {
                 }
             }
         }
-        let endless: Vec<&str> = reachable
-            .iter()
-            .filter(|name| !ending.contains(*name) && **name != START)
-            .copied()
-            .collect();
-        if let Some(first) = endless
-            .iter()
-            .min_by_key(|name| self.positions.key(&join("/graph", name)))
-        {
+        let endless: Vec<&str> =
+            reachable.iter().filter(|name| !ending.contains(*name) && **name != START).copied().collect();
+        if let Some(first) = endless.iter().min_by_key(|name| self.positions.key(&join("/graph", name))) {
             let at = self.positions.key(&join("/graph", first));
-            let message = format!(
-                "no way leads from {} to `{END}`",
-                quoted(endless.iter().copied())
-            );
-            problems.warning(
-                "no-way-out",
-                at,
-                message,
-                Some("only a limit will stop such a thread".to_owned()),
-            );
+            let message = format!("no way leads from {} to `{END}`", quoted(endless.iter().copied()));
+            problems.warning("no-way-out", at, message, Some("only a limit will stop such a thread".to_owned()));
         }
     }
 
     fn next(&self, from: &str) -> Vec<&'d str> {
-        let transitions = self
-            .draft
-            .graph
-            .get(from)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        live(transitions)
-            .iter()
-            .map(|transition| transition.role.as_str())
-            .collect()
+        let transitions = self.draft.graph.get(from).map(Vec::as_slice).unwrap_or_default();
+        live(transitions).iter().map(|transition| transition.role.as_str()).collect()
     }
 
     /// All positions a thread can get to, the start and the end included.
@@ -311,8 +228,6 @@ impl<'d> Routes<'d> {
 
 /// The transitions up to the first that always matches.
 fn live(transitions: &[Transition]) -> &[Transition] {
-    let last = transitions
-        .iter()
-        .position(|transition| transition.condition.is_none());
+    let last = transitions.iter().position(|transition| transition.condition.is_none());
     &transitions[..last.map_or(transitions.len(), |last| last + 1)]
 }

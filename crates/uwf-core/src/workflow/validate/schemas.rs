@@ -18,9 +18,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         for found in schema::check(value) {
             let at = format!("{pointer}{}", found.path);
             match found.severity {
-                schema::Severity::Error => {
-                    problems.error("bad-schema", positions.value(&at), found.message, None)
-                }
+                schema::Severity::Error => problems.error("bad-schema", positions.value(&at), found.message, None),
                 // An unknown keyword is a key; that is where to look.
                 schema::Severity::Warning => {
                     problems.warning("schema-warning", positions.key(&at), found.message, None)

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 use uwf_core::moderator::{
-    Considered, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note,
-    Progress,
+    Considered, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
 };
 
 use super::{compile, decide, edge, history, thread, value};
@@ -34,20 +33,8 @@ fn transitions_are_tried_in_order_and_the_first_match_wins() {
             next: Next::Role("c".into()),
             trace: vec![
                 looked_at("a", "steps[-1].output.absent", None, false, Note::Missing),
-                looked_at(
-                    "b",
-                    "steps[-1].output.approved",
-                    Some(json!(false)),
-                    false,
-                    Note::Boolean
-                ),
-                looked_at(
-                    "c",
-                    "steps[-1].output.comments",
-                    Some(json!(["x"])),
-                    true,
-                    Note::Counted
-                ),
+                looked_at("b", "steps[-1].output.approved", Some(json!(false)), false, Note::Boolean),
+                looked_at("c", "steps[-1].output.comments", Some(json!(["x"])), true, Note::Counted),
             ],
         }
     );
@@ -66,20 +53,10 @@ fn a_transition_without_condition_always_matches() {
 fn a_thread_ends_by_the_graph_or_because_nothing_matches() {
     let end = decide(vec![edge("$END", Some("true")), edge("a", None)], &thread()).unwrap();
     assert_eq!(end.next, Next::End(EndReason::Graph));
-    let none = decide(
-        vec![edge("a", Some("false")), edge("$END", Some("[]"))],
-        &thread(),
-    )
-    .unwrap();
+    let none = decide(vec![edge("a", Some("false")), edge("$END", Some("[]"))], &thread()).unwrap();
     assert_eq!(none.next, Next::End(EndReason::NoMatch));
-    assert_eq!(
-        none.trace.iter().map(|it| it.matched).collect::<Vec<_>>(),
-        [false, false]
-    );
-    assert_eq!(
-        decide(Vec::new(), &thread()).unwrap().next,
-        Next::End(EndReason::NoMatch)
-    );
+    assert_eq!(none.trace.iter().map(|it| it.matched).collect::<Vec<_>>(), [false, false]);
+    assert_eq!(decide(Vec::new(), &thread()).unwrap().next, Next::End(EndReason::NoMatch));
 }
 
 #[test]
@@ -100,29 +77,14 @@ fn the_result_counts_by_the_rules_of_boolean() {
         ("steps", true),
         ("steps[role='nobody']", false),
     ] {
-        let decision = decide(
-            vec![edge("a", Some(expression)), edge("b", None)],
-            &thread(),
-        )
-        .unwrap();
-        assert_eq!(
-            decision.next == Next::Role("a".into()),
-            matches,
-            "{expression}"
-        );
+        let decision = decide(vec![edge("a", Some(expression)), edge("b", None)], &thread()).unwrap();
+        assert_eq!(decision.next == Next::Role("a".into()), matches, "{expression}");
     }
 }
 
 #[test]
 fn an_error_is_never_taken_for_false() {
-    let error = decide(
-        vec![
-            edge("a", Some("steps[0].output.status > 1")),
-            edge("b", None),
-        ],
-        &thread(),
-    )
-    .unwrap_err();
+    let error = decide(vec![edge("a", Some("steps[0].output.status > 1")), edge("b", None)], &thread()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the condition `to-a` could not be evaluated: The expressions on either side of operator \">\" must be of the \
@@ -138,13 +100,7 @@ fn an_error_is_never_taken_for_false() {
 #[test]
 fn an_unbounded_condition_is_asked_for_and_the_decision_goes_on_with_the_answer() {
     let filter = "$count($filter(steps, function($s) { $s.role = 'coder' })) = 2";
-    let edges = || {
-        vec![
-            edge("a", Some("false")),
-            edge("b", Some(filter)),
-            edge("c", Some("$depth = 2")),
-        ]
-    };
+    let edges = || vec![edge("a", Some("false")), edge("b", Some(filter)), edge("c", Some("$depth = 2"))];
     let history = thread();
     let ask = || match Moderator::new(edges()).decide(&history).unwrap() {
         Progress::Evaluate { request, resume } => (request, resume),
@@ -152,27 +108,15 @@ fn an_unbounded_condition_is_asked_for_and_the_decision_goes_on_with_the_answer(
     };
     let (request, resume) = ask();
     assert_eq!(request, Evaluate::new(filter, &history));
-    let Progress::Decided(decision) = resume.answer(Ok(Some(json!(true)))).unwrap() else {
-        panic!()
-    };
-    assert_eq!(
-        (decision.next, decision.trace.len()),
-        (Next::Role("b".into()), 2)
-    );
+    let Progress::Decided(decision) = resume.answer(Ok(Some(json!(true)))).unwrap() else { panic!() };
+    assert_eq!((decision.next, decision.trace.len()), (Next::Role("b".into()), 2));
 
     let (_, resume) = ask();
-    let Progress::Decided(decision) = resume.answer(Ok(None)).unwrap() else {
-        panic!()
-    };
-    assert_eq!(
-        (decision.next, decision.trace.len()),
-        (Next::Role("c".into()), 3)
-    );
+    let Progress::Decided(decision) = resume.answer(Ok(None)).unwrap() else { panic!() };
+    assert_eq!((decision.next, decision.trace.len()), (Next::Role("c".into()), 3));
 
     let (_, resume) = ask();
-    let error = resume
-        .answer(Err("took longer than 2 s".into()))
-        .unwrap_err();
+    let error = resume.answer(Err("took longer than 2 s".into())).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("the condition `to-b` could not be evaluated: took longer than 2 s, in `{filter}`")
@@ -181,21 +125,13 @@ fn an_unbounded_condition_is_asked_for_and_the_decision_goes_on_with_the_answer(
 
 #[test]
 fn a_request_survives_the_way_to_another_process() {
-    let request = Evaluate::new(
-        "$map(steps, function($s) { $extractedBy($s) & $threadId })",
-        &thread(),
-    );
+    let request = Evaluate::new("$map(steps, function($s) { $extractedBy($s) & $threadId })", &thread());
     let text = serde_json::to_string(&request).unwrap();
     let back: Evaluate = serde_json::from_str(&text).unwrap();
     assert_eq!(back, request);
     assert_eq!(
         uwf_core::moderator::evaluate(&back),
-        Ok(Some(json!([
-            "llm01JT",
-            "frontmatter01JT",
-            "frontmatter01JT",
-            "frontmatter01JT"
-        ])))
+        Ok(Some(json!(["llm01JT", "frontmatter01JT", "frontmatter01JT", "frontmatter01JT"])))
     );
 }
 
@@ -206,10 +142,7 @@ fn a_request_with_an_output_as_deep_as_can_be_stored_survives_too() {
         output = json!([output]);
     }
     json_cas::cbor::encode(&output).unwrap();
-    let request = Evaluate::new(
-        "$map(steps, function($s) { $s })",
-        &history(&[("a", output.clone())]),
-    );
+    let request = Evaluate::new("$map(steps, function($s) { $s })", &history(&[("a", output.clone())]));
     let back: Evaluate = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
     let result = uwf_core::moderator::evaluate(&back).unwrap().unwrap();
     assert_eq!(result["output"], output);
@@ -217,10 +150,7 @@ fn a_request_with_an_output_as_deep_as_can_be_stored_survives_too() {
 
 #[test]
 fn a_decision_survives_it_too_with_null_and_missing_told_apart() {
-    let edges = vec![
-        edge("a", Some("steps[-1].output.absent")),
-        edge("b", Some("steps[2].output.nothing")),
-    ];
+    let edges = vec![edge("a", Some("steps[-1].output.absent")), edge("b", Some("steps[2].output.nothing"))];
     let decision = decide(edges, &thread()).unwrap();
     let values: Vec<_> = decision.trace.iter().map(|it| it.value.clone()).collect();
     assert_eq!(values, [None, Some(json!(null))]);
@@ -254,28 +184,14 @@ fn everything_the_design_promises_is_bound() {
         value("$extractedBy($last('coder'))"),
         Err("$extractedBy takes one step, such as steps[-1] (T0410)".into())
     );
-    assert_eq!(
-        value("$last(1)"),
-        Err("$last takes the name of a role (T0410)".into())
-    );
+    assert_eq!(value("$last(1)"), Err("$last takes the name of a role (T0410)".into()));
 }
 
 #[test]
 fn a_broken_request_is_an_error() {
-    let error = |request: &Evaluate| {
-        uwf_core::moderator::evaluate(request)
-            .unwrap_err()
-            .to_string()
-    };
-    let odd = Evaluate {
-        expression: "1".into(),
-        context: json!({"steps": 1}),
-    };
-    assert!(
-        error(&odd).starts_with("the context can't be read: "),
-        "{}",
-        error(&odd)
-    );
+    let error = |request: &Evaluate| uwf_core::moderator::evaluate(request).unwrap_err().to_string();
+    let odd = Evaluate { expression: "1".into(), context: json!({"steps": 1}) };
+    assert!(error(&odd).starts_with("the context can't be read: "), "{}", error(&odd));
     assert!(error(&Evaluate::new("$now()", &thread())).contains("reads the clock"));
 }
 

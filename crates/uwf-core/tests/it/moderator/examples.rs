@@ -12,30 +12,16 @@ const ALL_PHASES: &str = "$count($filter(steps[role='planner'].meta.phases, func
 #[test]
 fn a_coder_goes_on_until_all_phases_are_complete() {
     let phases = json!({"status": "planned", "phases": [{"hash": "A"}, {"hash": "B"}]});
-    let coded = |phase: &str| {
-        (
-            "coder",
-            json!({"completedPhase": phase, "status": "completed"}),
-        )
-    };
+    let coded = |phase: &str| ("coder", json!({"completedPhase": phase, "status": "completed"}));
     let next = |steps: &[(&str, Value)]| {
         let edges = vec![edge("reviewer", Some(ALL_PHASES)), edge("coder", None)];
         decide(edges, &history(steps)).unwrap().next
     };
     let planned = ("planner", phases);
     assert_eq!(class(ALL_PHASES), Class::Bounded);
-    assert_eq!(
-        next(&[planned.clone(), coded("A")]),
-        Next::Role("coder".into())
-    );
-    assert_eq!(
-        next(&[planned.clone(), coded("A"), coded("A")]),
-        Next::Role("coder".into())
-    );
-    assert_eq!(
-        next(&[planned, coded("A"), coded("B")]),
-        Next::Role("reviewer".into())
-    );
+    assert_eq!(next(&[planned.clone(), coded("A")]), Next::Role("coder".into()));
+    assert_eq!(next(&[planned.clone(), coded("A"), coded("A")]), Next::Role("coder".into()));
+    assert_eq!(next(&[planned, coded("A"), coded("B")]), Next::Role("reviewer".into()));
 }
 
 #[test]
@@ -45,14 +31,8 @@ fn the_conditions_of_the_shared_examples_compile_and_evaluate() {
     };
     let workflow: Value = serde_json::from_str(&text).unwrap();
     let steps = history(&[
-        (
-            "planner",
-            json!({"status": "planned", "phases": [{"hash": "A"}]}),
-        ),
-        (
-            "coder",
-            json!({"completedPhase": "A", "status": "completed"}),
-        ),
+        ("planner", json!({"status": "planned", "phases": [{"hash": "A"}]})),
+        ("coder", json!({"completedPhase": "A", "status": "completed"})),
         ("reviewer", json!({"status": "approved"})),
     ]);
     let results: Vec<(&str, Value)> = workflow["moderator"]
@@ -63,10 +43,7 @@ fn the_conditions_of_the_shared_examples_compile_and_evaluate() {
         .map(|when| (when, value_on(when, &steps).unwrap().unwrap_or_default()))
         .collect();
     assert_eq!(
-        results
-            .iter()
-            .map(|(_, value)| value.clone())
-            .collect::<Vec<_>>(),
+        results.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>(),
         [json!(false), json!(true), json!(true), json!(false),]
     );
     assert_eq!(results[1].0, ALL_PHASES);

@@ -6,18 +6,8 @@ use super::compile;
 
 /// `role.path` of each field read; `?` is the role that ran last.
 fn fields(expression: &str) -> Vec<String> {
-    let name = |read: FieldRead| {
-        format!(
-            "{}.{}",
-            read.role.as_deref().unwrap_or("?"),
-            read.path.join(".")
-        )
-    };
-    compile(expression)
-        .field_reads()
-        .into_iter()
-        .map(name)
-        .collect()
+    let name = |read: FieldRead| format!("{}.{}", read.role.as_deref().unwrap_or("?"), read.path.join("."));
+    compile(expression).field_reads().into_iter().map(name).collect()
 }
 
 fn warnings(expression: &str) -> Vec<String> {
@@ -28,45 +18,29 @@ fn warnings(expression: &str) -> Vec<String> {
 fn a_field_is_known_by_role_and_path() {
     assert_eq!(
         compile("steps[-1].output.a.b > 1").field_reads(),
-        [FieldRead {
-            role: None,
-            path: vec!["a".into(), "b".into()],
-            text: "steps[-1].output.a.b".into()
-        }]
+        [FieldRead { role: None, path: vec!["a".into(), "b".into()], text: "steps[-1].output.a.b".into() }]
     );
     assert_eq!(fields("$steps[-1].meta.status = 'x'"), ["?.status"]);
     assert_eq!(fields("$exists($$.steps[-1].output.a)"), ["?.a"]);
     assert_eq!(fields("$last('r').a.b = $first('q').c"), ["q.c", "r.a.b"]);
     assert_eq!(fields("($last('r')).a"), ["r.a"]);
     assert_eq!(fields("steps[role='r'][-1].output.a"), ["r.a"]);
-    assert_eq!(
-        fields("steps[role='r' and output.b = 1].output.a"),
-        ["r.a", "r.b"]
-    );
+    assert_eq!(fields("steps[role='r' and output.b = 1].output.a"), ["r.a", "r.b"]);
     assert_eq!(fields("steps[-1][role='r'].output.a"), ["r.a"]);
-    assert_eq!(
-        fields("steps[-1].output.items[done = false].name"),
-        ["?.items.done", "?.items.name"]
-    );
+    assert_eq!(fields("steps[-1].output.items[done = false].name"), ["?.items.done", "?.items.name"]);
     assert_eq!(fields("steps[-1].output.(a > b.c)"), ["?.a", "?.b.c"]);
     assert_eq!(fields("steps[-1].output.`my field`"), ["?.my field"]);
     assert_eq!(
-        fields(
-            "$filter(steps[role='p'].meta.phases, function($p) { $p.hash in steps[role='c'].meta.done })"
-        ),
+        fields("$filter(steps[role='p'].meta.phases, function($p) { $p.hash in steps[role='c'].meta.done })"),
         ["c.done", "p.phases"]
     );
 }
 
 #[test]
 fn fields_of_unknown_roles_are_not_reported() {
-    for expression in [
-        "steps[-2].output.a",
-        "steps[0].output.a",
-        "steps.output.a",
-        "$last(start.prompt).a",
-        "start.prompt",
-    ] {
+    for expression in
+        ["steps[-2].output.a", "steps[0].output.a", "steps.output.a", "$last(start.prompt).a", "start.prompt"]
+    {
         assert_eq!(fields(expression), Vec::<String>::new(), "{expression}");
     }
 }
@@ -75,9 +49,7 @@ fn fields_of_unknown_roles_are_not_reported() {
 fn names_that_are_not_there_are_told() {
     assert_eq!(
         warnings("output.approved = true"),
-        [
-            "the context has no field `output`, so it is always missing; did you mean `steps[-1].output`?"
-        ]
+        ["the context has no field `output`, so it is always missing; did you mean `steps[-1].output`?"]
     );
     assert_eq!(
         warnings("step[-1].output.x"),
@@ -85,9 +57,7 @@ fn names_that_are_not_there_are_told() {
     );
     assert_eq!(
         warnings("steps[-1].approved = true"),
-        [
-            "a step has no field `approved`, so it is always missing; did you mean `steps[-1].output.approved`?"
-        ]
+        ["a step has no field `approved`, so it is always missing; did you mean `steps[-1].output.approved`?"]
     );
     assert_eq!(
         warnings("steps[outptu.x = 1].role"),
@@ -101,30 +71,19 @@ fn names_that_are_not_there_are_told() {
         warnings("$step[-1].output.x"),
         ["the variable `$step` is never bound, so it is always missing; did you mean `$steps`?"]
     );
-    assert_eq!(
-        warnings("$map(steps, function($s) { $s.output.x })"),
-        Vec::<String>::new()
-    );
-    assert_eq!(
-        warnings("steps[-1].output.anything.at.all"),
-        Vec::<String>::new()
-    );
+    assert_eq!(warnings("$map(steps, function($s) { $s.output.x })"), Vec::<String>::new());
+    assert_eq!(warnings("steps[-1].output.anything.at.all"), Vec::<String>::new());
 }
 
 #[test]
 fn a_schema_decides_about_negations_and_inequalities() {
     let condition = compile("$not(steps[-1].output.a) or steps[-1].output.b != 'x'");
     let count = |can_be_missing: Option<bool>| condition.warnings_given(|_| can_be_missing).len();
-    assert_eq!(
-        (count(None), count(Some(false)), count(Some(true))),
-        (1, 0, 2)
-    );
+    assert_eq!((count(None), count(Some(false)), count(Some(true))), (1, 0, 2));
     assert_eq!(
         condition.warnings_given(|read| Some(read.path == ["b"])),
-        [
-            "`steps[-1].output.b != …` does not match when `steps[-1].output.b` is missing; \
-          add `or $not($exists(steps[-1].output.b))` if it should"
-        ]
+        ["`steps[-1].output.b != …` does not match when `steps[-1].output.b` is missing; \
+          add `or $not($exists(steps[-1].output.b))` if it should"]
     );
 }
 

@@ -9,32 +9,21 @@ use uwf_core::workflow::{NamedCondition, START, Transition, Workflow};
 use super::history;
 
 fn workflow() -> Workflow {
-    let named = |expression: &str| NamedCondition {
-        description: String::new(),
-        expression: expression.into(),
-    };
-    let to = |role: &str, condition: Option<&str>| Transition {
-        role: role.into(),
-        condition: condition.map(Into::into),
-    };
+    let named = |expression: &str| NamedCondition { description: String::new(), expression: expression.into() };
+    let to =
+        |role: &str, condition: Option<&str>| Transition { role: role.into(), condition: condition.map(Into::into) };
     Workflow {
         name: "solve-issue".into(),
         description: String::new(),
         roles: BTreeMap::new(),
         conditions: BTreeMap::from([
-            (
-                "rejected".into(),
-                named("steps[-1].output.approved = false"),
-            ),
+            ("rejected".into(), named("steps[-1].output.approved = false")),
             ("broken".into(), named("steps[")),
         ]),
         graph: BTreeMap::from([
             (START.into(), vec![to("coder", None)]),
             ("coder".into(), vec![to("reviewer", None)]),
-            (
-                "reviewer".into(),
-                vec![to("coder", Some("rejected")), to("$END", None)],
-            ),
+            ("reviewer".into(), vec![to("coder", Some("rejected")), to("$END", None)]),
             ("tester".into(), vec![to("$END", Some("passed"))]),
             ("writer".into(), vec![to("$END", Some("broken"))]),
         ]),
@@ -51,38 +40,17 @@ fn next(position: &str, history: &History) -> Next {
 
 #[test]
 fn a_thread_is_routed_from_start_to_end() {
-    let reviewed = |approved: bool| {
-        history(&[
-            ("coder", json!({})),
-            ("reviewer", json!({"approved": approved})),
-        ])
-    };
+    let reviewed = |approved: bool| history(&[("coder", json!({})), ("reviewer", json!({"approved": approved}))]);
     assert_eq!(next(START, &history(&[])), Next::Role("coder".into()));
-    assert_eq!(
-        next("coder", &history(&[("coder", json!({}))])),
-        Next::Role("reviewer".into())
-    );
-    assert_eq!(
-        next("reviewer", &reviewed(false)),
-        Next::Role("coder".into())
-    );
-    assert_eq!(
-        next("reviewer", &reviewed(true)),
-        Next::End(EndReason::Graph)
-    );
+    assert_eq!(next("coder", &history(&[("coder", json!({}))])), Next::Role("reviewer".into()));
+    assert_eq!(next("reviewer", &reviewed(false)), Next::Role("coder".into()));
+    assert_eq!(next("reviewer", &reviewed(true)), Next::End(EndReason::Graph));
 }
 
 #[test]
 fn a_broken_workflow_is_told_by_name() {
-    let error = |position: &str| {
-        Moderator::at(&workflow(), position)
-            .unwrap_err()
-            .to_string()
-    };
-    assert_eq!(
-        error("nobody"),
-        "the workflow's graph has no transitions for `nobody`"
-    );
+    let error = |position: &str| Moderator::at(&workflow(), position).unwrap_err().to_string();
+    assert_eq!(error("nobody"), "the workflow's graph has no transitions for `nobody`");
     assert_eq!(
         error("tester"),
         "the transition from `tester` to `$END` names the condition `passed`, which is not defined"

@@ -10,102 +10,37 @@ fn reads(expression: &str) -> Reads {
 
 #[test]
 fn steps_picked_by_position_are_read_from_that_end() {
-    for expression in [
-        "steps[-1].output.ok = false",
-        "$steps[-1].meta",
-        "$.steps[-1]",
-        "$$.steps[-1].role",
-    ] {
-        assert_eq!(
-            reads(expression),
-            Reads {
-                last: 1,
-                ..Reads::none()
-            },
-            "{expression}"
-        );
+    for expression in ["steps[-1].output.ok = false", "$steps[-1].meta", "$.steps[-1]", "$$.steps[-1].role"] {
+        assert_eq!(reads(expression), Reads { last: 1, ..Reads::none() }, "{expression}");
     }
-    assert_eq!(
-        reads("steps[-2].role = steps[-1].role"),
-        Reads {
-            last: 2,
-            ..Reads::none()
-        }
-    );
-    assert_eq!(
-        reads("steps[0].output.x"),
-        Reads {
-            first: 1,
-            ..Reads::none()
-        }
-    );
-    assert_eq!(
-        reads("steps[-1].role = steps[3].role"),
-        Reads {
-            first: 4,
-            last: 1,
-            ..Reads::none()
-        }
-    );
-    assert_eq!(
-        reads("steps[-1].output.steps[0] = 's'"),
-        Reads {
-            last: 1,
-            ..Reads::none()
-        }
-    );
-    assert_eq!(
-        reads("steps[-1][role='coder'].output.x"),
-        Reads {
-            last: 1,
-            ..Reads::none()
-        }
-    );
-    assert_eq!(
-        reads("steps[-1].output.items[$ = 1 and a.steps]"),
-        Reads {
-            last: 1,
-            ..Reads::none()
-        }
-    );
+    assert_eq!(reads("steps[-2].role = steps[-1].role"), Reads { last: 2, ..Reads::none() });
+    assert_eq!(reads("steps[0].output.x"), Reads { first: 1, ..Reads::none() });
+    assert_eq!(reads("steps[-1].role = steps[3].role"), Reads { first: 4, last: 1, ..Reads::none() });
+    assert_eq!(reads("steps[-1].output.steps[0] = 's'"), Reads { last: 1, ..Reads::none() });
+    assert_eq!(reads("steps[-1][role='coder'].output.x"), Reads { last: 1, ..Reads::none() });
+    assert_eq!(reads("steps[-1].output.items[$ = 1 and a.steps]"), Reads { last: 1, ..Reads::none() });
 }
 
 #[test]
 fn counting_needs_no_steps() {
-    for expression in [
-        "$count(steps) > 5",
-        "$count($steps) > 5",
-        "steps[-1].($count($steps))",
-    ] {
+    for expression in ["$count(steps) > 5", "$count($steps) > 5", "steps[-1].($count($steps))"] {
         assert!(reads(expression).counts, "{expression}");
         assert!(!reads(expression).all, "{expression}");
     }
-    let coder = Reads {
-        count_of: ["coder".into()].into(),
-        ..Reads::none()
-    };
+    let coder = Reads { count_of: ["coder".into()].into(), ..Reads::none() };
     assert_eq!(reads("$count(steps[role='coder']) > 2"), coder);
     assert_eq!(reads("$exists($steps['coder' = role])"), coder);
 }
 
 #[test]
 fn ends_of_a_role_are_read_alone() {
-    let newest = Reads {
-        last_of: ["r".into()].into(),
-        ..Reads::none()
-    };
-    for expression in [
-        "$last('r').x",
-        "steps[role='r'][-1].output.x",
-        "$steps[role='r'][-1].meta",
-        "$exists($last('r'))",
-    ] {
+    let newest = Reads { last_of: ["r".into()].into(), ..Reads::none() };
+    for expression in
+        ["$last('r').x", "steps[role='r'][-1].output.x", "$steps[role='r'][-1].meta", "$exists($last('r'))"]
+    {
         assert_eq!(reads(expression), newest, "{expression}");
     }
-    let oldest = Reads {
-        first_of: ["r".into()].into(),
-        ..Reads::none()
-    };
+    let oldest = Reads { first_of: ["r".into()].into(), ..Reads::none() };
     for expression in ["$first('r')", "steps[role='r'][0].output.x"] {
         assert_eq!(reads(expression), oldest, "{expression}");
     }
@@ -113,35 +48,15 @@ fn ends_of_a_role_are_read_alone() {
 
 #[test]
 fn the_start_is_always_at_hand() {
-    for expression in [
-        "start.prompt",
-        "$start.workflow",
-        "$.start.prompt",
-        "$threadId = 'x' and $depth < 3",
-        "true",
-    ] {
+    for expression in ["start.prompt", "$start.workflow", "$.start.prompt", "$threadId = 'x' and $depth < 3", "true"] {
         assert_eq!(reads(expression), Reads::none(), "{expression}");
     }
 }
 
 #[test]
 fn how_an_output_was_obtained_is_a_reading_of_its_own() {
-    assert_eq!(
-        reads("$extractedBy(steps[-1]) = 'llm'"),
-        Reads {
-            last: 1,
-            extracted_by: true,
-            ..Reads::none()
-        }
-    );
-    assert_eq!(
-        reads("$map(steps, $extractedBy)"),
-        Reads {
-            all: true,
-            extracted_by: true,
-            ..Reads::none()
-        }
-    );
+    assert_eq!(reads("$extractedBy(steps[-1]) = 'llm'"), Reads { last: 1, extracted_by: true, ..Reads::none() });
+    assert_eq!(reads("$map(steps, $extractedBy)"), Reads { all: true, extracted_by: true, ..Reads::none() });
 }
 
 #[test]
@@ -180,11 +95,7 @@ fn anything_unclear_reads_everything() {
         "steps ~> $count",
         "($f := $keys; $f())",
     ] {
-        assert!(
-            reads(expression).all,
-            "{expression}: {:?}",
-            reads(expression)
-        );
+        assert!(reads(expression).all, "{expression}: {:?}", reads(expression));
     }
 }
 
@@ -196,13 +107,6 @@ fn a_moderator_reads_what_is_asked_before_the_first_unconditional_transition() {
         edge("c", None),
         edge("d", Some("steps.output.x")),
     ]);
-    assert_eq!(
-        moderator.reads(),
-        Reads {
-            last: 1,
-            counts: true,
-            ..Reads::none()
-        }
-    );
+    assert_eq!(moderator.reads(), Reads { last: 1, counts: true, ..Reads::none() });
     assert_eq!(Moderator::new(vec![edge("a", None)]).reads(), Reads::none());
 }

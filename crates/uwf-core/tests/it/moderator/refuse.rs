@@ -30,11 +30,7 @@ fn impure_functions_are_refused_wherever_they_hide() {
     ] {
         let error = error(expression);
         assert!(error.message.starts_with(&format!("`${name}` ")), "{error}");
-        assert_eq!(
-            (error.position, error.code),
-            (Some(position), None),
-            "{expression}"
-        );
+        assert_eq!((error.position, error.code), (Some(position), None), "{expression}");
     }
     assert_eq!(
         error("steps[output.t < $now()]").to_string(),
@@ -82,14 +78,8 @@ fn mistakes_are_told_with_their_place_and_what_to_write() {
         "`a && b`: The symbol `&` cannot be used as a unary operator (S0211) at character 4; \
          JSONata writes `and` for `&&`"
     );
-    assert_eq!(
-        told("steps[-1"),
-        "`steps[-1`: Expected `]` before end of expression (S0203) at character 9"
-    );
-    assert_eq!(
-        told("(1 2)"),
-        "`(1 2)`: Expected `)`, got the number 2 (S0202) at character 4"
-    );
+    assert_eq!(told("steps[-1"), "`steps[-1`: Expected `]` before end of expression (S0203) at character 9");
+    assert_eq!(told("(1 2)"), "`(1 2)`: Expected `)`, got the number 2 (S0202) at character 4");
     assert_eq!(
         told("'ž' = steps[0].output. 'x"),
         "`'ž' = steps[0].output. 'x`: String literal must be terminated by a matching quote (S0101) at character 24"
@@ -98,18 +88,12 @@ fn mistakes_are_told_with_their_place_and_what_to_write() {
         told("!steps"),
         "`!steps`: Unknown operator: ! (S0204) at character 1; JSONata has `!=`, and `$not(…)` for a negation"
     );
-    assert_eq!(
-        told(""),
-        "``: Unexpected end of expression (S0207) at character 1"
-    );
+    assert_eq!(told(""), "``: Unexpected end of expression (S0207) at character 1");
 }
 
 #[test]
 fn an_expression_may_not_be_endless() {
     let error = error(&format!("'{}'", "x".repeat(70_000)));
-    assert_eq!(
-        error.message,
-        "the expression has 70002 bytes, more than 65536"
-    );
+    assert_eq!(error.message, "the expression has 70002 bytes, more than 65536");
     assert!(error.to_string().len() < 500);
 }

@@ -18,14 +18,8 @@ fn survives(expression: &str) {
     }
     if condition.class() == Class::Plain {
         // An error is fine, a panic is not.
-        let _ = decide(
-            vec![edge("a", Some(expression)), edge("b", None)],
-            &thread(),
-        );
-        let _ = decide(
-            vec![edge("a", Some(expression)), edge("b", None)],
-            &history(&[]),
-        );
+        let _ = decide(vec![edge("a", Some(expression)), edge("b", None)], &thread());
+        let _ = decide(vec![edge("a", Some(expression)), edge("b", None)], &history(&[]));
     }
 }
 
@@ -63,12 +57,7 @@ fn nesting_is_limited_on_a_small_stack_too() {
     ] {
         for depth in [100, 900, 5000] {
             let text = format!("{}{inside}{}", open.repeat(depth), close.repeat(depth));
-            std::thread::Builder::new()
-                .stack_size(1 << 20)
-                .spawn(move || survives(&text))
-                .unwrap()
-                .join()
-                .unwrap();
+            std::thread::Builder::new().stack_size(1 << 20).spawn(move || survives(&text)).unwrap().join().unwrap();
         }
     }
 }

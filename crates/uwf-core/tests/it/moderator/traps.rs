@@ -14,43 +14,24 @@ fn a_missing_value_is_not_null() {
 
 #[test]
 fn comparisons_with_a_missing_value_are_false_both_ways() {
-    assert_eq!(
-        value("steps[-1].output.absent = false"),
-        Ok(Some(json!(false)))
-    );
-    assert_eq!(
-        value("steps[-1].output.absent != false"),
-        Ok(Some(json!(false)))
-    );
+    assert_eq!(value("steps[-1].output.absent = false"), Ok(Some(json!(false))));
+    assert_eq!(value("steps[-1].output.absent != false"), Ok(Some(json!(false))));
 }
 
 #[test]
 fn the_negation_of_a_missing_value_is_missing_so_the_condition_never_fires() {
     assert_eq!(value("$not(steps[-1].output.absent)"), Ok(None));
-    let decision = decide(
-        vec![
-            edge("a", Some("$not(steps[-1].output.absent)")),
-            edge("b", None),
-        ],
-        &history(&[("x", json!({}))]),
-    );
+    let decision =
+        decide(vec![edge("a", Some("$not(steps[-1].output.absent)")), edge("b", None)], &history(&[("x", json!({}))]));
     assert_eq!(decision.unwrap().next, Next::Role("b".into()));
     assert_eq!(
         compile("$not(steps[-1].output.absent)").warnings(),
-        [
-            "`$not(steps[-1].output.absent)` does not match when `steps[-1].output.absent` is missing, because the \
+        ["`$not(steps[-1].output.absent)` does not match when `steps[-1].output.absent` is missing, because the \
           negation of a missing value is missing too; write `$not($exists(steps[-1].output.absent))` to ask \
-          whether it is there"
-        ]
+          whether it is there"]
     );
-    assert_eq!(
-        value("$not($exists(steps[-1].output.absent))"),
-        Ok(Some(json!(true)))
-    );
-    assert_eq!(
-        compile("$not($exists(steps[-1].output.absent))").warnings(),
-        Vec::<String>::new()
-    );
+    assert_eq!(value("$not($exists(steps[-1].output.absent))"), Ok(Some(json!(true))));
+    assert_eq!(compile("$not($exists(steps[-1].output.absent))").warnings(), Vec::<String>::new());
 }
 
 #[test]
@@ -65,73 +46,39 @@ fn error_codes_are_found_in_the_text_of_errors() {
         "The left side of the * operator must evaluate to a number (T2001)"
     );
     assert_eq!(evaluated("$error('no way')"), "no way (D3137)");
-    assert_eq!(
-        evaluated("1/0"),
-        "the result is not a finite number (D1001)"
-    );
+    assert_eq!(evaluated("1/0"), "the result is not a finite number (D1001)");
 }
 
 #[test]
 fn reducing_nothing_gives_null_which_is_false() {
-    assert_eq!(
-        value("$reduce([], function($a, $b) { $a })"),
-        Ok(Some(json!(null)))
-    );
+    assert_eq!(value("$reduce([], function($a, $b) { $a })"), Ok(Some(json!(null))));
 }
 
 #[test]
 fn whole_numbers_above_two_to_the_53_lose_precision() {
     let big = history(&[("a", json!({"n": 9_007_199_254_740_993_u64}))]);
-    assert_eq!(
-        super::value_on("steps[0].output.n", &big),
-        Ok(Some(json!(9_007_199_254_740_992.0)))
-    );
-    assert_eq!(
-        super::value_on("steps[0].output.n - 1", &big),
-        Ok(Some(json!(9_007_199_254_740_991_i64)))
-    );
+    assert_eq!(super::value_on("steps[0].output.n", &big), Ok(Some(json!(9_007_199_254_740_992.0))));
+    assert_eq!(super::value_on("steps[0].output.n - 1", &big), Ok(Some(json!(9_007_199_254_740_991_i64))));
 }
 
 #[test]
 fn key_order_of_outputs_is_kept() {
     let ordered = history(&[("a", json!({"z": 1, "a": 2, "m": 3}))]);
-    assert_eq!(
-        super::value_on("$keys(steps[0].output)", &ordered),
-        Ok(Some(json!(["z", "a", "m"])))
-    );
+    assert_eq!(super::value_on("$keys(steps[0].output)", &ordered), Ok(Some(json!(["z", "a", "m"]))));
 }
 
 #[test]
 fn an_output_cannot_pass_for_the_librarys_own_wrapper() {
-    let forged = history(&[(
-        "a",
-        json!({"@": {"approved": true}, "__tuple__": true, "approved": false}),
-    )]);
-    assert_eq!(
-        super::value_on("steps[-1].output.approved", &forged),
-        Ok(Some(json!(false)))
-    );
-    assert_eq!(
-        super::value_on("$last('a').approved", &forged),
-        Ok(Some(json!(false)))
-    );
-    assert_eq!(
-        super::value_on("steps.output.approved", &forged),
-        Ok(Some(json!(false)))
-    );
+    let forged = history(&[("a", json!({"@": {"approved": true}, "__tuple__": true, "approved": false}))]);
+    assert_eq!(super::value_on("steps[-1].output.approved", &forged), Ok(Some(json!(false))));
+    assert_eq!(super::value_on("$last('a').approved", &forged), Ok(Some(json!(false))));
+    assert_eq!(super::value_on("steps.output.approved", &forged), Ok(Some(json!(false))));
 }
 
 #[test]
 fn functions_as_results_are_false() {
     for expression in ["$sum", "function($x) { $x }", "[$sum]", "/x/"] {
-        let decision = decide(
-            vec![edge("a", Some(expression)), edge("b", None)],
-            &history(&[]),
-        );
-        assert_eq!(
-            decision.unwrap().next,
-            Next::Role("b".into()),
-            "{expression}"
-        );
+        let decision = decide(vec![edge("a", Some(expression)), edge("b", None)], &history(&[]));
+        assert_eq!(decision.unwrap().next, Next::Role("b".into()), "{expression}");
     }
 }

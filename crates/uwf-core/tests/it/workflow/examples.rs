@@ -9,17 +9,15 @@ fn example(name: &str, stem: &str) -> Option<(Workflow, String)> {
     let text = shared(&format!("examples/{name}"))?;
     let parsed = check(&text, name, Some(stem));
     assert!(!parsed.has_errors(), "{}", lines(&parsed.problems));
-    let workflow = parsed.draft.expect("no errors").resolve(|_, schema| {
-        json_cas::Draft::new(json_cas::bootstrap::HASH, schema).map(|draft| draft.hash())
-    });
+    let workflow = parsed
+        .draft
+        .expect("no errors")
+        .resolve(|_, schema| json_cas::Draft::new(json_cas::bootstrap::HASH, schema).map(|draft| draft.hash()));
     Some((workflow.expect("schemas encode"), lines(&parsed.problems)))
 }
 
 fn to(role: &str, condition: Option<&str>) -> Transition {
-    Transition {
-        role: role.to_owned(),
-        condition: condition.map(str::to_owned),
-    }
+    Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }
 }
 
 #[test]
@@ -41,13 +39,7 @@ fn the_earlier_role_form_loads() {
     assert_eq!(role.goal, "You are a planning agent...");
     assert_eq!((role.procedure.as_str(), role.output.as_str()), ("", ""));
     assert_eq!(workflow.graph["$START"], [to("planner", None)]);
-    assert_eq!(
-        workflow.graph["planner"],
-        [
-            to("$END", Some("needsClarification")),
-            to("developer", None)
-        ]
-    );
+    assert_eq!(workflow.graph["planner"], [to("$END", Some("needsClarification")), to("developer", None)]);
     assert_eq!(
         warnings,
         "legacy-role-form.yaml:1:7: warning[name-style]: the workflow name `legacy-role-form` does not seem to start with a verb\n    \
@@ -63,10 +55,7 @@ fn the_transition_table_loads() {
     assert_eq!(warnings, "");
     assert_eq!(workflow.graph["$START"], [to("preparer", None)]);
     assert_eq!(workflow.graph["submitter"], [to("$END", None)]);
-    assert_eq!(
-        workflow.roles["developer"].output,
-        "Extract the developer result as JSON..."
-    );
+    assert_eq!(workflow.roles["developer"].output, "Extract the developer result as JSON...");
 }
 
 #[test]
@@ -75,23 +64,9 @@ fn conditions_written_into_the_table_get_names() {
         return;
     };
     let names: Vec<&str> = workflow.conditions.keys().map(String::as_str).collect();
-    assert_eq!(
-        names,
-        [
-            "coder-to-reviewer",
-            "planner-to-end",
-            "reviewer-to-tester",
-            "tester-to-committer"
-        ]
-    );
-    assert_eq!(
-        workflow.graph["planner"],
-        [to("$END", Some("planner-to-end")), to("coder", None)]
-    );
-    assert_eq!(
-        workflow.conditions["planner-to-end"].expression,
-        "$steps[role='planner'].meta.status = 'aborted'"
-    );
+    assert_eq!(names, ["coder-to-reviewer", "planner-to-end", "reviewer-to-tester", "tester-to-committer"]);
+    assert_eq!(workflow.graph["planner"], [to("$END", Some("planner-to-end")), to("coder", None)]);
+    assert_eq!(workflow.conditions["planner-to-end"].expression, "$steps[role='planner'].meta.status = 'aborted'");
     assert!(mermaid(&workflow).contains("-->|\"planner-to-end\"| finish"));
 }
 
@@ -110,19 +85,14 @@ graph:
   c: [ { role: $END } ]
 ";
     let draft = super::sound(text);
-    assert!(
-        matches!(&draft.roles["c"].meta, Meta::Stored(hash) if hash.to_string() == "0ABCDEFGHJKMN")
-    );
+    assert!(matches!(&draft.roles["c"].meta, Meta::Stored(hash) if hash.to_string() == "0ABCDEFGHJKMN"));
     let mut seen = Vec::new();
     let workflow = draft.resolve(|role, schema| {
         seen.push((role.to_owned(), schema["title"].as_str().map(str::to_owned)));
         Ok::<_, ()>(json_cas::Hash::from_u64(7))
     });
-    let expected = [("a", "check-title.a"), ("b", "mine")]
-        .map(|(role, title)| (role.to_owned(), Some(title.to_owned())));
+    let expected =
+        [("a", "check-title.a"), ("b", "mine")].map(|(role, title)| (role.to_owned(), Some(title.to_owned())));
     assert_eq!(seen, expected);
-    assert_eq!(
-        workflow.map(|w| w.roles["a"].meta),
-        Ok(json_cas::Hash::from_u64(7))
-    );
+    assert_eq!(workflow.map(|w| w.roles["a"].meta), Ok(json_cas::Hash::from_u64(7)));
 }

@@ -9,10 +9,7 @@ use uwf_core::workflow::{Transition, check, parse};
 use super::{lines, problems_of, sound};
 
 fn to(role: &str, condition: Option<&str>) -> Transition {
-    Transition {
-        role: role.to_owned(),
-        condition: condition.map(str::to_owned),
-    }
+    Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }
 }
 
 const TODAY: &str = "
@@ -91,22 +88,9 @@ graph:
             to("$END", None)
         ]
     );
-    assert_eq!(
-        draft.graph["a b"],
-        [
-            to("c", Some("c-to-c")),
-            to("$END", Some("when-2")),
-            to("$END", None)
-        ]
-    );
-    assert_eq!(
-        draft.conditions["when"].expression,
-        "steps[-1].output.x = 1"
-    );
-    assert_eq!(
-        draft.conditions["when-2"].expression,
-        "steps[-1].output.x = 3"
-    );
+    assert_eq!(draft.graph["a b"], [to("c", Some("c-to-c")), to("$END", Some("when-2")), to("$END", None)]);
+    assert_eq!(draft.conditions["when"].expression, "steps[-1].output.x = 1");
+    assert_eq!(draft.conditions["when-2"].expression, "steps[-1].output.x = 3");
     assert_eq!(
         lines(&parsed.problems),
         "w.yaml:14:7: warning[dead-transition]: this transition of `c` is never taken: number 2 has the same condition"
@@ -197,45 +181,29 @@ moderator:
 
 /// Edges between three roles and the ends, each with one of the named conditions or none.
 fn edges() -> impl Strategy<Value = Vec<(usize, usize, Option<usize>)>> {
-    prop::collection::vec(
-        (0..4_usize, 0..4_usize, prop::option::of(0..3_usize)),
-        0..12,
-    )
+    prop::collection::vec((0..4_usize, 0..4_usize, prop::option::of(0..3_usize)), 0..12)
 }
 
 /// A workflow with these edges, as a graph in today's form and as a table in the older one. `inline` puts the
 /// expressions into the edges.
 fn both_forms(edges: &[(usize, usize, Option<usize>)], inline: bool) -> (Value, Value) {
     let names = ["ready", "is-done", "a to b"];
-    let expressions = [
-        "steps[-1].output.x = 1",
-        "$count(steps) > 3",
-        "steps[-1].output.y",
-    ];
+    let expressions = ["steps[-1].output.x = 1", "$count(steps) > 3", "steps[-1].output.y"];
     let mut graph: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     let mut table = Vec::new();
     for (from, to, condition) in edges {
         let written = condition.map(|n| if inline { expressions[n] } else { names[n] });
         let from = ["$START", "one", "two", "three"][*from];
         let to = ["one", "two", "three", "$END"][*to];
-        graph
-            .entry(from)
-            .or_default()
-            .push(json!({"role": to, "condition": written}));
-        let (from, to) = (
-            from.replace("$START", "__start__"),
-            to.replace("$END", "__END__"),
-        );
+        graph.entry(from).or_default().push(json!({"role": to, "condition": written}));
+        let (from, to) = (from.replace("$START", "__start__"), to.replace("$END", "__END__"));
         table.push(json!({"from": from, "to": to, "when": written}));
     }
     let schema = json!({"type": "object"});
     let today = json!({"goal": "g", "output": "o", "meta": schema});
     let older = json!({"systemPrompt": "g", "extractPrompt": "o", "schema": schema});
-    let conditions: Value = names
-        .iter()
-        .zip(expressions)
-        .map(|(name, text)| (*name, json!({"expression": text})))
-        .collect();
+    let conditions: Value =
+        names.iter().zip(expressions).map(|(name, text)| (*name, json!({"expression": text}))).collect();
     let conditions = if inline { json!({}) } else { conditions };
     (
         json!({"name": "solve-it", "roles": {"one": today, "two": today, "three": today}, "conditions": conditions, "graph": graph}),

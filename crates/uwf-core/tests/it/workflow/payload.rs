@@ -24,10 +24,7 @@ fn ours() -> Value {
 fn what_is_read_is_what_was_written() {
     let workflow = Workflow::from_payload(&ours()).expect("our own form");
     assert_eq!(workflow.to_payload(), ours());
-    assert_eq!(
-        serde_json::from_value::<Workflow>(ours()).expect("the same through serde"),
-        workflow
-    );
+    assert_eq!(serde_json::from_value::<Workflow>(ours()).expect("the same through serde"), workflow);
 }
 
 #[test]
@@ -44,10 +41,7 @@ fn foreign_forms_come_out_as_ours() {
             "a": [{"role": "a", "condition": "again"}, {"role": "__END__", "condition": null}],
         },
     });
-    assert_eq!(
-        Workflow::from_payload(&foreign).map(|workflow| workflow.to_payload()),
-        Ok(ours())
-    );
+    assert_eq!(Workflow::from_payload(&foreign).map(|workflow| workflow.to_payload()), Ok(ours()));
 }
 
 #[test]
@@ -55,9 +49,7 @@ fn a_payload_of_the_wrong_shape_is_refused_by_path() {
     let broken = |pointer: &str, value: Value| {
         let mut payload = ours();
         *payload.pointer_mut(pointer).expect("it is there") = value;
-        Workflow::from_payload(&payload)
-            .expect_err("it is broken")
-            .to_string()
+        Workflow::from_payload(&payload).expect_err("it is broken").to_string()
     };
     let found = [
         broken("", json!([])),

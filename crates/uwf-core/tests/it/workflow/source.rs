@@ -15,34 +15,22 @@ fn with_meta(meta: &str) -> String {
 
 #[track_caller]
 fn meta_of(text: &str) -> Meta {
-    sound(text)
-        .roles
-        .remove("a")
-        .expect("the role is there")
-        .meta
+    sound(text).roles.remove("a").expect("the role is there").meta
 }
 
 #[test]
 fn words_of_other_yaml_versions_are_texts() {
-    let meta = meta_of(&with_meta(
-        "{ enum: [no, on, yes, off, n, null, ~, true, 12, 1.5, 0x10, '12', 007, 2026-11-05] }",
-    ));
-    let expected = json!({"enum": ["no", "on", "yes", "off", "n", null, null, true, 12, 1.5, 16, "12", "007", "2026-11-05"]});
+    let meta =
+        meta_of(&with_meta("{ enum: [no, on, yes, off, n, null, ~, true, 12, 1.5, 0x10, '12', 007, 2026-11-05] }"));
+    let expected =
+        json!({"enum": ["no", "on", "yes", "off", "n", null, null, true, 12, 1.5, 16, "12", "007", "2026-11-05"]});
     assert_eq!(meta, Meta::Inline(expected));
 }
 
 #[test]
 fn a_hash_that_looks_like_a_number_stays_a_hash() {
-    for hash in [
-        "0000000000000",
-        "1234567890123",
-        "12345678901E5",
-        "'0123456789012'",
-        "0abcdefghjkmn",
-    ] {
-        let Meta::Stored(found) = meta_of(&with_meta(hash)) else {
-            panic!("{hash} is a hash")
-        };
+    for hash in ["0000000000000", "1234567890123", "12345678901E5", "'0123456789012'", "0abcdefghjkmn"] {
+        let Meta::Stored(found) = meta_of(&with_meta(hash)) else { panic!("{hash} is a hash") };
         assert_eq!(found.to_string(), hash.trim_matches('\'').to_uppercase());
     }
     insta::assert_snapshot!(problems_of(&with_meta("12345")), @r"
@@ -53,8 +41,7 @@ fn a_hash_that_looks_like_a_number_stays_a_hash() {
 
 #[test]
 fn bom_and_carriage_returns_change_nothing() {
-    let text = with_meta("{ type: object }")
-        .replace("    meta", "    goal: |\n      one\n      two\n    meta");
+    let text = with_meta("{ type: object }").replace("    meta", "    goal: |\n      one\n      two\n    meta");
     let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
     assert_eq!(sound(&windows), sound(&text));
     assert_eq!(sound(&text).roles["a"].goal, "one\ntwo\n");
@@ -66,10 +53,7 @@ fn json_is_read_as_json() {
                 \t\"graph\": { \"$START\": [ { \"role\": \"a\" } ], \"a\": [ { \"role\": \"$END\", \"condition\": null } ] }\n}\n";
     let draft = sound(text);
     assert_eq!(draft.description, "a 😀 b/c");
-    assert_eq!(
-        draft.roles["a"].meta,
-        Meta::Inline(json!({"const": -1500.0}))
-    );
+    assert_eq!(draft.roles["a"].meta, Meta::Inline(json!({"const": -1500.0})));
 }
 
 #[test]
@@ -189,13 +173,7 @@ graph:
   c: [ { role: $END } ]
 ";
     let roles = sound(text).roles;
-    let texts = |name: &str| {
-        [
-            roles[name].goal.as_str(),
-            &roles[name].procedure,
-            &roles[name].output,
-        ]
-    };
+    let texts = |name: &str| [roles[name].goal.as_str(), &roles[name].procedure, &roles[name].output];
     assert_eq!(texts("b"), ["two", "first", ""]);
     assert_eq!(texts("c"), ["three", "first", "from list"]);
     assert_eq!(roles["c"].meta, Meta::Inline(json!({"type": "object"})));
@@ -208,14 +186,8 @@ fn bombs_are_refused_quickly() {
         let previous = format!("*a{}, ", n - 1).repeat(9);
         aliases.push_str(&format!("a{n}: &a{n} [{previous}]\n"));
     }
-    let long = format!(
-        "a: &a {}\nb: [{}]\n",
-        "x".repeat(100_000),
-        "*a, ".repeat(50_000)
-    );
-    let tower = (1..200).fold(String::from("a0: &a0 [x]\n"), |text, n| {
-        text + &format!("a{n}: &a{n} [*a{}]\n", n - 1)
-    });
+    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), "*a, ".repeat(50_000));
+    let tower = (1..200).fold(String::from("a0: &a0 [x]\n"), |text, n| text + &format!("a{n}: &a{n} [*a{}]\n", n - 1));
     let found = [
         problems_of(&aliases),
         problems_of(&long),
@@ -236,22 +208,17 @@ fn bombs_are_refused_quickly() {
 
 #[test]
 fn a_huge_file_of_mistakes_is_answered_in_time() {
-    let mut text = String::from(
-        "name: solve-it\nroles: { a: { meta: true } }\nmoderator:\n- { from: __start__, to: a }\n",
-    );
+    let mut text =
+        String::from("name: solve-it\nroles: { a: { meta: true } }\nmoderator:\n- { from: __start__, to: a }\n");
     for n in 0..4_000 {
-        text.push_str(&format!(
-            "- {{ from: a, to: role{n}, when: 'steps[-1].x = {n}' }}\n"
-        ));
+        text.push_str(&format!("- {{ from: a, to: role{n}, when: 'steps[-1].x = {n}' }}\n"));
     }
     let parsed = check(&text, "w.yaml", None);
     assert!(parsed.draft.is_none());
     let last = parsed.problems.last().map(ToString::to_string);
     assert_eq!(
         last.as_deref(),
-        Some(
-            "w.yaml:1:1: error[too-many]: there are more than 200 problems; these are some of them"
-        )
+        Some("w.yaml:1:1: error[too-many]: there are more than 200 problems; these are some of them")
     );
 }
 

@@ -175,7 +175,8 @@ fn unreachable_roles_and_ways_out() {
         add `planner: [{role: $END}]` to the graph
     w.yaml:4:3: warning[unreachable-role]: no way leads from `$START` to the role `coder`
     ");
-    let endless = "graph:\n  $START: [ { role: planner } ]\n  planner: [ { role: coder } ]\n  coder: [ { role: planner } ]\n";
+    let endless =
+        "graph:\n  $START: [ { role: planner } ]\n  planner: [ { role: coder } ]\n  coder: [ { role: planner } ]\n";
     insta::assert_snapshot!(with_graph(endless), @r"
     w.yaml:7:3: warning[no-way-out]: no way leads from `coder`, `planner` to `$END`
         only a limit will stop such a thread
@@ -210,11 +211,8 @@ roles:
 graph: { $START: [ { role: a } ], a: [ { role: $END } ] }
 ";
     // The words are those of the one validator, and its tests'.
-    let found: Vec<_> = check(text, "w.yaml", None)
-        .problems
-        .into_iter()
-        .map(|p| (p.line, p.severity, p.code))
-        .collect();
+    let found: Vec<_> =
+        check(text, "w.yaml", None).problems.into_iter().map(|p| (p.line, p.severity, p.code)).collect();
     let expected = [
         (6, Severity::Error, "bad-schema"),
         (7, Severity::Warning, "schema-warning"),
@@ -276,11 +274,7 @@ fn names_that_cannot_be() {
         "name: ../solve-it\nroles:\n  $plan: {{ meta: true }}\n  __Start__: {{ meta: true }}\n  '': {{ meta: true }}\n  -x: {{ meta: true }}\n  {long}: {{ meta: true }}\n  \"a\\nb\": {{ meta: true }}\n  ' a': {{ meta: true }}\nconditions:\n  $c: 'true'\n  \"\\t\": 'true'\ngraph: {{ $START: [ {{ role: $END }} ] }}\n"
     );
     let parsed = check(&text, "w.yaml", None);
-    let errors: Vec<_> = parsed
-        .problems
-        .into_iter()
-        .filter(|problem| problem.is_error())
-        .collect();
+    let errors: Vec<_> = parsed.problems.into_iter().filter(|problem| problem.is_error()).collect();
     insta::assert_snapshot!(lines(&errors), @r"
     w.yaml:1:7: error[bad-name]: the workflow name `../solve-it` would be read as an option or a path
         use words joined by `-`
@@ -311,11 +305,7 @@ fn names_that_had_better_not_be() {
     };
     assert_eq!(named("solve-issue", Some("solve-issue")), "");
     assert_eq!(named("solve-issue", None), "");
-    let found = [
-        named("SolveIssue", None),
-        named("issue-solver", None),
-        named("solve-issue", Some("solve_issue")),
-    ];
+    let found = [named("SolveIssue", None), named("issue-solver", None), named("solve-issue", Some("solve_issue"))];
     insta::assert_snapshot!(found.join("\n"), @r"
     w.yaml:1:7: warning[name-style]: the workflow name `SolveIssue` is not kebab-case
         call it `solve-issue`
@@ -328,9 +318,8 @@ fn names_that_had_better_not_be() {
 
 #[test]
 fn a_draft_without_places_is_validated_all_the_same() {
-    let text = format!(
-        "name: solve-it{ROLES}graph: {{ $START: [ {{ role: planner }} ], planner: [ {{ role: $END }} ] }}\n"
-    );
+    let text =
+        format!("name: solve-it{ROLES}graph: {{ $START: [ {{ role: planner }} ], planner: [ {{ role: $END }} ] }}\n");
     let parsed = parse(&text, "w.yaml");
     assert_eq!(parsed.problems, []);
     let draft = parsed.draft.expect("it is sound");
@@ -341,9 +330,8 @@ fn a_draft_without_places_is_validated_all_the_same() {
 #[test]
 fn errors_leave_no_draft_and_warnings_do() {
     assert!(check("name: solve-it\n", "w.yaml", None).draft.is_none());
-    let warned = format!(
-        "name: solve-it{ROLES}graph: {{ $START: [ {{ role: planner }} ], planner: [ {{ role: $END }} ] }}\n"
-    );
+    let warned =
+        format!("name: solve-it{ROLES}graph: {{ $START: [ {{ role: planner }} ], planner: [ {{ role: $END }} ] }}\n");
     let parsed = check(&warned, "w.yaml", None);
     assert!(parsed.draft.is_some() && !parsed.problems.is_empty());
 }

@@ -26,8 +26,8 @@ Examples:
   \"$UWF_BIN\" agent context \"$1\" \"$2\" | jq '.steps[-1].output'
   \"$UWF_BIN\" agent context \"$1\" \"$2\" --prompt | some-model
 
-One JSON object, also on a terminal: thread, role, workflow, workflowName, attempt, agent, task, workspace, description,
-goal, capabilities, procedure, output (the role's, in words), schema (of its output), steps (oldest first: index, hash,
+One JSON object, also on a terminal: thread, role, workflow, workflowName, attempt, agent, task, workspace, description, \
+goal, capabilities, procedure, output (the role's, in words), schema (of its output), steps (oldest first: index, hash, \
 role, output, text, agent, detail, timestamp in Unix milliseconds), omittedSteps, prompt.")]
 pub(crate) struct Args {
     /// The thread.

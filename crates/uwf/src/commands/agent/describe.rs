@@ -85,7 +85,10 @@ impl Runs {
             ("expects file", spec.expect_file.clone()),
             ("settings", (!spec.config.is_empty()).then(|| Value::from(spec.config.clone()).to_string())),
         ];
-        optional.into_iter().filter_map(|(name, value)| Some((name, value?))).for_each(|(name, value)| line(name, value));
+        optional
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .for_each(|(name, value)| line(name, value));
     }
 }
 
@@ -95,7 +98,10 @@ fn seconds(ms: u64) -> String {
 
 /// The keys of a configuration's schema.
 fn settings(schema: &Value) -> String {
-    let keys = schema.get("properties").and_then(Value::as_object).map(|keys| keys.keys().cloned().collect::<Vec<_>>().join(", "));
+    let keys = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .map(|keys| keys.keys().cloned().collect::<Vec<_>>().join(", "));
     keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| "none of its own".to_owned())
 }
 
@@ -123,7 +129,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 fn described(name: String, description: Option<Description>, runs: Option<Runs>) -> Described {
     let (version, capabilities, config_schema) = match description {
-        Some(Description { version, capabilities, config_schema, .. }) => (Some(version), capabilities.to_vec(), Some(config_schema)),
+        Some(Description { version, capabilities, config_schema, .. }) => {
+            (Some(version), capabilities.to_vec(), Some(config_schema))
+        }
         None => (None, Vec::new(), None),
     };
     Described { name, version, capabilities, config_schema, runs }

@@ -48,7 +48,9 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
 
 /// A link to uwf that is named `uwf-<agent>` is that agent.
 pub(crate) fn by_program_name(args: Vec<OsString>) -> Vec<OsString> {
-    let name = args.first().and_then(|program| Path::new(program).file_name()?.to_str()?.strip_prefix(BUILT_IN_PREFIX).map(str::to_owned));
+    let name = args
+        .first()
+        .and_then(|program| Path::new(program).file_name()?.to_str()?.strip_prefix(BUILT_IN_PREFIX).map(str::to_owned));
     match name {
         Some(name) => {
             let prefix = ["uwf", "agent", "run", &name].map(OsString::from);

@@ -6,7 +6,9 @@ use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf agent run`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf agent run mock 01ARZ3NDEKTSV4RRFFQ69G5FAV coder\n  uwf-mock -t 01ARZ3NDEKTSV4RRFFQ69G5FAV -r coder    the same, when uwf is also installed as uwf-mock")]
+#[command(
+    after_help = "Examples:\n  uwf agent run mock 01ARZ3NDEKTSV4RRFFQ69G5FAV coder\n  uwf-mock -t 01ARZ3NDEKTSV4RRFFQ69G5FAV -r coder    the same, when uwf is also installed as uwf-mock"
+)]
 pub(crate) struct Args {
     /// The built-in agent.
     name: String,

@@ -19,6 +19,7 @@ const SOURCE: &str = "submit";
 /// Arguments of `uwf agent submit`.
 #[derive(Debug, clap::Args)]
 #[command(
+    override_usage = "uwf agent submit [OPTIONS] <THREAD> <ROLE> <--data <JSON>|--file <FILE>|->",
     group = ArgGroup::new("answer").required(true).args(["data", "file", "stdin"]),
     after_help = "\
 Examples:
@@ -26,8 +27,8 @@ Examples:
   \"$UWF_BIN\" agent submit \"$1\" \"$2\" --file out.json --raw transcript.md --duration-ms 5200
   some-model < prompt | \"$UWF_BIN\" agent submit \"$1\" \"$2\" --text -
 
-Prints the hash of the StepNode, in every format: the last line an agent has to print. The thread moves on when the
-agent has ended, not before. Exit 41 says everything that does not fit the role's schema; submit again as often as
+Prints the hash of the StepNode, in every format: the last line an agent has to print. The thread moves on when the \
+agent has ended, not before. Exit 41 says everything that does not fit the role's schema; submit again as often as \
 needed, the last one counts."
 )]
 pub(crate) struct Args {
@@ -86,14 +87,22 @@ fn given(args: &Args) -> Result<String, CommandError> {
 
 /// The answer; on failure also the text, so that it can be kept.
 fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Error, String)> {
-    let about = Answer { duration_ms: args.duration_ms, session_id: args.session_id.clone(), source: SOURCE.to_owned(), ..Answer::default() };
+    let about = Answer {
+        duration_ms: args.duration_ms,
+        session_id: args.session_id.clone(),
+        source: SOURCE.to_owned(),
+        ..Answer::default()
+    };
     if args.text {
         return Ok(Answer { raw: given, ..about });
     }
     let value: Value = match json_cas::json::parse(&given) {
         Ok(value) => value,
         Err(error) => {
-            let error = Error::new(Kind::NotExtractable, format!("the answer has no valid output for role `{}`: {error}", args.role));
+            let error = Error::new(
+                Kind::NotExtractable,
+                format!("the answer has no valid output for role `{}`: {error}", args.role),
+            );
             return Err((error, given));
         }
     };
@@ -107,5 +116,8 @@ fn help(error: Error, args: &Args) -> CommandError {
         return error;
     }
     let form = if args.text { "the header" } else { "the JSON" };
-    error.hint(format!("correct {form} and submit again; `uwf agent context {} {} | jq .schema` shows what is asked for", args.thread, args.role))
+    error.hint(format!(
+        "correct {form} and submit again; `uwf agent context {} {} | jq .schema` shows what is asked for",
+        args.thread, args.role
+    ))
 }

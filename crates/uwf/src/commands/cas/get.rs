@@ -44,9 +44,7 @@ impl Report for Got {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let hash = context.node(&args.node)?;
-    let store = context.home.store();
-    let node = store.get(hash)?;
-    let title = type_index::title(store, node.type_hash);
+    let (hash, node) = context.read_node(&args.node)?;
+    let title = type_index::title(context.home.store(), node.type_hash);
     Printed::new(&Got { hash, r#type: node.type_hash, payload: node.payload, timestamp: node.timestamp, title })
 }

@@ -42,7 +42,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 }
 
 /// A node that is not readable is a row that says so; of a certain type it cannot be.
-fn row(context: &Context, hash: Hash, wanted: Option<&[Hash]>, index: &mut TypeIndex<'_>) -> Result<Option<Row>, CommandError> {
+fn row(
+    context: &Context,
+    hash: Hash,
+    wanted: Option<&[Hash]>,
+    index: &mut TypeIndex<'_>,
+) -> Result<Option<Row>, CommandError> {
     match (index.type_of(hash), wanted) {
         (Ok(found), Some(wanted)) if !wanted.contains(&found) => Ok(None),
         (Ok(found), _) => Ok(Some(Row { hash, r#type: Some(found), title: index.title(found), problem: None })),
@@ -53,7 +58,9 @@ fn row(context: &Context, hash: Hash, wanted: Option<&[Hash]>, index: &mut TypeI
             context.printer.warn(&format!("{error}; it is left out"));
             Ok(None)
         }
-        (Err(StoreError::Corrupt { reason, .. }), None) => Ok(Some(Row { hash, r#type: None, title: None, problem: Some(reason) })),
+        (Err(StoreError::Corrupt { reason, .. }), None) => {
+            Ok(Some(Row { hash, r#type: None, title: None, problem: Some(reason) }))
+        }
         (Err(error), None) => Ok(Some(Row { hash, r#type: None, title: None, problem: Some(error.to_string()) })),
     }
 }

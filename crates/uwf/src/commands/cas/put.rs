@@ -36,7 +36,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let draft = Draft::new(type_hash, value).map_err(json_cas::StoreError::from)?;
     let hash = context.home.store().put(&draft).map_err(|error| match error {
-        unknown @ json_cas::StoreError::UnknownType { .. } => CommandError::from(unknown).hint("`uwf cas schema list` shows the types there are"),
+        unknown @ json_cas::StoreError::UnknownType { .. } => {
+            CommandError::from(unknown).hint("`uwf cas schema list` shows the types there are")
+        }
         other => other.into(),
     })?;
     Printed::new(&Named { hash })

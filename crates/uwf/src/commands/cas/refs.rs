@@ -30,7 +30,6 @@ impl Report for References {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let store = context.home.store();
-    let node = store.get(context.node(&args.node)?)?;
-    Printed::new(&References(store.refs(&node)?))
+    let (_, node) = context.read_node(&args.node)?;
+    Printed::new(&References(context.home.store().refs(&node)?))
 }

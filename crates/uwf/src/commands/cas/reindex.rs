@@ -14,7 +14,7 @@ use crate::style;
 Examples:
   uwf cas reindex
 
-The cache is never needed and never wrong: this only makes the next commands fast, after a restore from a backup, say.
+The cache is never needed and never wrong: this only makes the next commands fast, after a restore from a backup, say. \
 Temporary files that crashed writers left more than an hour ago are removed.")]
 pub(crate) struct Args {}
 
@@ -25,8 +25,11 @@ struct Done(Reindexed);
 impl Report for Done {
     fn text(&self) -> String {
         let Reindexed { nodes, threads, steps, temp_files, problems } = &self.0;
-        let mut text: String = problems.iter().map(|problem| format!("{} {problem}\n", style::yellow("not readable:"))).collect();
-        text.push_str(&format!("{nodes} nodes, {threads} threads with {steps} steps; {temp_files} temporary files removed\n"));
+        let mut text: String =
+            problems.iter().map(|problem| format!("{} {problem}\n", style::yellow("not readable:"))).collect();
+        text.push_str(&format!(
+            "{nodes} nodes, {threads} threads with {steps} steps; {temp_files} temporary files removed\n"
+        ));
         text
     }
 }

@@ -1,10 +1,11 @@
 //! `uwf cas verify`
 
-use json_cas::{Problem, ProblemKind, VerifyReport};
+use json_cas::{Hash, Problem, ProblemKind, StoreError, VerifyReport};
 use serde::Serialize;
 use uwf_engine::error::Kind;
 
 use crate::context::Context;
+use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::progress::Progress;
 use crate::style;
@@ -17,7 +18,7 @@ Examples:
   uwf cas verify 2XY1PEX26ZD0Y               only what is reachable from this node
   uwf cas verify | jq '.problems[]'
 
-Each node: are its bytes those of its hash, does it fit its type, is everything it refers to there? Exit 65 when not.
+Each node: are its bytes those of its hash, does it fit its type, is everything it refers to there? Exit 65 when not. \
 Putting the same content again repairs a corrupt node.")]
 pub(crate) struct Args {
     /// The node to begin at: its hash, or a unique beginning of it. Default: the whole store.
@@ -62,10 +63,16 @@ fn told(problem: &Problem) -> String {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let root = args.node.as_deref().map(|typed| context.node(typed)).transpose()?;
+    let root = args.node.as_deref().map(|typed| root(context, typed)).transpose()?;
     let mut progress = Progress::new(context.printer, "nodes checked");
     let roots = root.as_ref().map(std::slice::from_ref);
     let report = context.home.store().verify_counting(roots, &mut |checked| progress.at(checked))?;
     drop(progress);
     Printed::new(&Verified(report))
+}
+
+/// Where to begin: a node that is there, whatever its state.
+fn root(context: &Context, typed: &str) -> Result<Hash, CommandError> {
+    let hash = context.node(typed)?;
+    if context.home.store().has(hash)? { Ok(hash) } else { Err(StoreError::NotFound { hash }.into()) }
 }

@@ -29,9 +29,8 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let store = context.home.store();
-    let root = context.node(&args.node)?;
     // A wrong root is an error of its own, not a list with nothing in it.
-    store.get(root)?;
+    let (root, _) = context.read_node(&args.node)?;
     let mut index = TypeIndex::load(&context.home);
     let mut broken = 0;
     let walk = store.walk(&[root], WalkOptions { types: args.types });
@@ -48,8 +47,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if broken == 0 {
         return Ok(Printed::nothing());
     }
-    let error = format!("{broken} of the nodes reachable from {root} {} not readable", if broken == 1 { "is" } else { "are" });
-    Err(CommandError { kind: Kind::Data, error, hints: vec![format!("`uwf cas verify {root}` tells what is wrong with each")] })
+    let error =
+        format!("{broken} of the nodes reachable from {root} {} not readable", if broken == 1 { "is" } else { "are" });
+    Err(CommandError {
+        kind: Kind::Data,
+        error,
+        hints: vec![format!("`uwf cas verify {root}` tells what is wrong with each")],
+    })
 }
 
 fn row((hash, node): (Hash, Node), index: &mut TypeIndex<'_>) -> Row {

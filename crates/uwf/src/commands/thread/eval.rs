@@ -6,11 +6,14 @@ use uwf_engine::load::Thread;
 use uwf_engine::moderate;
 
 use crate::context::Context;
+use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf thread eval`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread eval 7Q2M 'steps[-1].output'\n  uwf thread eval 7Q2M '$count(steps[role = \"coder\"])'\n  uwf thread eval 7Q2M '$last(\"reviewer\").approved'\n\nThe report is the value itself, so that it can be piped on. A missing value prints nothing (said on stderr; exit 0),\nas in jq; that is not the same as null. The expression sees what conditions see: start, steps, $start, $steps,\n$threadId, $depth, $first(ROLE), $last(ROLE), $extractedBy(STEP). It has 2 s and 512 MB.")]
+#[command(
+    after_help = "Examples:\n  uwf thread eval 7Q2M 'steps[-1].output'\n  uwf thread eval 7Q2M '$count(steps[role = \"coder\"])'\n  uwf thread eval 7Q2M '$last(\"reviewer\").approved'\n\nThe report is the value itself, so that it can be piped on. A missing value prints nothing (said on stderr; exit 0),\nas in jq; that is not the same as null. The expression sees what conditions see: start, steps, $start, $steps,\n$threadId, $depth, $first(ROLE), $last(ROLE), $extractedBy(STEP). It has 2 s and 512 MB."
+)]
 pub(crate) struct Args {
     /// The thread, active or finished: its id, or a unique beginning or end of it.
     thread: String,
@@ -30,6 +33,9 @@ impl Report for Evaluated {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    if args.expression.trim().is_empty() {
+        return Err(CommandError::usage("the expression is empty").hint("try `steps[-1].output`"));
+    }
     let id = context.thread(&args.thread)?;
     let thread = Thread::any(&context.home, &id)?;
     match moderate::evaluate(&thread, &args.expression)? {

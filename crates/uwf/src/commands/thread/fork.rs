@@ -16,7 +16,9 @@ use crate::style;
 
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow.")]
+#[command(
+    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow."
+)]
 pub(crate) struct Args {
     /// A thread (its id, or a unique beginning or end of it), or a step (its hash, or a unique beginning of it).
     #[arg(value_name = "THREAD|HASH")]
@@ -61,11 +63,14 @@ enum Origin {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let changes = Changes { workspace: args.cwd.clone(), max_steps: args.max_steps };
     let forked = match (origin(context, &args.from)?, &args.from_role) {
-        (Origin::Thread(thread), role) => fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?,
+        (Origin::Thread(thread), role) => {
+            fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?
+        }
         (Origin::Node(node), None) => fork::at_node(&context.home, node, &changes, &context.cwd)?,
         (Origin::Node(node), Some(_)) => {
-            return Err(CommandError::usage(format!("--from-role needs a thread, {node} is a node"))
-                .hint("the step before that role's turn can be forked by its hash: `uwf thread steps THREAD` lists them"));
+            return Err(CommandError::usage(format!("--from-role needs a thread, {node} is a node")).hint(
+                "the step before that role's turn can be forked by its hash: `uwf thread steps THREAD` lists them",
+            ));
         }
     };
     Printed::new(&Forked { thread: forked.thread, forked_from: From { step: forked.step } })
@@ -82,8 +87,10 @@ fn origin(context: &Context, typed: &str) -> Result<Origin, CommandError> {
         return Ok(Origin::Node(hash));
     }
     match (context.thread(typed), node(context, typed)) {
-        (Ok(thread), Ok(node)) => Err(CommandError::usage(format!("`{typed}` is both thread {thread} and node {node}"))
-            .hint("give the whole id or the whole hash")),
+        (Ok(thread), Ok(node)) => {
+            Err(CommandError::usage(format!("`{typed}` is both thread {thread} and node {node}"))
+                .hint("give the whole id or the whole hash"))
+        }
         (Ok(thread), Err(_)) => Ok(Origin::Thread(thread)),
         (Err(_), Ok(node)) => Ok(Origin::Node(node)),
         (Err(no_thread), Err(no_node)) => Err(neither(typed, no_thread, no_node)),
@@ -106,8 +113,10 @@ fn neither(typed: &str, no_thread: CommandError, no_node: CommandError) -> Comma
         (Kind::NotFound, Kind::NotFound) => {
             CommandError { error: format!("there is no thread and no node `{typed}`"), ..no_thread }
         }
-        (Kind::Usage, _) if typed.len() < thread_ids::MIN_SYMBOLS => CommandError::usage(format!("`{typed}` is too short"))
-            .hint(format!("give at least {} symbols of a thread's id or of a step's hash", thread_ids::MIN_SYMBOLS)),
+        (Kind::Usage, _) if typed.len() < thread_ids::MIN_SYMBOLS => {
+            CommandError::usage(format!("`{typed}` is too short"))
+                .hint(format!("give at least {} symbols of a thread's id or of a step's hash", thread_ids::MIN_SYMBOLS))
+        }
         (Kind::NotFound, _) if could_be_a_hash => no_node,
         _ => no_thread,
     }

@@ -12,7 +12,9 @@ use crate::style;
 
 /// Arguments of `uwf thread kill`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread kill 7Q2M\n\nThe thread leaves the index first, so that no step can be added any more; then its agent is ended, with everything\nit started. What the agent printed is kept. `uwf thread fork` goes on from where the thread was.")]
+#[command(
+    after_help = "Examples:\n  uwf thread kill 7Q2M\n\nThe thread leaves the index first, so that no step can be added any more; then its agent is ended, with everything\nit started. What the agent printed is kept. `uwf thread fork` goes on from where the thread was."
+)]
 pub(crate) struct Args {
     /// The thread: its id, or a unique beginning or end of it.
     thread: String,

@@ -23,7 +23,9 @@ const WHY: usize = 80;
 
 /// Arguments of `uwf thread list`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck --format json | jq -r '.[].thread'\n\nThe report is an array, newest thread first. Without --all, and unless --state asks for them, finished threads are\nleft out. Times are Unix milliseconds.")]
+#[command(
+    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck --format json | jq -r '.[].thread'\n\nThe report is an array, newest thread first. Without --all, and unless --state asks for them, finished threads are\nleft out. Times are Unix milliseconds."
+)]
 pub(crate) struct Args {
     /// Finished threads too.
     #[arg(long)]
@@ -155,9 +157,9 @@ fn versions(context: &Context, registry: &Registry, typed: &str) -> Result<Vec<H
 
 /// What workflows are called: by their name now, else by one they had.
 fn names(registry: &Registry) -> HashMap<Hash, String> {
-    let earlier = registry.iter().flat_map(|(name, entry)| {
-        entry.history.iter().map(move |past| (past.hash, format!("{name} (earlier)")))
-    });
+    let earlier = registry
+        .iter()
+        .flat_map(|(name, entry)| entry.history.iter().map(move |past| (past.hash, format!("{name} (earlier)"))));
     let current = registry.iter().map(|(name, entry)| (entry.hash, name.clone()));
     earlier.chain(current).collect()
 }

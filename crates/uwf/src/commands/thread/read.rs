@@ -11,7 +11,9 @@ use crate::printer::{CommandResult, Format, Printed, Report};
 
 /// Arguments of `uwf thread read`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread read 7Q2M                         the newest steps, what it is stuck at, how it ended\n  uwf thread read 7Q2M --before 2XY1PEX26ZD0Y  what was left out\n  uwf thread read 7Q2M --start | less          from the beginning\n  uwf thread read 7Q2M --quota 200000 > run.md\n\nMarkdown unless --format says otherwise. Only the steps that are shown are read.")]
+#[command(
+    after_help = "Examples:\n  uwf thread read 7Q2M                         the newest steps, what it is stuck at, how it ended\n  uwf thread read 7Q2M --before 2XY1PEX26ZD0Y  what was left out\n  uwf thread read 7Q2M --start | less          from the beginning\n  uwf thread read 7Q2M --quota 200000 > run.md\n\nMarkdown unless --format says otherwise. Only the steps that are shown are read."
+)]
 pub(crate) struct Args {
     /// The thread, active or finished: its id, or a unique beginning or end of it.
     thread: String,

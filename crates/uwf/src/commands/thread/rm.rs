@@ -10,7 +10,9 @@ use crate::style;
 
 /// Arguments of `uwf thread rm`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread rm 7Q2M\n\nAn active thread is refused: `uwf thread kill` ends it first. No node is deleted: who has the hash of a step can\nstill read it, and fork from it.")]
+#[command(
+    after_help = "Examples:\n  uwf thread rm 7Q2M\n\nAn active thread is refused: `uwf thread kill` ends it first. No node is deleted: who has the hash of a step can\nstill read it, and fork from it."
+)]
 pub(crate) struct Args {
     /// The thread: its id, or a unique beginning or end of it.
     thread: String,

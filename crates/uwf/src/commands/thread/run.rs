@@ -25,7 +25,9 @@ const TAIL: u64 = 4096;
 
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do")]
+#[command(
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do"
+)]
 pub(crate) struct Args {
     /// A thread to go on with, or with --prompt a workflow to start.
     target: String,
@@ -42,7 +44,10 @@ impl Report for Ran {
     fn text(&self) -> String {
         let done = if self.0.done { style::green("done") } else { "not done".to_owned() };
         let reason = self.0.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        format!("{done}{reason}: thread {}, head {}\nread it with: uwf thread read {}\n", self.0.thread, self.0.head, self.0.thread)
+        format!(
+            "{done}{reason}: thread {}, head {}\nread it with: uwf thread read {}\n",
+            self.0.thread, self.0.head, self.0.thread
+        )
     }
 }
 
@@ -70,7 +75,11 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
             let told = format!("{steps} {plural} done as asked, thread {thread} has more to do");
-            return Err(CommandError { kind: Kind::Limit, error: told, hints: vec![format!("go on with: uwf run {thread}")] });
+            return Err(CommandError {
+                kind: Kind::Limit,
+                error: told,
+                hints: vec![format!("go on with: uwf run {thread}")],
+            });
         }
     }
 }
@@ -96,7 +105,12 @@ fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Resu
     if let Some(role) = &report.role {
         let agent = report.agent.as_deref().unwrap_or_default();
         let adopted = if report.adopted { " (taken over)" } else { "" };
-        context.printer.talk(&format!("{} {} by {agent}{adopted}, {}", style::green("✓"), style::bold(role), seconds(begun.elapsed())));
+        context.printer.talk(&format!(
+            "{} {} by {agent}{adopted}, {}",
+            style::green("✓"),
+            style::bold(role),
+            seconds(begun.elapsed())
+        ));
     }
     if let Some(Upcoming::Error(error)) = &report.next {
         context.printer.warn(error);
@@ -122,8 +136,14 @@ impl Live<'_> {
             return;
         }
         let files = OutputFiles::of(&self.context.home, self.thread, &attempt.opened.attempt);
-        let last = [&files.raw, &files.err, &files.out].into_iter().find_map(|path| last_line(path)).unwrap_or_default();
-        let line = format!("{} by {}, {}: {last}", attempt.opened.role, attempt.opened.agent.name, seconds(self.begun.elapsed()));
+        let last =
+            [&files.raw, &files.err, &files.out].into_iter().find_map(|path| last_line(path)).unwrap_or_default();
+        let line = format!(
+            "{} by {}, {}: {last}",
+            attempt.opened.role,
+            attempt.opened.agent.name,
+            seconds(self.begun.elapsed())
+        );
         let line: String = line.chars().take(LINE).collect();
         self.context.printer.clear_line();
         self.context.printer.talk_raw(&style::dim(&line));

@@ -16,7 +16,9 @@ use crate::style;
 
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40")]
+#[command(
+    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40"
+)]
 pub(crate) struct Args {
     /// A workflow: path, name, hash or unique prefix of one.
     workflow: String,
@@ -64,7 +66,10 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
     let prompt = match options.prompt {
         Some(dash) if dash == "-" => from_stdin()?,
         Some(prompt) => prompt,
-        None => return Err(CommandError::usage("a prompt is needed").hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin")),
+        None => {
+            return Err(CommandError::usage("a prompt is needed")
+                .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
+        }
     };
     for problem in context.home.checked_config()?.1 {
         context.printer.warn(&problem.to_string());
@@ -85,7 +90,9 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
 
 fn from_stdin() -> Result<String, CommandError> {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|error| CommandError::usage(format!("cannot read the prompt from stdin: {error}")))?;
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| CommandError::usage(format!("cannot read the prompt from stdin: {error}")))?;
     Ok(text)
 }
 

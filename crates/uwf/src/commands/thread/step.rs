@@ -9,11 +9,11 @@ use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::child::Signals;
+use uwf_engine::keeper;
 use uwf_engine::load::Thread;
 use uwf_engine::moderate::{self, Explained};
 use uwf_engine::plan::Plan;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
-use uwf_engine::keeper;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -24,7 +24,9 @@ const DONE: u8 = 10;
 
 /// Arguments of `uwf thread step`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread step 7Q2M\n  uwf thread step 7Q2M --agent 'my-agent --fast'\n  uwf thread step 7Q2M --dry-run              role, agent and prompt; runs nothing\n  while uwf thread step 7Q2M --exit-code; do :; done")]
+#[command(
+    after_help = "Examples:\n  uwf thread step 7Q2M\n  uwf thread step 7Q2M --agent 'my-agent --fast'\n  uwf thread step 7Q2M --dry-run              role, agent and prompt; runs nothing\n  while uwf thread step 7Q2M --exit-code; do :; done"
+)]
 pub(crate) struct Args {
     /// The thread: its id, or a unique beginning or end of it.
     thread: String,
@@ -121,10 +123,16 @@ struct DryRun {
 
 impl Report for DryRun {
     fn text(&self) -> String {
-        let mut text = self.explain.as_ref().map(|explained| explanation("would choose", explained)).unwrap_or_default();
+        let mut text =
+            self.explain.as_ref().map(|explained| explanation("would choose", explained)).unwrap_or_default();
         match (&self.role, &self.agent, &self.command, &self.prompt) {
             (Some(role), Some(agent), Some(command), Some(prompt)) => {
-                text.push_str(&format!("role:    {}\nagent:   {agent}\ncommand: {}\ncwd:     {}\n\n{prompt}\n", style::bold(role), command.join(" "), self.cwd.display()));
+                text.push_str(&format!(
+                    "role:    {}\nagent:   {agent}\ncommand: {}\ncwd:     {}\n\n{prompt}\n",
+                    style::bold(role),
+                    command.join(" "),
+                    self.cwd.display()
+                ));
             }
             _ => text.push_str(&format!("the thread would end ({})\n", self.reason.as_deref().unwrap_or("end"))),
         }

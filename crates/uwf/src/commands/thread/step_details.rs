@@ -10,7 +10,9 @@ use crate::printer::{CommandResult, Format, Printed, Report, yaml};
 
 /// Arguments of `uwf thread step-details`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread step-details 2XY1PEX26ZD0Y\n  uwf thread step-details 2XY1 --format json | jq .detail.turns\n\nThe document is the node with everything it refers to in its place, as YAML unless told otherwise. A text or node that\nis told already is not told again: `toldAbove` has its hash. A child thread is named, not told: its last step can be\nasked for in the same way. Timestamps are Unix milliseconds.")]
+#[command(
+    after_help = "Examples:\n  uwf thread step-details 2XY1PEX26ZD0Y\n  uwf thread step-details 2XY1 --format json | jq .detail.turns\n\nThe document is the node with everything it refers to in its place, as YAML unless told otherwise. A text or node that\nis told already is not told again: `toldAbove` has its hash. A child thread is named, not told: its last step can be\nasked for in the same way. Timestamps are Unix milliseconds."
+)]
 pub(crate) struct Args {
     /// A step, a detail or a failed attempt: its hash, or a unique beginning of it.
     #[arg(value_name = "HASH")]

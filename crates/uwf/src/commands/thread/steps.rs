@@ -16,7 +16,9 @@ const SHOWN: usize = 60;
 
 /// Arguments of `uwf thread steps`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\ntimestamp}. Timestamps are Unix milliseconds.")]
+#[command(
+    after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\ntimestamp}. Timestamps are Unix milliseconds."
+)]
 pub(crate) struct Args {
     /// The thread, active or finished: its id, or a unique beginning or end of it.
     thread: String,
@@ -44,7 +46,14 @@ impl Report for Steps {
             table.row(match entry {
                 Entry::Start { hash, prompt, timestamp } => {
                     let start = style::dim("start");
-                    vec![index.to_string(), hash.to_string(), start, String::new(), table::time(*timestamp), table::excerpt(prompt, SHOWN)]
+                    vec![
+                        index.to_string(),
+                        hash.to_string(),
+                        start,
+                        String::new(),
+                        table::time(*timestamp),
+                        table::excerpt(prompt, SHOWN),
+                    ]
                 }
                 Entry::Step { hash, role, output, agent, timestamp, .. } => vec![
                     index.to_string(),

@@ -36,11 +36,11 @@ struct Version {
 
 impl Report for Versions {
     fn text(&self) -> String {
-        let mut table = Table::new(&["hash", "since", ""]);
+        let mut table = Table::new(&["hash", "since"]);
         for Version { hash, timestamp, current } in &self.0 {
             let since = if *timestamp == 0 { "-".to_owned() } else { table::time(*timestamp) };
-            let mark = if *current { style::green("current") } else { String::new() };
-            table.row(vec![hash.to_string(), since, mark]);
+            let mark = if *current { format!("  {}", style::green("current")) } else { String::new() };
+            table.row(vec![hash.to_string(), format!("{since}{mark}")]);
         }
         table.text()
     }
@@ -52,7 +52,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     super::require(context, &registry, &args.name)?;
     let versions = registry.remove(&args.name).map(|entry| {
         let current = Version { hash: entry.hash, timestamp: entry.timestamp, current: true };
-        let past = entry.history.into_iter().map(|past| Version { hash: past.hash, timestamp: past.timestamp, current: false });
+        let past = entry.history.into_iter().map(|past| Version {
+            hash: past.hash,
+            timestamp: past.timestamp,
+            current: false,
+        });
         std::iter::once(current).chain(past).collect()
     });
     Printed::new(&Versions(versions.unwrap_or_default()))

@@ -46,7 +46,8 @@ impl Report for Listed {
         let mut table = Table::new(&["name", "hash", "origin"]);
         for Row { name, hash, origin, problem } in &self.0 {
             let hash = hash.map_or_else(|| "-".to_owned(), |hash| hash.to_string());
-            let problem = problem.as_ref().map(|problem| format!("  {} {problem}", style::red("!"))).unwrap_or_default();
+            let problem =
+                problem.as_ref().map(|problem| format!("  {} {problem}", style::red("!"))).unwrap_or_default();
             table.row(vec![style::bold(name), hash, format!("{origin}{problem}")]);
         }
         table.text()
@@ -72,7 +73,12 @@ fn project(context: &Context) -> Result<Vec<Row>, CommandError> {
         let problem = checked.problems.iter().find(|problem| problem.is_error()).map(|problem| {
             format!("not valid: {} (line {}); `uwf workflow validate` tells all", problem.message, problem.line)
         });
-        rows.push(Row { name, hash: checked.workflow.map(|(_, hash)| hash), origin: file.display().to_string(), problem });
+        rows.push(Row {
+            name,
+            hash: checked.workflow.map(|(_, hash)| hash),
+            origin: file.display().to_string(),
+            problem,
+        });
     }
     Ok(rows)
 }

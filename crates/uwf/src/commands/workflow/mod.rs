@@ -73,7 +73,9 @@ fn require(context: &Context, registry: &Registry, name: &str) -> Result<(), Com
         hints: Vec::new(),
     };
     if let Some((_, file)) = resolve::project_files(&context.cwd).into_iter().find(|(project, _)| project == name) {
-        return Err(error.hint(format!("`{name}` is the project's file {}: its history is that of the file", file.display())));
+        return Err(
+            error.hint(format!("`{name}` is the project's file {}: its history is that of the file", file.display()))
+        );
     }
     Err(match nearest::did_you_mean(name, registry.keys().map(String::as_str)) {
         Some(near) => error.hint(near),

@@ -11,7 +11,9 @@ use crate::style;
 
 /// Arguments of `uwf workflow put`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf workflow put solve-issue.yaml\n  uwf workflow put --strict flows/develop.yaml")]
+#[command(
+    after_help = "Examples:\n  uwf workflow put solve-issue.yaml\n  uwf workflow put --strict flows/develop.yaml"
+)]
 pub(crate) struct Args {
     /// The workflow, YAML or JSON.
     file: PathBuf,

@@ -40,7 +40,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let hash = registry::update(&context.home, |registry| {
         let entry = registry.remove(&args.name);
         // Somebody else may have been faster.
-        entry.map(|entry| entry.hash).ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{}`", args.name)))
+        entry
+            .map(|entry| entry.hash)
+            .ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{}`", args.name)))
     })?;
     Printed::new(&Removed { name: args.name.clone(), hash })
 }

@@ -51,15 +51,16 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home)?;
     super::require(context, &registry, &args.name)?;
     let version = match (&args.version, registry.get(&args.name)) {
-        (Some(typed), Some(entry)) => Some(version(entry, typed)?),
+        (Some(typed), Some(entry)) => Some(version(&args.name, entry, typed)?),
         _ => None,
     };
-    let (previous, hash) = registry::update(&context.home, |registry| registry::roll_back(registry, &args.name, version, ids::now_ms()))?;
+    let (previous, hash) =
+        registry::update(&context.home, |registry| registry::roll_back(registry, &args.name, version, ids::now_ms()))?;
     Printed::new(&RolledBack { name: args.name.clone(), hash, previous })
 }
 
 /// The version meant by what was typed; only those of the name are looked at, so four symbols are nearly always enough.
-fn version(entry: &Entry, typed: &str) -> Result<Hash, CommandError> {
+fn version(name: &str, entry: &Entry, typed: &str) -> Result<Hash, CommandError> {
     if let Ok(hash) = typed.parse() {
         return Ok(hash);
     }
@@ -68,10 +69,17 @@ fn version(entry: &Entry, typed: &str) -> Result<Hash, CommandError> {
     let matches: Vec<Hash> = known.filter(|hash| prefix.matches(*hash)).collect();
     match matches.as_slice() {
         [one] => Ok(*one),
-        [] => Err(CommandError { kind: error::Kind::NotFound, error: format!("no version of it begins with {typed}"), hints: Vec::new() }),
+        [] => Err(CommandError {
+            kind: error::Kind::NotFound,
+            error: format!("no version of workflow `{name}` begins with {typed}"),
+            hints: vec![format!("`uwf workflow history {name}` lists them")],
+        }),
         several => {
             let several: Vec<String> = several.iter().map(Hash::to_string).collect();
-            Err(CommandError::usage(format!("{typed} is the beginning of more than one version: {}", several.join(", "))))
+            Err(CommandError::usage(format!(
+                "{typed} is the beginning of more than one version: {}",
+                several.join(", ")
+            )))
         }
     }
 }

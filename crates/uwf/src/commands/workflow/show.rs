@@ -63,7 +63,7 @@ impl Shown {
         let mut table = Table::new(&["role", "output", "description"]);
         for (name, role) in &self.workflow.roles {
             let output = self.outputs.get(name).cloned().unwrap_or_default();
-            table.row(vec![name.clone(), output, role.description.trim().to_owned()]);
+            table.row(vec![name.clone(), output, one_line(&role.description)]);
         }
         table.text()
     }
@@ -71,12 +71,15 @@ impl Shown {
     fn conditions(&self) -> String {
         let mut table = Table::new(&["condition", "expression", "description"]);
         for (name, condition) in &self.workflow.conditions {
-            // A table has one line a row; expressions mean the same without their line breaks.
-            let expression: Vec<&str> = condition.expression.split_whitespace().collect();
-            table.row(vec![name.clone(), expression.join(" "), condition.description.trim().to_owned()]);
+            table.row(vec![name.clone(), one_line(&condition.expression), one_line(&condition.description)]);
         }
         table.text()
     }
+}
+
+/// A text for a table, which has one line a row; expressions mean the same without their line breaks.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn graph(graph: &BTreeMap<String, Vec<Transition>>) -> String {
@@ -84,7 +87,8 @@ fn graph(graph: &BTreeMap<String, Vec<Transition>>) -> String {
     for (from, transitions) in graph {
         for (index, Transition { role, condition }) in transitions.iter().enumerate() {
             let from = if index == 0 { from.clone() } else { String::new() };
-            let condition = condition.clone().unwrap_or_else(|| style::dim(if index == 0 { "always" } else { "otherwise" }));
+            let condition =
+                condition.clone().unwrap_or_else(|| style::dim(if index == 0 { "always" } else { "otherwise" }));
             table.row(vec![from, role.clone(), condition]);
         }
     }
@@ -113,7 +117,15 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 fn keys(store: &Store, schema: Hash) -> String {
     let Ok(node) = store.get(schema) else { return style::red("its schema is not readable") };
     let Some(properties) = node.payload.get("properties").and_then(Value::as_object) else { return String::new() };
-    let required: Vec<&str> = node.payload.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let keys = properties.keys().map(|key| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") });
+    let required: Vec<&str> = node
+        .payload
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let keys =
+        properties.keys().map(|key| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") });
     keys.collect::<Vec<_>>().join(", ")
 }

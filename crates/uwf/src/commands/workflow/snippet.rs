@@ -22,7 +22,10 @@ pub(super) fn told(problem: &Problem, source: &str) -> String {
     let margin = " ".repeat(line.to_string().len());
     let bar = style::dim("|");
     if let Some((content, caret)) = place(source, *line, *column) {
-        text.push_str(&format!("{margin} {bar}\n{} {bar} {content}\n{margin} {bar} {caret}\n", style::dim(&line.to_string())));
+        text.push_str(&format!(
+            "{margin} {bar}\n{} {bar} {content}\n{margin} {bar} {caret}\n",
+            style::dim(&line.to_string())
+        ));
     }
     if let Some(hint) = hint {
         text.push_str(&format!("{margin} {} {hint}\n", style::dim("= hint:")));
@@ -46,7 +49,10 @@ fn place(source: &str, line: usize, column: usize) -> Option<(String, String)> {
     // Tabs stay tabs, so that the caret is under its place at any tab width.
     let indent: String = symbols[from..at].iter().map(|symbol| if *symbol == '\t' { '\t' } else { ' ' }).collect();
     let caret = style::red("^");
-    Some((format!("{before}{}{after}", content.trim_end()), format!("{}{indent}{caret}", " ".repeat(before.chars().count()))))
+    Some((
+        format!("{before}{}{after}", content.trim_end()),
+        format!("{}{indent}{caret}", " ".repeat(before.chars().count())),
+    ))
 }
 
 #[cfg(test)]

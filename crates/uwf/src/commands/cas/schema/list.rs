@@ -24,7 +24,9 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let rows = nodes.into_iter().filter_map(|hash| {
         let found = index.type_of(hash).and_then(|type_hash| Ok((type_hash, index.is_meta_schema(type_hash)?)));
         match found {
-            Ok((type_hash, true)) => Some(Ok(Row { hash, r#type: Some(type_hash), title: index.title(hash), problem: None })),
+            Ok((type_hash, true)) => {
+                Some(Ok(Row { hash, r#type: Some(type_hash), title: index.title(hash), problem: None }))
+            }
             Ok((_, false)) | Err(StoreError::NotFound { .. }) => None,
             Err(error @ StoreError::Io { .. }) => Some(Err(error.into())),
             Err(error) => {

@@ -13,7 +13,7 @@ use crate::printer::{CommandResult, Printed};
 #[command(after_help = "\
 Examples:
   uwf cas schema put review.schema.json
-  uwf cas schema put '{\"title\": \"note\", \"type\": \"object\", \"properties\": {\"on\": {\"type\": \"string\", \"format\": \"cas_ref\"}}}'
+  uwf cas schema put '{\"title\": \"link\", \"type\": \"string\", \"format\": \"cas_ref\"}'
 
 All of JSON Schema 2020-12 but references to other documents; `format: cas_ref` marks the hash of another node.")]
 pub(crate) struct Args {

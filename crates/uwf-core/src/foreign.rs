@@ -1,0 +1,76 @@
+//! What is known of node types by which other implementations write, for stores that lack the schemas themselves.
+
+use json_cas::Hash;
+use serde_json::{Value, json};
+
+use crate::node::{FOREIGN_TYPES, Kind};
+
+/// A schema that stands in for a foreign type: it says which fields are references, and asks for no more than readers
+/// need. `None` for any other type.
+pub fn known_schema(type_hash: Hash) -> Option<Value> {
+    let (kind, _) = FOREIGN_TYPES.iter().find(|(_, hash)| *hash == type_hash)?;
+    let reference = || json!({"type": "string", "format": "cas_ref"});
+    let references = || json!({"type": "array", "items": {"type": "string", "format": "cas_ref"}});
+    let schema = match kind {
+        Kind::Workflow => {
+            let role = json!({"type": "object", "properties": {"meta": reference(), "outputSchema": reference(), "schema": reference()}});
+            object(json!({"roles": {"type": "object", "additionalProperties": role}}), &["name", "roles", "graph"])
+        }
+        Kind::StartNode => {
+            object(json!({"workflow": reference(), "prompt": {"type": "string"}}), &["workflow", "prompt"])
+        }
+        Kind::StepNode => {
+            let previous = json!({"anyOf": [reference(), {"type": "null"}]});
+            let fields = json!({"start": reference(), "prev": previous, "output": reference(), "detail": reference()});
+            object(fields, &["start", "prev", "role", "output", "detail", "agent"])
+        }
+        Kind::HermesDetail => object(json!({"turns": references(), "raw": reference()}), &[]),
+        Kind::HermesTurn => object(json!({}), &[]),
+        Kind::HermesRaw => json!({"type": ["string", "object"]}),
+        // Other implementations have no such nodes.
+        Kind::ThreadEnd
+        | Kind::Content
+        | Kind::Agent
+        | Kind::Attempt
+        | Kind::ReactSession
+        | Kind::ReactTurn
+        | Kind::ReactToolCall => return None,
+    };
+    Some(titled(schema, kind.title()))
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+fn titled(mut schema: Value, title: &str) -> Value {
+    schema["title"] = json!(title);
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use json_cas::Schema;
+
+    use super::*;
+
+    #[test]
+    fn every_foreign_type_is_known_by_a_valid_schema() {
+        for (kind, hash) in FOREIGN_TYPES {
+            let schema = known_schema(*hash).unwrap();
+            assert_eq!(Schema::compile(&schema).unwrap().title(), Some(kind.title()));
+        }
+        assert_eq!(known_schema(crate::node::CONTENT), None);
+    }
+
+    #[test]
+    fn references_are_found() {
+        let step = json!({"start": "0000000000001", "prev": null, "role": "r", "output": "0000000000002", "detail": "0000000000003", "agent": "a"});
+        let schema = Schema::compile(&known_schema(Hash::literal("9C2318PXN2HYE")).unwrap()).unwrap();
+        let refs: Vec<String> = schema.refs(&step).iter().map(Hash::to_string).collect();
+        assert_eq!(refs, ["0000000000001", "0000000000002", "0000000000003"]);
+        let workflow = json!({"name": "w", "roles": {"r": {"outputSchema": "0000000000004"}}, "graph": {}});
+        let schema = Schema::compile(&known_schema(Hash::literal("7K4MG7ZQ4JV1R")).unwrap()).unwrap();
+        assert_eq!(schema.refs(&workflow), [Hash::literal("0000000000004")]);
+    }
+}
