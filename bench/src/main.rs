@@ -16,7 +16,7 @@ struct Args {
     /// Timed runs of each case.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
-    /// Tiny sizes, two runs: shows that everything works, the figures mean nothing.
+    /// Tiny sizes, one run: shows that everything works, the figures mean nothing.
     #[arg(long)]
     quick: bool,
     /// Where the figures go as JSON [default: results.json beside this crate's manifest; with --quick nowhere].

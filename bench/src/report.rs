@@ -129,8 +129,8 @@ mod tests {
             lines,
             [
                 "Group",
-                "  fine            1.50 × floor  ≤ 2        met",
-                "  too slow          75.00 ms       ≤ 50       missed by 50 %",
+                "  fine           1.50 × floor  ≤ 2        met",
+                "  too slow      75.00 ms       ≤ 50       missed by 50 %",
                 "  unknown        not measured  ≤ 10                      strace is not installed",
             ]
         );

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use json_cas::durable::FileError;
-use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError};
+use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError, bootstrap};
 use serde_json::json;
-use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
+use uwf_core::node::{self, Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 use uwf_engine::home::Home;
 use uwf_engine::load::Thread;
 use uwf_engine::settings::Settings;
-use uwf_engine::{ids, load, put};
+use uwf_engine::{ids, registry};
 
 use crate::error::{Error, Result};
 use crate::place::Player;
@@ -39,6 +39,8 @@ impl Objects for Unsynced {
     }
 
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> std::result::Result<Vec<Put>, StoreError> {
+        let dir = self.0.dir();
+        fs::create_dir_all(dir).map_err(|source| FileError { action: "create", path: dir.to_owned(), source })?;
         objects
             .iter()
             .map(|(hash, bytes)| {
@@ -87,14 +89,16 @@ impl<'h> Seed<'h> {
     /// Begins with the workflow and nothing else.
     ///
     /// # Errors
-    /// Those of `workflow put`.
+    /// When it cannot be written.
     pub fn new(home: &'h Home) -> Result<Seed<'h>> {
-        let file = home.root().join("play-roles.yaml");
-        fs::write(&file, WORKFLOW).map_err(Error::at("write", &file))?;
-        let workflow = put::put(home, &file, false)?.hash;
         let store = Store::new(Arc::new(Unsynced(FsObjects::new(home.objects_dir()))));
-        let roles = load::workflow(home.store(), workflow)?;
-        Ok(Seed { home, store, workflow, roles, heads: Vec::new(), drafts: Vec::new(), nodes: 0, serial: 0 })
+        let roles = workflow(&store)?;
+        let hash = roles.draft().hash();
+        registry::update(home, |registry| {
+            registry::name(registry, &roles.name, hash, ids::now_ms());
+            Ok(())
+        })?;
+        Ok(Seed { home, store, workflow: hash, roles, heads: Vec::new(), drafts: Vec::new(), nodes: 0, serial: 0 })
     }
 
     /// A StartNode of its own.
@@ -250,6 +254,23 @@ impl<'h> Seed<'h> {
         self.store.put_all(&drafts).map_err(|error| Error::Seed(error.to_string()))?;
         Ok(())
     }
+}
+
+/// Stores the workflow and all types.
+fn workflow(store: &Store) -> Result<Workflow> {
+    let draft = uwf_core::workflow::check(WORKFLOW, "workflow.yaml", Some("play-roles")).draft;
+    let draft = draft.ok_or_else(|| Error::Seed("the workflow has errors".to_owned()))?;
+    let mut drafts = vec![bootstrap::draft()];
+    drafts.extend(node::schema_drafts());
+    let workflow: Workflow = draft.resolve(|_, schema| {
+        let draft = Store::schema_draft(schema).map_err(|error| Error::Seed(error.to_string()))?;
+        let hash = draft.hash();
+        drafts.push(draft);
+        Ok::<Hash, Error>(hash)
+    })?;
+    drafts.push(workflow.draft());
+    store.put_all(&drafts).map_err(|error| Error::Seed(error.to_string()))?;
+    Ok(workflow)
 }
 
 /// Waits until the file system of a directory has written everything, so that nothing of the preparation is paid for

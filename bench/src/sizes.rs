@@ -25,7 +25,7 @@ impl Sizes {
 
     /// Just enough to see that everything runs; the figures mean nothing.
     pub fn quick() -> Sizes {
-        Sizes { runs: 2, lengths: [3, 10, 30], nodes: 300, active: 250, steppers: 2, steps_each: 2 }
+        Sizes { runs: 1, lengths: [3, 10, 30], nodes: 300, active: 250, steppers: 2, steps_each: 1 }
     }
 
     /// Steps of the long thread.

@@ -19,7 +19,7 @@ const BINARY_MB: f64 = 12.0;
 const MEMORY_MB: f64 = 25.0;
 
 /// How long the agent waits with its work done, so that all processes of the step can be looked at.
-const HOLD: Duration = Duration::from_millis(400);
+const HOLD: Duration = Duration::from_millis(300);
 
 /// A program that tells the most memory a process and those it waited for had, in units of 1,024 bytes.
 const TIME: &str = "/usr/bin/time";

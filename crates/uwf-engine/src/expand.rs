@@ -37,8 +37,12 @@ pub struct Expanded {
 /// # Errors
 /// Those of the node itself; one below it that is not readable is told as such.
 pub fn expand(store: &Store, hash: Hash) -> Result<Expanded> {
+    expand_within(store, hash, MAX_BYTES)
+}
+
+fn expand_within(store: &Store, hash: Hash, limit: usize) -> Result<Expanded> {
     let node = store.get(hash)?;
-    let mut expansion = Expansion { store, told: HashSet::new(), bytes: 0, notes: Vec::new() };
+    let mut expansion = Expansion { store, limit, told: HashSet::new(), bytes: 0, notes: Vec::new() };
     expansion.told.insert(hash);
     let mut value = expansion.node(hash, &node, 0);
     if let Value::Object(fields) = &mut value {
@@ -116,6 +120,7 @@ fn type_name(store: &Store, node: &Node) -> Value {
 
 struct Expansion<'s> {
     store: &'s Store,
+    limit: usize,
     told: HashSet<Hash>,
     bytes: usize,
     notes: Vec<String>,
@@ -179,11 +184,11 @@ impl Expansion<'_> {
             return self
                 .left_out(hash, format!("nodes nested more than {MAX_DEPTH} deep are left as hashes under `leftOut`"));
         }
-        if self.bytes > MAX_BYTES {
-            let limit = MAX_BYTES >> 20;
+        if self.bytes > self.limit {
+            let limit = self.limit;
             return self.left_out(
                 hash,
-                format!("the details have more than {limit} MiB; the rest is left as hashes under `leftOut`"),
+                format!("the details have more than {limit} bytes; the rest is left as hashes under `leftOut`"),
             );
         }
         let node = match self.store.get(hash) {
@@ -243,5 +248,108 @@ impl Expansion<'_> {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_core::foreign;
+    use uwf_core::node::{self, Content, Payload, ReactTurn};
+
+    use super::*;
+
+    fn store() -> Store {
+        let store = Store::memory().with_clock(|| 7).with_known(foreign::known_schema);
+        store.put_all(&node::schema_drafts()).unwrap();
+        store
+    }
+
+    fn put(store: &Store, payload: &impl Payload) -> Hash {
+        store.put(&payload.draft()).unwrap()
+    }
+
+    fn text(store: &Store, text: &str) -> Hash {
+        put(store, &Content { text: text.to_owned() })
+    }
+
+    fn turn(store: &Store, input: Vec<Hash>, output: Hash) -> Hash {
+        put(store, &ReactTurn { input, output, tool_calls: Vec::new(), tokens: None, latency_ms: 1 })
+    }
+
+    #[test]
+    fn a_long_text_is_told_once() {
+        let store = store();
+        let [short, long] = [text(&store, "short"), text(&store, &"long ".repeat(100))];
+        let expanded = expand(&store, turn(&store, vec![short, long, short, long], long)).unwrap();
+        let above = json!({"toldAbove": long, "bytes": 500});
+        assert_eq!(expanded.value["input"], json!(["short", "long ".repeat(100), "short", above]));
+        assert_eq!(expanded.value["output"], above);
+        assert_eq!(expanded.value["timestamp"], json!(7));
+        assert_eq!(expanded.notes, [""; 0]);
+    }
+
+    #[test]
+    fn a_child_thread_is_named_and_not_told() {
+        let store = store();
+        let start = put(
+            &store,
+            &StartNode {
+                workflow: Hash::from_u64(1),
+                prompt: "the child's task".to_owned(),
+                parent: None,
+                depth: Some(1),
+            },
+        );
+        let output = text(&store, "x");
+        let step = |prev, role: &str, detail| StepNode {
+            start,
+            prev,
+            role: role.to_owned(),
+            output,
+            detail,
+            agent: "a".to_owned(),
+        };
+        let first = put(&store, &step(None, "first", output));
+        let child = put(&store, &step(Some(first), "second", output));
+        let parent = put(&store, &step(None, "delegate", child));
+        let expanded = expand(&store, parent).unwrap();
+        let expected =
+            json!({"head": child, "role": "second", "workflow": Hash::from_u64(1), "prompt": "the child's task"});
+        assert_eq!(expanded.value["detail"]["childThread"], expected);
+        assert_eq!(expand(&store, child).unwrap().value["prev"], json!(first), "the chain is not followed");
+    }
+
+    #[test]
+    fn beyond_the_limit_references_stay_hashes() {
+        let store = store();
+        let texts: Vec<Hash> = (0..10).map(|n| text(&store, &format!("text {n} ").repeat(50))).collect();
+        let expanded = expand_within(&store, turn(&store, texts.clone(), texts[0]), 1500).unwrap();
+        let told: Vec<bool> = expanded.value["input"].as_array().unwrap().iter().map(Value::is_string).collect();
+        assert_eq!(told.iter().filter(|told| **told).count(), 4, "{told:?}");
+        assert_eq!(expanded.value["input"][9], json!({"leftOut": texts[9]}));
+        assert_eq!(
+            expanded.notes,
+            ["the details have more than 1500 bytes; the rest is left as hashes under `leftOut`"]
+        );
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        let store = store();
+        let turn_type = Hash::literal("05HQB8BWV4KTW");
+        let mut hash = text(&store, "the innermost");
+        for _ in 0..40 {
+            hash = store.put(&json_cas::Draft::new(turn_type, json!({"in": hash})).unwrap()).unwrap();
+        }
+        let expanded = expand(&store, hash).unwrap();
+        let mut depth = 0;
+        let mut value = &expanded.value;
+        while value["in"].is_object() {
+            value = &value["in"];
+            depth += 1;
+        }
+        assert_eq!(depth, MAX_DEPTH + 1);
+        assert!(value["leftOut"].is_string(), "{value}");
+        assert_eq!(expanded.notes.len(), 1);
     }
 }

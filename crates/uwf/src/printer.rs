@@ -39,27 +39,40 @@ pub(crate) trait Report: Serialize {
 
 /// A report of any type, ready to be printed.
 pub(crate) struct Printed {
-    value: Value,
-    text: Text,
+    body: Body,
     preferred: Option<Format>,
     exit_code: u8,
-    is_silent: bool,
-    is_verbatim: bool,
 }
 
-/// Text of a report, made when it is asked for if making it costs something.
-enum Text {
-    Ready(String),
-    Later(Box<dyn Fn() -> String>),
+/// What there is to print.
+enum Body {
+    /// Nothing more.
+    Nothing,
+    /// The same in every format.
+    Verbatim(String),
+    /// A report that was told already.
+    Told { value: Value, text: String },
+    /// A report that is told in one format, once it is known in which.
+    Long(Box<dyn Tell>),
 }
 
-impl Text {
-    fn make(&self) -> String {
-        match self {
-            Text::Ready(text) => text.clone(),
-            Text::Later(make) => make(),
+/// A report whatever its type.
+trait Tell {
+    fn tell(&self, format: Format) -> Result<String, CommandError>;
+}
+
+impl<R: Report> Tell for R {
+    fn tell(&self, format: Format) -> Result<String, CommandError> {
+        match format {
+            Format::Json => serde_json::to_string(self).map(|json| json + "\n").map_err(|error| not_json(&error)),
+            Format::Yaml => serde_json::to_value(self).map(|value| yaml(&value)).map_err(|error| not_json(&error)),
+            Format::Text => Ok(self.text()),
         }
     }
+}
+
+fn not_json(error: &serde_json::Error) -> CommandError {
+    CommandError { kind: Kind::Internal, error: format!("a report is not JSON: {error}"), hints: Vec::new() }
 }
 
 /// What commands return.
@@ -68,40 +81,37 @@ pub(crate) type CommandResult = Result<Printed, CommandError>;
 impl Printed {
     /// Nothing more to print, whatever format was asked for: the command has written its own result.
     pub(crate) fn nothing() -> Printed {
-        Printed {
-            value: Value::Null,
-            text: Text::Ready(String::new()),
-            preferred: None,
-            exit_code: 0,
-            is_silent: true,
-            is_verbatim: false,
-        }
+        Printed { body: Body::Nothing, preferred: None, exit_code: 0 }
     }
 
     /// One line that is the same in every format, because a program reads it.
     pub(crate) fn line(text: &str) -> Printed {
-        Printed { text: Text::Ready(format!("{text}\n")), is_silent: false, is_verbatim: true, ..Printed::nothing() }
+        Printed { body: Body::Verbatim(format!("{text}\n")), ..Printed::nothing() }
     }
 
     /// Whatever is a report can be printed.
     pub(crate) fn new(report: &impl Report) -> CommandResult {
-        Printed::of(report, Text::Ready(report.text()))
+        let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
+        let body = Body::Told { value, text: report.text() };
+        Ok(Printed { body, preferred: report.preferred(), exit_code: report.exit_code() })
     }
 
-    /// The same for a report with a long text, which is made only if it is printed.
+    /// The same for a report that can be long: only what is printed of it is made.
     pub(crate) fn long(report: impl Report + 'static) -> CommandResult {
-        let printed = Printed::of(&report, Text::Ready(String::new()))?;
-        Ok(Printed { text: Text::Later(Box::new(move || report.text())), ..printed })
+        let (preferred, exit_code) = (report.preferred(), report.exit_code());
+        Ok(Printed { body: Body::Long(Box::new(report)), preferred, exit_code })
     }
 
-    fn of(report: &impl Report, text: Text) -> CommandResult {
-        let value = serde_json::to_value(report).map_err(|error| CommandError {
-            kind: Kind::Internal,
-            error: format!("a report is not JSON: {error}"),
-            hints: Vec::new(),
-        })?;
-        let (preferred, exit_code) = (report.preferred(), report.exit_code());
-        Ok(Printed { value, text, preferred, exit_code, is_silent: false, is_verbatim: false })
+    /// The text in a format; `None` when nothing is to be printed.
+    fn tell(&self, format: Format) -> Result<Option<String>, CommandError> {
+        Ok(Some(match (&self.body, format) {
+            (Body::Nothing, _) => return Ok(None),
+            (Body::Verbatim(line), _) => line.clone(),
+            (Body::Told { value, .. }, Format::Json) => format!("{value}\n"),
+            (Body::Told { value, .. }, Format::Yaml) => yaml(value),
+            (Body::Told { text, .. }, Format::Text) => text.clone(),
+            (Body::Long(report), format) => report.tell(format)?,
+        }))
     }
 }
 
@@ -136,17 +146,17 @@ impl Printer {
 
     /// Prints a report to stdout. Returns the exit code.
     pub(crate) fn report(&self, report: &Printed) -> u8 {
-        if report.is_silent {
-            return report.exit_code;
-        }
-        let is_terminal = std::io::stdout().is_terminal();
-        let text = match self.format(report.preferred) {
-            _ if report.is_verbatim => report.text.make(),
-            Format::Json => format!("{}\n", report.value),
-            Format::Yaml => yaml(&report.value),
-            Format::Text => report.text.make(),
+        let format = self.format(report.preferred);
+        let text = match report.tell(format) {
+            Ok(None) => return report.exit_code,
+            Ok(Some(text)) => text,
+            Err(failure) => return self.failure(&failure),
         };
-        let text = style::render(&text, is_terminal, self.colour && is_terminal);
+        let is_terminal = std::io::stdout().is_terminal();
+        let text = match format {
+            Format::Text => style::render(&text, is_terminal, self.colour && is_terminal),
+            Format::Json | Format::Yaml => style::data(&text, is_terminal),
+        };
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
             // A reader that has seen enough ends the command quietly.
@@ -266,7 +276,11 @@ impl List<'_> {
     }
 
     fn write(&mut self, text: &str) -> std::io::Result<()> {
-        self.out.write_all(style::render(text, self.is_terminal, self.colour).as_bytes())
+        let text = match self.format {
+            Format::Text => style::render(text, self.is_terminal, self.colour),
+            Format::Json | Format::Yaml => style::data(text, self.is_terminal),
+        };
+        self.out.write_all(text.as_bytes())
     }
 }
 

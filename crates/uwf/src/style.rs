@@ -3,6 +3,11 @@
 //!
 //! Reports mark emphasis with private-use characters; the printer turns the marks into escape sequences, or drops them.
 
+use std::borrow::Cow;
+
+/// First byte of every mark in UTF-8, so that texts without marks are told apart quickly.
+const MARK_BYTE: u8 = 0xF3;
+
 /// Private-use characters that stand for the beginning of an emphasis, and the sequence each becomes.
 const MARKS: [(char, &str); 6] = [
     ('\u{F0000}', "\u{1b}[0m"),
@@ -38,21 +43,33 @@ pub(crate) fn red(text: &str) -> String {
     format!("\u{F0005}{text}\u{F0000}")
 }
 
-/// The text for a terminal (`clean`, with colour or without) or for a pipe (marks dropped, all else as it is).
-pub(crate) fn render(text: &str, is_terminal: bool, colour: bool) -> String {
+/// The text for a terminal (without control characters, with colour or without) or for a pipe (marks dropped, all else
+/// as it is).
+pub(crate) fn render(text: &str, is_terminal: bool, colour: bool) -> Cow<'_, str> {
+    if !is_terminal && !text.as_bytes().contains(&MARK_BYTE) {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     for symbol in text.chars() {
         if let Some((_, sequence)) = MARKS.iter().find(|(mark, _)| *mark == symbol) {
             if colour {
                 out.push_str(sequence);
             }
-        } else if is_terminal && symbol.is_control() && !matches!(symbol, '\n' | '\t') {
-            out.push('\u{FFFD}');
         } else {
-            out.push(symbol);
+            out.push(if is_terminal { harmless(symbol) } else { symbol });
         }
     }
-    out
+    Cow::Owned(out)
+}
+
+/// JSON or YAML: as it is in a pipe, without control characters on a terminal. Data has no emphasis; a character that
+/// would be a mark of ours is somebody's data there.
+pub(crate) fn data(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    if is_terminal { Cow::Owned(text.chars().map(harmless).collect()) } else { Cow::Borrowed(text) }
+}
+
+fn harmless(symbol: char) -> char {
+    if symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
 }
 
 /// Width of a text in columns, marks not counted.
@@ -74,6 +91,14 @@ mod tests {
     #[test]
     fn a_pipe_gets_the_text_as_it_is() {
         assert_eq!(render("a\u{1b}[0m\tb\r\n", false, false), "a\u{1b}[0m\tb\r\n");
+        assert_eq!(render(&format!("{} b", bold("a")), false, false), "a b");
         assert_eq!(width(&bold("abc")), 3);
+    }
+
+    #[test]
+    fn data_loses_nothing_in_a_pipe_and_controls_nothing_on_a_terminal() {
+        let text = format!("\"{}\u{9b}31m\"", bold("x"));
+        assert_eq!(data(&text, false), text);
+        assert_eq!(data(&text, true), format!("\"{}\u{FFFD}31m\"", bold("x")));
     }
 }

@@ -50,23 +50,16 @@ pub(crate) fn time(unix_ms: u64) -> String {
 
 /// The beginning of a text in one line of at most `chars` characters.
 pub(crate) fn excerpt(text: &str, chars: usize) -> String {
-    let words =
-        text.split(|symbol: char| symbol.is_whitespace() || symbol.is_control()).filter(|word| !word.is_empty());
-    let mut line = String::new();
-    let mut left = chars;
-    for word in words {
-        let word = if line.is_empty() { word.to_owned() } else { format!(" {word}") };
-        let length = word.chars().count();
-        if length > left {
-            let room = left.saturating_sub(1);
-            line.extend(word.chars().take(room));
-            line.push('…');
-            break;
-        }
-        line.push_str(&word);
-        left -= length;
+    let is_gap = |symbol: char| symbol.is_whitespace() || symbol.is_control();
+    let words = text.split(is_gap).filter(|word| !word.is_empty());
+    let symbols =
+        words.enumerate().flat_map(|(index, word)| (index > 0).then_some(' ').into_iter().chain(word.chars()));
+    let mut line: Vec<char> = symbols.take(chars + 1).collect();
+    if line.len() > chars {
+        line.truncate(chars.saturating_sub(1));
+        line.push('…');
     }
-    line
+    line.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -78,6 +71,7 @@ mod tests {
         assert_eq!(excerpt(" Fix\n the\tbug ", 11), "Fix the bug");
         assert_eq!(excerpt("Fix the bug now", 11), "Fix the bu…");
         assert_eq!(excerpt("Fix the bug now", 12), "Fix the bug…");
+        assert_eq!(excerpt("Fix the bug now", 15), "Fix the bug now");
         assert_eq!(excerpt("äöüß", 3), "äö…");
         assert_eq!(excerpt("", 3), "");
     }

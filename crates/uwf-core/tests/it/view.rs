@@ -22,7 +22,7 @@ fn headings(markdown: &str) -> Vec<(HeadingLevel, String)> {
                 depth -= 1;
                 inside &= !(matches!(end, TagEnd::Heading(_)) && depth == 0);
             }
-            Event::Text(text) | Event::Code(text) if inside => found.last_mut().unwrap().1.push_str(&text),
+            Event::Text(text) | Event::Code(text) if inside => found.last_mut().expect("inside one").1.push_str(&text),
             _ => {}
         }
     }

@@ -101,7 +101,12 @@ fn errors_of_an_expression_say_where_and_why() {
     --- stderr
     error: `$nothing(1)`: there is no function `$nothing` at character 1
     ");
-    assert_snapshot!(error(""), @"");
+    assert_snapshot!(error(""), @r"
+    exit 64
+    --- stderr
+    error: the expression is empty
+    hint: try `steps[-1].output`
+    ");
     damage(&home, &hashes(&home, &thread)[1]);
     assert_snapshot!(error("steps[0].role"), @r"
     exit 65

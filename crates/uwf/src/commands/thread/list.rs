@@ -80,7 +80,8 @@ impl Report for Listed {
     fn text(&self) -> String {
         let mut text = if self.rows.is_empty() { "no threads\n".to_owned() } else { self.table() };
         if !self.rows.is_empty() {
-            text.push_str(&style::dim(&format!("the last {} symbols of a thread are enough\n", self.enough)));
+            let enough = format!("the last {} symbols of a thread are enough", self.enough);
+            text.push_str(&format!("{}\n", style::dim(&enough)));
         }
         if self.before + self.after > 0 {
             let (before, after) = (self.before, self.after);

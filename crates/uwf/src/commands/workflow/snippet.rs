@@ -61,7 +61,7 @@ mod tests {
 
     fn plain(source: &str, line: usize, column: usize) -> Option<String> {
         let (content, caret) = place(source, line, column)?;
-        Some(style::render(&format!("{content}\n{caret}"), true, false))
+        Some(style::render(&format!("{content}\n{caret}"), true, false).into_owned())
     }
 
     #[test]
