@@ -1,7 +1,8 @@
 //! The record of a thread's newest attempt: what was tried, by which processes, and what came of it.
 //!
-//! `threads/<id>/attempt.jsonl` is overwritten when an attempt opens and appended to as it goes on. Its name is made
-//! durable once, when the thread starts, so recording a finished output costs one fsync. Its lines:
+//! `threads/<id>/attempt.jsonl` is appended to; the newest `opened` line begins the record, what stands before it is of
+//! earlier attempts. Its name is made durable once, when the thread starts, so recording a finished output costs one
+//! fsync. Its lines:
 //!
 //! | event | written by | when |
 //! |---|---|---|
@@ -25,6 +26,9 @@ use crate::agents::AgentSpec;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::marks::{self, Mark, Reason};
+
+/// Bytes after which the record is begun anew: some hundred attempts.
+const RECORD_LIMIT: u64 = 64 << 10;
 
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -195,30 +199,42 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
         other => other.at("read", &path)?,
     };
     // Lines are led by a newline too, so that a torn one before them does no harm.
-    let mut lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-    let Some(Line::Opened(opened)) = lines.next() else { return Ok(None) };
-    let mut attempt = Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None };
-    for line in lines {
-        match line {
-            Line::Started(started) if started.attempt == attempt.opened.attempt => attempt.started = Some(started),
-            Line::Finished(finished) if finished.attempt == attempt.opened.attempt => attempt.finished = Some(finished),
-            Line::Closed(closed) if closed.attempt == attempt.opened.attempt => attempt.closed = Some(closed),
-            Line::GaveUp(gave_up) if gave_up.attempt == attempt.opened.attempt => attempt.gave_up = Some(gave_up),
-            Line::Opened(_) | Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => {}
-        }
-    }
-    Ok(Some(attempt))
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+    Ok(lines.fold(None, |attempt, line| {
+        Some(match (line, attempt) {
+            (Line::Opened(opened), _) => {
+                Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None }
+            }
+            (line, Some(attempt)) => with_line(attempt, line),
+            (_, None) => return None,
+        })
+    }))
 }
 
-/// Opens an attempt: the record is overwritten. Written before the agent starts; not synced, because after a power
-/// loss no agent is alive and an unreadable record means just that.
+/// An attempt with what one more line says about it; a line of another attempt says nothing.
+fn with_line(attempt: Attempt, line: Line) -> Attempt {
+    let id = &attempt.opened.attempt;
+    match line {
+        Line::Started(started) if started.attempt == *id => Attempt { started: Some(started), ..attempt },
+        Line::Finished(finished) if finished.attempt == *id => Attempt { finished: Some(finished), ..attempt },
+        Line::GaveUp(gave_up) if gave_up.attempt == *id => Attempt { gave_up: Some(gave_up), ..attempt },
+        Line::Closed(closed) if closed.attempt == *id => Attempt { closed: Some(closed), ..attempt },
+        Line::Opened(_) | Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => attempt,
+    }
+}
+
+/// Opens an attempt. Written before the agent starts; not synced, because after a power loss no agent is alive and a
+/// record that lacks the line means just that.
 ///
 /// # Errors
 /// `Io`.
 pub fn open(home: &Home, opened: Opened) -> Result<()> {
     let path = home.attempt_file(&opened.thread);
     let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
-    file.set_len(0).at("empty", &path)?;
+    // Emptying waits for the journal of a busy disk, so it is not done each time.
+    if file.metadata().at("read", &path)?.len() > RECORD_LIMIT {
+        file.set_len(0).at("empty", &path)?;
+    }
     let reason =
         Reason { role: Some(opened.role.clone()), why: "an attempt is open".to_owned(), since: opened.opened_at };
     let thread = opened.thread.clone();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -99,15 +100,30 @@ impl Signals {
 
     /// Sleeps until a signal arrives or the time is over.
     pub fn wait(&mut self, limit: Duration) {
-        let timeout = rustix::event::Timespec {
+        self.poll(limit, None);
+    }
+
+    /// Sleeps until a signal arrives, the time is over, or there is something to read (or nothing ever will be): whether
+    /// that was it.
+    pub fn wait_or_readable(&mut self, limit: Duration, source: impl AsFd) -> bool {
+        self.poll(limit, Some(source.as_fd()))
+    }
+
+    fn poll(&mut self, limit: Duration, source: Option<BorrowedFd<'_>>) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let timeout = Timespec {
             tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(limit.subsec_nanos()),
         };
-        let mut polled = [rustix::event::PollFd::new(&self.wake, rustix::event::PollFlags::IN)];
+        let mut polled = vec![PollFd::new(&self.wake, PollFlags::IN)];
+        polled.extend(source.map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN)));
         // An interrupted poll is a signal, which is what we wait for.
-        let _ = rustix::event::poll(&mut polled, Some(&timeout));
+        let _ = poll(&mut polled, Some(&timeout));
+        let readable = polled.get(1).is_some_and(|source| !source.revents().is_empty());
+        drop(polled);
         let mut drained = [0u8; 64];
         while matches!(self.wake.read(&mut drained), Ok(count) if count > 0) {}
+        readable
     }
 }
 

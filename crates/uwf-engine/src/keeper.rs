@@ -3,7 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -38,12 +38,11 @@ pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dy
     }
     let mut keeper = spawn(home, request)?;
     let mut stdout = keeper.stdout.take().expect("stdout was piped");
-    let reader = std::thread::spawn(move || {
-        let mut reply = Vec::new();
-        stdout.read_to_end(&mut reply).map(|_| reply)
-    });
-    wait(&mut keeper, signals, tick);
-    let reply = reader.join().ok().and_then(std::io::Result::ok).unwrap_or_default();
+    wait(&keeper, &stdout, signals, tick);
+    let mut reply = Vec::new();
+    // A keeper that died has said nothing, or not all; both read as no reply.
+    let _ = stdout.read_to_end(&mut reply);
+    let _ = keeper.wait();
     match serde_json::from_slice(&reply) {
         Ok(Reply::Done(report)) => Ok(*report),
         Ok(Reply::Failed(told)) => Err(match told.kind {
@@ -89,10 +88,10 @@ fn spawn(home: &Home, request: &Request) -> Result<Child> {
         })
 }
 
-/// Waits for the keeper, passing on the wish to stop once.
-fn wait(keeper: &mut Child, signals: &mut Signals, tick: &mut dyn FnMut()) {
+/// Waits until the keeper replies or is gone, passing on the wish to stop once. The keeper replies when all is done.
+fn wait(keeper: &Child, stdout: &ChildStdout, signals: &mut Signals, tick: &mut dyn FnMut()) {
     let mut told = false;
-    while !matches!(keeper.try_wait(), Ok(Some(_)) | Err(_)) {
+    while !signals.wait_or_readable(TICK, stdout) {
         if signals.stop().is_some() && !told {
             told = true;
             if let Some(pid) = Pid::from_raw(keeper.id().cast_signed()) {
@@ -100,7 +99,6 @@ fn wait(keeper: &mut Child, signals: &mut Signals, tick: &mut dyn FnMut()) {
                 let _ = rustix::process::kill_process(pid, Signal::TERM);
             }
         }
-        signals.wait(TICK);
         tick();
     }
 }

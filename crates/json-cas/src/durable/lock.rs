@@ -1,7 +1,7 @@
 //! A lock between processes.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,6 +13,9 @@ use super::{FileError, create_dir, dir_of};
 const PROBE: Duration = Duration::from_micros(500);
 
 /// Longest owner line read back, in bytes.
+/// Columns an owner's line is filled up to: more than a process id needs.
+const OWNER_WIDTH: usize = 24;
+
 const MAX_OWNER: u64 = 4096;
 
 /// An exclusive lock on a file, held until dropped or until the process ends. Children do not
@@ -62,12 +65,11 @@ impl FileLock {
     /// # Errors
     /// [`FileError`].
     pub fn write_owner(&self, owner: &str) -> Result<(), FileError> {
-        let line = format!("{}\n", owner.replace('\n', " "));
-        self.file
-            .set_len(0)
-            .and_then(|()| self.file.write_all_at(line.as_bytes(), 0))
-            .and_then(|()| (&self.file).flush())
-            .map_err(FileError::at("write", &self.path))
+        // Of a fixed width, so that the file need not be emptied first: on a busy disk that waits for the journal.
+        let line = format!("{:<OWNER_WIDTH$}\n", owner.replace('\n', " "));
+        let is_longer = self.file.metadata().is_ok_and(|meta| meta.len() > line.len() as u64);
+        let emptied = if is_longer { self.file.set_len(0) } else { Ok(()) };
+        emptied.and_then(|()| self.file.write_all_at(line.as_bytes(), 0)).map_err(FileError::at("write", &self.path))
     }
 
     /// The line last noted in a lock file, by whoever holds it or held it last; `None` when there
@@ -82,7 +84,7 @@ impl FileLock {
         let mut bytes = Vec::new();
         file.take(MAX_OWNER).read_to_end(&mut bytes).map_err(FileError::at("read", path))?;
         let text = String::from_utf8_lossy(&bytes);
-        Ok(text.lines().next().filter(|line| !line.is_empty()).map(str::to_owned))
+        Ok(text.lines().next().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned))
     }
 
     /// Whether somebody holds the lock now. Makes no file.
