@@ -2,7 +2,7 @@
 //!
 //! What it says next follows from the thread alone: how often the role was played tells the visit, the thread's record
 //! of attempts how often this visit has failed. So it keeps no state, and a thread can be forked, stepped by hand or
-//! taken up after a crash. See [`script`] for the file.
+//! taken up after a crash. `mock/script.rs` describes the file.
 
 mod read;
 mod script;
