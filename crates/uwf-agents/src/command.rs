@@ -2,6 +2,7 @@
 //! the prompt, and does the rest.
 
 use std::fs::File;
+use std::io::{Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -15,7 +16,6 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::child;
-use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
@@ -94,8 +94,9 @@ fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<Exit
     let stdin = if by_argument {
         Stdio::null()
     } else {
-        std::fs::write(&files.prompt, &text).at("write", &files.prompt)?;
-        Stdio::from(File::open(&files.prompt).at("open", &files.prompt)?)
+        Stdio::from(holding(&text).map_err(|error| {
+            Error::new(Kind::Io, format!("cannot hold the prompt of {} bytes: {error}", text.len()))
+        })?)
     };
     let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(&text))).collect();
     Command::new(&spec.command)
@@ -104,6 +105,18 @@ fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<Exit
         .stdout(child::create(&files.raw)?)
         .status()
         .map_err(|source| child::cannot_start(&spec.command, &args, &source))
+}
+
+/// A file without a name that holds a text, ready to be read: unlike a pipe it takes any size before anybody reads, and
+/// nobody else can find it.
+fn holding(text: &str) -> std::io::Result<File> {
+    #[cfg(target_os = "linux")]
+    let mut file = File::from(rustix::fs::memfd_create("prompt", rustix::fs::MemfdFlags::CLOEXEC)?);
+    #[cfg(not(target_os = "linux"))]
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// Fills in the templates of one argument in a single pass, so that a prompt that contains `{role}` stays as it is.

@@ -94,6 +94,11 @@ impl AgentSpec {
         find_program(&self.command).is_none().then_some(name)
     }
 
+    /// Whether uwf itself is the agent process, which runs the command and records what came of it.
+    pub fn is_wrapped(&self) -> bool {
+        self.output_mode() != OutputMode::Step && self.built_in().is_none()
+    }
+
     /// The command line of the agent process: the program itself for `output: step`, otherwise uwf, which runs the
     /// program and does the rest.
     pub fn command_line(&self, bin: &Path, thread: &str, role: &str) -> Vec<String> {

@@ -25,7 +25,7 @@ use uwf_core::thread::ThreadId;
 use crate::agents::AgentSpec;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
-use crate::marks::{self, Mark, Reason};
+use crate::marks::{self, Mark};
 
 /// Bytes after which the record is begun anew: some hundred attempts.
 const RECORD_LIMIT: u64 = 64 << 10;
@@ -174,8 +174,6 @@ pub struct OutputFiles {
     pub err: PathBuf,
     /// Stdout of the command inside, for agents with `output: text` or `json`.
     pub raw: PathBuf,
-    /// Prompt the command inside reads as stdin.
-    pub prompt: PathBuf,
 }
 
 impl OutputFiles {
@@ -183,7 +181,7 @@ impl OutputFiles {
     pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
         let dir = home.attempts_dir(thread);
         let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
-        OutputFiles { out: file("out"), err: file("err"), raw: file("raw"), prompt: file("prompt") }
+        OutputFiles { out: file("out"), err: file("err"), raw: file("raw") }
     }
 }
 
@@ -235,11 +233,9 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
     if file.metadata().at("read", &path)?.len() > RECORD_LIMIT {
         file.set_len(0).at("empty", &path)?;
     }
-    let reason =
-        Reason { role: Some(opened.role.clone()), why: "an attempt is open".to_owned(), since: opened.opened_at };
     let thread = opened.thread.clone();
     write_line(&mut file, &path, &Line::Opened(Box::new(opened)))?;
-    marks::set(home, &thread, Mark::Open, &reason)
+    marks::open(home, &thread)
 }
 
 /// Records the agent's process.

@@ -29,8 +29,8 @@ pub struct Job {
     pub cwd: PathBuf,
     /// Its whole environment.
     pub env: BTreeMap<OsString, OsString>,
-    /// File its stdout goes to.
-    pub stdout: PathBuf,
+    /// File its stdout goes to; nowhere when nobody will read it.
+    pub stdout: Option<PathBuf>,
     /// File its stderr goes to.
     pub stderr: PathBuf,
     /// Files whose growth counts as a sign of life and which are kept below the cap; stdout and stderr among them.
@@ -159,7 +159,7 @@ pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result
 }
 
 fn spawn(job: &Job) -> Result<Child> {
-    let stdout = create(&job.stdout)?;
+    let stdout = job.stdout.as_deref().map_or_else(|| Ok(Stdio::null()), |path| create(path).map(Stdio::from))?;
     let stderr = create(&job.stderr)?;
     let (program, args) = job.argv.split_first().expect("a command line has a program");
     if !job.cwd.is_dir() {

@@ -67,6 +67,23 @@ pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Resul
     fs::write(&path, line).at("write", &path)
 }
 
+/// Sets [`Mark::Open`]: a second name of the thread's lock file, since that costs no new file. Nothing is read from it.
+///
+/// # Errors
+/// `Io` when it cannot be made.
+pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
+    let path = home.marks_dir().join(file_name(thread, Mark::Open));
+    match fs::hard_link(home.thread_lock(thread), &path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        // The first mark of all, or a file system without links.
+        Err(_) => {
+            let reason = Reason { role: None, why: "an attempt is open".to_owned(), since: crate::ids::now_ms() };
+            set(home, thread, Mark::Open, &reason)
+        }
+    }
+}
+
 /// Removes marks; those that are not set are no error.
 ///
 /// # Errors

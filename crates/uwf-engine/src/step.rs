@@ -196,7 +196,10 @@ impl Step<'_> {
         if let Some(gave_up) = after.and_then(|after| after.gave_up) {
             return Err(Error::new(gave_up.kind, gave_up.error));
         }
-        let out = child::read_capped(&job.stdout, opened.output_cap)?;
+        let out = job
+            .stdout
+            .as_deref()
+            .map_or_else(|| Ok(String::new()), |path| child::read_capped(path, opened.output_cap))?;
         Ok((verdict::result_line(&opened.agent, ended, &out, &job)?, false))
     }
 
@@ -214,7 +217,8 @@ impl Step<'_> {
             cwd: opened.workspace.clone(),
             env,
             watched: vec![files.out.clone(), files.err.clone(), files.raw.clone()],
-            stdout: files.out,
+            // Of the process that runs a command the record says all; its stdout would only repeat the hash.
+            stdout: (!opened.agent.is_wrapped()).then_some(files.out),
             stderr: files.err,
             attempt: opened.attempt.clone(),
             timeout: opened.agent.timeout_ms.map(Duration::from_millis),
