@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use json_cas::{Hash, Schema};
-use uwf_core::node::{ReactSession, StepNode};
+use uwf_core::node::StepNode;
 use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, build};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
@@ -183,15 +183,11 @@ impl<'h> Context<'h> {
 pub(crate) fn spoken(home: &Home, detail: Hash) -> Result<Option<String>> {
     let store = home.store();
     let node = store.get(detail)?;
-    let by_text = match node.payload.get("extractedBy").and_then(serde_json::Value::as_str) {
-        Some("submit") => false,
-        Some(_) => load::payload::<ReactSession>(detail, &node).is_ok(),
-        None => true,
-    };
-    if !by_text {
+    if node.payload.get("extractedBy").and_then(serde_json::Value::as_str) == Some("submit") {
         return Ok(None);
     }
-    Ok(load::raw_text(store, detail)?.map(|raw| after_header(&raw).to_owned()).filter(|text| !text.trim().is_empty()))
+    let raw = load::raw_text(store, detail, &node)?;
+    Ok(raw.map(|raw| after_header(&raw).to_owned()).filter(|text| !text.trim().is_empty()))
 }
 
 /// A text without the frontmatter it begins with.

@@ -172,16 +172,15 @@ pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
         .map_err(|error| Error::new(error::Kind::Data, format!("workflow {hash} is not readable: {error}")))
 }
 
-/// The raw text a step's detail tells of, if it tells of one.
+/// The raw text a step's detail, a node with this hash, tells of, if it tells of one.
 ///
 /// # Errors
 /// Those of the nodes.
-pub fn raw_text(store: &Store, detail: Hash) -> Result<Option<String>> {
-    let node = store.get(detail)?;
+pub fn raw_text(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
     match Kind::of(node.type_hash) {
         Some(Kind::Content) => Ok(text_of(&node.payload)),
         Some(Kind::ReactSession) => {
-            let session: ReactSession = payload(detail, &node)?;
+            let session: ReactSession = payload(detail, node)?;
             Ok(text_of(&store.get(session.raw)?.payload))
         }
         Some(Kind::HermesRaw) => Ok(text_of(&node.payload)),

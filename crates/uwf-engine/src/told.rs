@@ -45,7 +45,9 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
             let text = match session.extracted_by {
                 // The raw text is the output itself.
                 ExtractedBy::Submit => None,
-                ExtractedBy::Frontmatter | ExtractedBy::Feedback | ExtractedBy::Llm => load::raw_text(store, detail)?,
+                ExtractedBy::Frontmatter | ExtractedBy::Feedback | ExtractedBy::Llm => {
+                    load::raw_text(store, detail, &detail_node)?
+                }
             };
             let text = text.map(|raw| beside_output(store, raw, schema));
             let extracted_by = match session.extracted_by {
@@ -56,7 +58,7 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
             Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed: session.attempts.len() }
         }
         Some(Kind::Content | Kind::HermesRaw) => {
-            answer(load::raw_text(store, detail)?.map(|raw| beside_output(store, raw, schema)))
+            answer(load::raw_text(store, detail, &detail_node)?.map(|raw| beside_output(store, raw, schema)))
         }
         Some(Kind::HermesDetail) => {
             answer(last_words(store, &detail_node.payload)?.map(|raw| beside_output(store, raw, schema)))
