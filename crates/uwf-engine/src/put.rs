@@ -96,14 +96,15 @@ pub fn store(home: &Home, draft: workflow::WorkflowDraft) -> Result<(String, Has
 /// # Errors
 /// Those of the store.
 pub fn ensure_types(home: &Home) -> Result<()> {
-    // A batch is published in order, so the last is there only if all are.
-    let last = node::OWN_TYPES.last().expect("there are own types");
-    if home.store().has(last.hash)? {
-        return Ok(());
+    // Each is looked for: after a power loss any of a batch may be missing, and a store may have lost one.
+    for own in node::OWN_TYPES {
+        if !home.store().has(own.hash)? {
+            let mut drafts = vec![json_cas::bootstrap::draft()];
+            drafts.extend(node::schema_drafts());
+            home.store().put_all(&drafts)?;
+            return Ok(());
+        }
     }
-    let mut drafts = vec![json_cas::bootstrap::draft()];
-    drafts.extend(node::schema_drafts());
-    home.store().put_all(&drafts)?;
     Ok(())
 }
 

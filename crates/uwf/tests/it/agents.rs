@@ -121,7 +121,7 @@ fn success_clears_the_failure_and_lists_every_earlier_attempt() {
     let step = home.json(&["cas", "get", &text(&report, "head")]);
     let detail = home.json(&["cas", "get", &text(&step["payload"], "detail")]);
     let attempts = detail["payload"]["attempts"].as_array().unwrap();
-    // Two equal failures are one node: same agent, same output, same reason.
+    // Each try is listed, though equal failures are one node: same agent, same output, same reason.
     assert_eq!(attempts.len(), 2);
     let attempt = home.json(&["cas", "get", attempts[0].as_str().unwrap()]);
     assert_eq!(json!([attempt["payload"]["exitCode"], attempt["payload"]["role"]]), json!([1, "worker"]));

@@ -115,6 +115,23 @@ fn a_corrupt_head_is_named_and_kept_to_its_thread() {
 }
 
 #[test]
+fn a_type_that_was_lost_is_stored_again() {
+    let (home, thread) = counting_home();
+    for own in uwf_core::node::OWN_TYPES {
+        fs::remove_file(home.root().join("cas").join(format!("{}.bin", own.hash))).unwrap();
+        home.json(&["thread", "step", &thread, "--dry-run"]);
+        assert_eq!(
+            home.uwf(&["thread", "start", "count-rounds", "-p", "x"]).code,
+            Some(0),
+            "without {}",
+            own.kind.title()
+        );
+        assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]), "after {}", own.kind.title());
+    }
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+}
+
+#[test]
 fn an_unreadable_index_is_an_error_and_never_empty() {
     let (home, thread) = counting_home();
     let index = home.root().join("threads.yaml");

@@ -14,15 +14,10 @@ use crate::home;
 const WAITING: &str =
     "#!/bin/sh\ncat > /dev/null\necho $$ >> ledger\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
 
-fn counting_home(output: &str, agent: &str) -> (TestHome, String) {
+fn counting_home(agent: &str) -> (TestHome, String) {
     let home = home();
     home.script("worker", agent);
-    home.config(
-        &format!(
-            "agents:\n  w: {{ command: worker, output: {output}, killGrace: 1 }}\ndefaultAgent: w\nkillGrace: 1\n"
-        )
-        .replace(", killGrace: 1 }", " }"),
-    );
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\nkillGrace: 1\n");
     home.put("count-rounds", &counting_workflow(3));
     let thread = home.start("count-rounds", "count");
     (home, thread)
@@ -65,7 +60,7 @@ fn keeper(home: &TestHome, thread: &str) -> u32 {
 
 #[test]
 fn killing_the_window_loses_nothing() {
-    let (home, thread) = counting_home("json", WAITING);
+    let (home, thread) = counting_home(WAITING);
     let before = home.head(&thread);
     let mut window = step_until_begun(&home, &thread, 1);
     signal(window.id(), "KILL");
@@ -83,7 +78,7 @@ fn killing_the_window_loses_nothing() {
 
 #[test]
 fn a_killed_keeper_leaves_a_result_that_the_next_step_adopts() {
-    let (home, thread) = counting_home("json", WAITING);
+    let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
     let keeper = keeper(&home, &thread);
     signal(keeper, "KILL");
@@ -101,7 +96,7 @@ fn a_killed_keeper_leaves_a_result_that_the_next_step_adopts() {
 
 #[test]
 fn what_a_dead_attempt_left_running_is_ended_before_the_next_try() {
-    let (home, thread) = counting_home("json", WAITING);
+    let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
     let keeper = keeper(&home, &thread);
@@ -135,7 +130,7 @@ fn what_a_dead_attempt_left_running_is_ended_before_the_next_try() {
 fn ctrl_c_ends_the_agent_and_keeps_what_it_printed() {
     let agent = "#!/bin/sh\ncat > /dev/null\necho 'half an answer'\necho $$ >> ledger\nsleep 60\n";
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
-        let (home, thread) = counting_home("json", agent);
+        let (home, thread) = counting_home(agent);
         let before = home.head(&thread);
         let mut window = step_until_begun(&home, &thread, 1);
         let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
@@ -154,7 +149,7 @@ fn ctrl_c_ends_the_agent_and_keeps_what_it_printed() {
 #[test]
 fn descendants_in_other_sessions_do_not_survive() {
     let agent = "#!/bin/sh\ncat > /dev/null\nsetsid sh -c 'trap \"\" TERM; echo $$ >> ledger; while :; do sleep 0.1; done' > /dev/null 2>&1 &\nenv -i PATH=\"$PATH\" setsid sh -c 'echo $$ >> ledger; sleep 60' &\nwhile [ \"$(wc -l < ledger)\" -lt 2 ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
-    let (home, thread) = counting_home("json", agent);
+    let (home, thread) = counting_home(agent);
     home.file("ledger", "");
     home.json(&["thread", "step", &thread]);
     for pid in fs::read_to_string(home.work().join("ledger")).unwrap().lines() {
@@ -164,7 +159,7 @@ fn descendants_in_other_sessions_do_not_survive() {
 
 #[test]
 fn kill_drops_the_thread_first_and_then_ends_the_agent() {
-    let (home, thread) = counting_home("json", WAITING);
+    let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
     let report = home.json(&["thread", "kill", &thread]);
@@ -180,7 +175,7 @@ fn kill_drops_the_thread_first_and_then_ends_the_agent() {
 #[test]
 fn of_many_steppers_one_runs_and_the_others_are_told_to_come_back() {
     for round in 1..=5 {
-        let (home, thread) = counting_home("json", WAITING);
+        let (home, thread) = counting_home(WAITING);
         let windows: Vec<Child> = (0..4).map(|_| home.command(&["thread", "step", &thread]).spawn().unwrap()).collect();
         until("the agent has begun", || lines(&home.work().join("ledger")) > 0);
         std::thread::sleep(Duration::from_millis(400));
