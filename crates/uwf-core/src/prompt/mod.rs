@@ -1,8 +1,8 @@
 //! Phase ②, the pure part: what an agent is told.
 //!
 //! A prompt is a list of parts, and each part is stored once and referenced by every prompt that holds it: the
-//! instruction depends only on workflow, role, schema, task and answer form, a step's part only on that step. So a
-//! thread's prompts grow by what is new, and are byte-identical where they say the same.
+//! instruction depends only on workflow, role, schema, task and answer form, a part of steps only on those steps. So
+//! a thread's prompts grow by what is new, and are byte-identical where they say the same.
 
 mod budget;
 mod example;
@@ -97,8 +97,8 @@ pub struct Part {
 pub enum PartKind {
     /// Format, role and task: the same at every visit.
     Instruction,
-    /// The step with this position in the thread, from 1.
-    Step(usize),
+    /// The steps from the first to the last of these positions in the thread, counted from 1.
+    Steps(usize, usize),
     /// What was left out and what kind of visit it is.
     Note,
 }
@@ -126,7 +126,21 @@ pub fn build(input: &PromptInput<'_>) -> Prompt {
         told_before: input.omitted.told_before,
         read_hint: input.read_hint,
     });
-    parts.extend(sections.into_iter().map(|section| Part { kind: PartKind::Step(section.index), text: section.text }));
+    parts.extend(sections.chunk_by(|a, b| block(a.index) == block(b.index)).map(steps_part));
     parts.extend(note.map(|text| Part { kind: PartKind::Note, text }));
     Prompt { parts }
+}
+
+/// Steps that share a part: a file for each would cost a long prompt a sync and a disk block per step. The bounds are
+/// fixed positions of the thread, so that whoever is told a whole block is told the same part.
+const STEPS_PER_PART: usize = 16;
+
+fn block(index: usize) -> usize {
+    index.saturating_sub(1) / STEPS_PER_PART
+}
+
+fn steps_part(sections: &[StepSection]) -> Part {
+    let (first, last) = (&sections[0], &sections[sections.len() - 1]);
+    let text = sections.iter().map(|section| section.text.as_str()).collect();
+    Part { kind: PartKind::Steps(first.index, last.index), text }
 }

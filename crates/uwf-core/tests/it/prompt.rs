@@ -126,9 +126,8 @@ fn first_visit_with_history() {
     let (role, schema) = (role(), review_schema());
     let steps = [planned(), developed(2)];
     let prompt = build(&input(&role, &schema, &steps));
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Step(1), PartKind::Step(2)]);
-    let told: String = prompt.parts[1..].iter().map(|part| part.text.as_str()).collect();
-    insta::assert_snapshot!(told, @r#"
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(1, 2)]);
+    insta::assert_snapshot!(prompt.parts[1].text, @r#"
     # Step 1 of this thread: what the role `planner` delivered
 
     ```json
@@ -167,7 +166,7 @@ fn return_visit_with_what_is_new() {
     let steps = [developed(4)];
     let omitted = Omitted { told_before: 3, over_budget: 0 };
     let prompt = build(&PromptInput { visit: Visit::Return, omitted, ..input(&role, &schema, &steps) });
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Step(4), PartKind::Note]);
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(4, 4), PartKind::Note]);
     insta::assert_snapshot!(prompt.parts[2].text, @r#"
     # Note
 
@@ -195,13 +194,11 @@ fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
         (1..=5).map(|index| PriorStep { index, text: Some("x".repeat(300)), ..developed(index) }).collect();
     let omitted = Omitted { over_budget: 10, told_before: 0 };
     let prompt = build(&PromptInput { budget: 1200, omitted, ..input(&role, &schema, &steps) });
-    assert_eq!(
-        kinds(&prompt),
-        [PartKind::Instruction, PartKind::Step(3), PartKind::Step(4), PartKind::Step(5), PartKind::Note]
-    );
-    let told: usize = prompt.parts[1..4].iter().map(|part| part.text.len()).sum();
-    assert!(told <= 1200, "{told}");
-    insta::assert_snapshot!(format!("{}{}", prompt.parts[1].text, prompt.parts[4].text), @r#"
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(3, 5), PartKind::Note]);
+    let told = &prompt.parts[1].text;
+    assert!(told.len() <= 1200, "{}", told.len());
+    let oldest = told.split("\n# Step 4").next().unwrap_or_default();
+    insta::assert_snapshot!(format!("{oldest}{}", prompt.parts[2].text), @r#"
     # Step 3 of this thread: what the role `developer` delivered
 
     ```json
@@ -399,11 +396,16 @@ fn empty_texts_make_no_empty_sections() {
 #[test]
 fn parts_depend_on_nothing_but_their_own() {
     let (role, schema) = (role(), review_schema());
-    let first = build(&input(&role, &schema, &[planned(), developed(2)]));
-    let steps = [planned(), developed(2), developed(3)];
+    let steps: Vec<PriorStep> = (1..=40).map(developed).collect();
+    let first = build(&input(&role, &schema, &steps[..33]));
     let later =
-        build(&PromptInput { visit: Visit::Return, read_hint: None, budget: 5_000, ..input(&role, &schema, &steps) });
+        build(&PromptInput { visit: Visit::Return, read_hint: None, budget: 50_000, ..input(&role, &schema, &steps) });
+    assert_eq!(
+        kinds(&first),
+        [PartKind::Instruction, PartKind::Steps(1, 16), PartKind::Steps(17, 32), PartKind::Steps(33, 33)]
+    );
     assert_eq!(first.parts[..3], later.parts[..3]);
+    assert_eq!(later.parts[3].kind, PartKind::Steps(33, 40));
 }
 
 #[test]
