@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How long an agent may print nothing. A healthy coding agent can be silent for as long as a test suite
@@ -68,7 +69,7 @@ impl Default for Limits {
 }
 
 /// Which rungs of the extraction ladder are used, and how often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtractRungs {
     /// `extract.frontmatter`: read the answer's frontmatter; on by default.
     pub frontmatter: bool,
