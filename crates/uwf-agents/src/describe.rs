@@ -37,6 +37,22 @@ pub fn describe(name: &str) -> Option<Description> {
                 "description": "Not read by this agent; the program it runs can ask for it with `uwf agent context`.",
             }),
         }),
+        "hermes" => Some(Description {
+            name: "hermes",
+            version,
+            capabilities: &["sessions", "feedback", "tools", "traces"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "command": { "type": "string", "description": "The program; `hermes` by default." },
+                    "maxTurns": { "type": "integer", "minimum": 1, "description": "Tool-calling rounds of one answer; 90 by default." },
+                    "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
+                    "home": { "type": "string", "description": "HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By default that of the environment, else ~/.hermes." },
+                    "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same session; true by default." },
+                },
+            }),
+        }),
         "mock" => Some(Description {
             name: "mock",
             version,

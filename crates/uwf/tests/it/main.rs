@@ -12,6 +12,7 @@ mod faults;
 mod first_run;
 mod foreign_store;
 mod forking;
+mod hermes;
 mod keeper;
 mod killing;
 mod ladder;
