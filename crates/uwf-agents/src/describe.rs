@@ -31,10 +31,17 @@ pub fn describe(name: &str) -> Option<Description> {
                 "prompt-as-argument",
                 "exit-codes",
                 "expect-file",
+                "traces",
             ],
             config_schema: json!({
                 "type": "object",
-                "description": "Not read by this agent; the program it runs can ask for it with `uwf agent context`.",
+                "description": "The program it runs can ask for all of it with `uwf agent context`.",
+                "properties": {
+                    "trace": {
+                        "enum": crate::trace::Format::ALL.map(crate::trace::Format::as_str),
+                        "description": "The program's stdout is a trace in this format, and its answer the final message in it.",
+                    },
+                },
             }),
         }),
         "hermes" => Some(Description {

@@ -1,10 +1,13 @@
 //! Reading an agent's `config`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agent_kit::{Error, Kind, Result};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use uwf_core::config::parse_duration;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::home::Home;
 
@@ -37,5 +40,24 @@ pub(crate) fn directory(home: &Home, written: &str) -> PathBuf {
     match (written.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(user)) => user.join(rest),
         _ => home.root().join(written),
+    }
+}
+
+/// A time limit as people write it: seconds as a number, or `90s`, `15m`, `2h`; 0 is no limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
+
+impl<'de> Deserialize<'de> for TimeLimit {
+    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> std::result::Result<TimeLimit, D::Error> {
+        let written = match Value::deserialize(source)? {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let limit = parse_duration(&written).ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "`{written}` is not a duration; write seconds as a number, or 90s, 15m, 2h"
+            ))
+        })?;
+        Ok(TimeLimit(Some(limit).filter(|limit| !limit.is_zero())))
     }
 }

@@ -153,15 +153,22 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Puts the parts of a prompt in the place of its text. They are stored already and shared with other prompts, the
-    /// same text in one piece would be stored again.
+    /// Puts the parts of a prompt in the place of its text: they are stored already and shared with other prompts, the
+    /// same text in one piece would be stored again. A trace that does not tell what the first turn was told, which was
+    /// this prompt, gets it too.
     #[must_use]
     pub fn with_prompt(mut self, prompt: &Prompt) -> Trace {
+        let parts = || prompt.parts.iter().map(|part| part.text.clone());
         let whole = prompt.text();
+        let mut is_there = false;
         for turn in &mut self.turns {
             if let Some(at) = turn.input.iter().position(|text| text.trim() == whole.trim()) {
-                turn.input.splice(at..=at, prompt.parts.iter().map(|part| part.text.clone()));
+                turn.input.splice(at..=at, parts());
+                is_there = true;
             }
+        }
+        if let Some(first) = self.turns.first_mut().filter(|turn| !is_there && turn.input.is_empty()) {
+            first.input.extend(parts());
         }
         self
     }

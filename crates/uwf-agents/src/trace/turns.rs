@@ -8,6 +8,12 @@ use uwf_core::node::Tokens;
 
 use super::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
 
+/// What stands between two texts of one turn.
+const GAP: &str = "\n\n";
+
+/// How reasoning ends in a turn's output.
+const THOUGHT: &str = "</thinking>";
+
 /// Turns as far as they are told. A turn begins with the first thing a model says or calls after something was told to
 /// it, and holds all of it until something is told to it again.
 #[derive(Default)]
@@ -46,7 +52,7 @@ impl Turns {
         if text.trim().is_empty() {
             return;
         }
-        let gap = if self.is_open && !self.said.is_empty() { "\n\n" } else { "" };
+        let gap = if self.is_open && !self.said.is_empty() { GAP } else { "" };
         self.spoke(&format!("{gap}{text}"), at);
     }
 
@@ -67,7 +73,7 @@ impl Turns {
     /// The model reasoned; kept in the turn, but no part of its answer.
     pub(super) fn reasoned(&mut self, text: &str, at: Option<u64>) {
         if !text.trim().is_empty() && self.grow(at) {
-            self.write(&format!("<thinking>\n{}\n</thinking>\n\n", text.trim()));
+            self.write(&format!("<thinking>\n{}\n{THOUGHT}{GAP}", text.trim()));
         }
     }
 
@@ -132,7 +138,7 @@ impl Turns {
     pub(super) fn into_trace(self, source: &str) -> Trace {
         let ended = self.turns.last().is_some_and(|turn| turn.tool_calls.is_empty());
         let answer = Some(self.said).filter(|said| ended && !said.trim().is_empty());
-        let turns = self.turns.into_iter().map(|turn| Turn { output: clip(&turn.output), ..turn });
+        let turns = self.turns.into_iter().map(|turn| Turn { output: clip(without_gap(&turn.output)), ..turn });
         Trace { answer, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..Trace::default() }
     }
 
@@ -168,6 +174,11 @@ impl Turns {
             }
         }
     }
+}
+
+/// A turn that ends with its reasoning ends there.
+fn without_gap(output: &str) -> &str {
+    output.strip_suffix(GAP).filter(|rest| rest.ends_with(THOUGHT)).unwrap_or(output)
 }
 
 /// A text without its middle when it is too long.

@@ -23,6 +23,7 @@ mod reference;
 mod review;
 mod shared_examples;
 mod stepping;
+mod traces;
 mod workflows;
 
 use uwf_testing::TestHome;

@@ -4,6 +4,7 @@ mod context;
 mod describe;
 mod run;
 mod submit;
+mod trace;
 
 use std::ffi::OsString;
 use std::path::Path;
