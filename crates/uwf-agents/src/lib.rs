@@ -5,6 +5,7 @@
 
 pub mod command;
 pub mod describe;
+pub mod human;
 pub mod mock;
 
 use uwf_core::thread::ThreadId;
@@ -12,7 +13,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 2] = ["command", "mock"];
+pub const NAMES: [&str; 3] = ["command", "human", "mock"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -21,6 +22,7 @@ pub const NAMES: [&str; 2] = ["command", "mock"];
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
     match name {
         "command" => command::run(home, thread, role),
+        "human" => human::run(home, thread, role),
         "mock" => mock::run(home, thread, role),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
