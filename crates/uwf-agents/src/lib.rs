@@ -5,6 +5,7 @@
 
 pub mod command;
 pub mod describe;
+pub mod human;
 pub mod mock;
 
 use agent_kit::play;
@@ -13,7 +14,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 2] = ["command", "mock"];
+pub const NAMES: [&str; 3] = ["command", "human", "mock"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -22,6 +23,7 @@ pub const NAMES: [&str; 2] = ["command", "mock"];
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
     match name {
         "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
+        "human" => human::run(home, thread, role),
         "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),

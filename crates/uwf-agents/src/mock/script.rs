@@ -168,6 +168,7 @@ coder:
     exit-code: 3
     stderr: "rate limit"
   - garbage: "All done!"
+    feedback: ["Done, as I said."]
   - reply: { n: 1 }
   - hang: 0.5
   - reply: "---\nn: 2\n---\n"
