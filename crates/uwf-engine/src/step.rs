@@ -74,6 +74,25 @@ pub struct Report {
     pub explain_next: Option<Explained>,
 }
 
+impl Report {
+    /// Of a thread that stands at `head` and is not done; nothing more is told.
+    pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> Report {
+        Report {
+            workflow,
+            thread,
+            head,
+            done: false,
+            role: None,
+            agent: None,
+            adopted: false,
+            reason: None,
+            next: None,
+            explain: None,
+            explain_next: None,
+        }
+    }
+}
+
 /// What comes after a step: a role, or the reason why the moderator could not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -383,19 +402,7 @@ impl Step<'_> {
     }
 
     fn report(&self, head: Hash) -> Report {
-        Report {
-            workflow: self.thread.start.workflow,
-            thread: self.thread.id.clone(),
-            head,
-            done: false,
-            role: None,
-            agent: None,
-            adopted: false,
-            reason: None,
-            next: None,
-            explain: None,
-            explain_next: None,
-        }
+        Report::standing(self.thread.start.workflow, self.thread.id.clone(), head)
     }
 }
 
