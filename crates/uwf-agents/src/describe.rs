@@ -60,6 +60,16 @@ pub fn describe(name: &str) -> Option<Description> {
                 },
             }),
         }),
+        "human" => Some(Description {
+            name: "human",
+            version,
+            capabilities: &["waits-for-a-person", "offline"],
+            config_schema: json!({
+                "type": "object",
+                "description": "A person needs no settings; `uwf thread answer` takes the answer.",
+                "additionalProperties": false,
+            }),
+        }),
         "mock" => Some(Description {
             name: "mock",
             version,

@@ -6,6 +6,7 @@
 pub mod command;
 pub mod describe;
 pub mod hermes;
+pub mod human;
 pub mod mock;
 mod program;
 mod settings;
@@ -17,7 +18,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 3] = ["command", "hermes", "mock"];
+pub const NAMES: [&str; 4] = ["command", "hermes", "human", "mock"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -27,6 +28,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     match name {
         "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
         "hermes" => play(home, thread, role, &mut hermes::HermesAgent::new(home, thread)?, None),
+        "human" => human::run(home, thread, role),
         "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),

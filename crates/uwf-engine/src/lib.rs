@@ -4,6 +4,7 @@
 //! implementation of the step. Start reading at [`step`]: moderator → agent → extract → persist.
 
 pub mod agents;
+pub mod answer;
 pub mod attempts;
 pub mod chain;
 pub mod child;
@@ -25,6 +26,7 @@ pub mod lock;
 pub mod log;
 pub mod marks;
 pub mod moderate;
+pub mod pause;
 pub mod persist;
 pub mod plan;
 pub mod processes;
@@ -36,6 +38,7 @@ pub mod remove;
 pub mod resolve;
 pub mod settings;
 pub mod show;
+pub mod spoken;
 pub mod start;
 pub mod state;
 pub mod step;

@@ -39,6 +39,9 @@ pub struct Shown {
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What a waiting thread asks of a person, in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
     /// Unix milliseconds since when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
@@ -88,6 +91,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
         shown.at_role = reason.role;
         shown.why = Some(reason.why);
         shown.since = Some(reason.since);
+        shown.asks = reason.asks.filter(|_| state == State::Waiting);
     }
     if let Some(attempt) = attempt.filter(|attempt| attempt.opened.expected_head == head)
         && let Some(closed) = attempt.closed.filter(|closed| closed.outcome == Outcome::Failed)
@@ -125,6 +129,7 @@ fn base(home: &Home, id: &ThreadId, head: Hash, state: State) -> Result<Shown> {
         started_at: crate::ids::started_at(id),
         changed_at: thread.head_timestamp_ms,
         why: None,
+        asks: None,
         since: None,
         at_role: None,
         agent: None,

@@ -11,11 +11,13 @@ mod fields;
 mod format;
 mod instruction;
 mod note;
+mod question;
 mod step;
 
 use serde_json::Value;
 
 pub use budget::Budget;
+pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use step::{PER_STEP_CAP, PriorStep, StepSection};
 
 pub(crate) use format::header_example;

@@ -26,7 +26,8 @@ fn detail(home: &TestHome, thread: &str) -> Value {
 /// Outputs of the turns, with the names of the tools each called.
 fn turns(detail: &Value) -> Vec<String> {
     let turns = detail["turns"].as_array().unwrap().iter().map(|turn| {
-        let calls: Vec<&str> = turn["toolCalls"].as_array().unwrap().iter().filter_map(|call| call["name"].as_str()).collect();
+        let calls: Vec<&str> =
+            turn["toolCalls"].as_array().unwrap().iter().filter_map(|call| call["name"].as_str()).collect();
         format!("{} {calls:?}", text(turn, "output"))
     });
     turns.collect()
@@ -45,7 +46,8 @@ fn the_documented_format_is_imported_with_an_answer() {
     home.file("run.jsonl", &documented());
     home.json(&["thread", "step", &thread]);
     let detail = detail(&home, &thread);
-    let told = ["sessionId", "source", "durationMs", "tokens", "totalTokens", "extractedBy"].map(|key| detail[key].clone());
+    let told =
+        ["sessionId", "source", "durationMs", "tokens", "totalTokens", "extractedBy"].map(|key| detail[key].clone());
     let tokens = json!({ "input": 30, "output": 12 });
     assert_eq!(told, [json!("s-1"), json!("wire"), json!(1500), tokens, json!(42), json!("submit")]);
     assert_eq!(turns(&detail), [r#"Counting. ["count"]"#, "There is one line. []"]);
@@ -68,7 +70,8 @@ fn a_trace_that_is_no_use_never_costs_the_answer() {
         ("{\"type\":\"session\"}\n", "warning: the trace run.jsonl has no turns in the format of jsonl"),
         ("{\"type\":\"turn\",\"output\":\"x\"}\n?\n", "warning: the trace run.jsonl: 1 lines were not understood"),
     ] {
-        let script = "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace run.jsonl 2> said\n";
+        let script =
+            "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace run.jsonl 2> said\n";
         let (home, thread) = with_agent("output: step", script);
         home.file("run.jsonl", trace);
         assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
@@ -76,7 +79,11 @@ fn a_trace_that_is_no_use_never_costs_the_answer() {
     }
     let script = "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace gone.jsonl\n";
     let (home, thread) = with_agent("output: step", script);
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40), "a file that is not there is a slip of the agent");
+    assert_eq!(
+        home.uwf(&["thread", "step", &thread]).code,
+        Some(40),
+        "a file that is not there is a slip of the agent"
+    );
 }
 
 const CODEX: &str = r#"#!/bin/sh
@@ -97,7 +104,10 @@ fn a_program_that_prints_a_trace_answers_with_its_final_message() {
     home.json(&["thread", "step", &thread]);
     let detail = detail(&home, &thread);
     let told = ["sessionId", "source", "extractedBy", "raw", "totalTokens"].map(|key| detail[key].clone());
-    assert_eq!(told, [json!("01a2"), json!("stdout"), json!("frontmatter"), json!("---\nn: 1\n---\nOne line."), json!(266)]);
+    assert_eq!(
+        told,
+        [json!("01a2"), json!("stdout"), json!("frontmatter"), json!("---\nn: 1\n---\nOne line."), json!(266)]
+    );
     assert_eq!(turns(&detail), [r#" ["shell"]"#, "---\nn: 1\n---\nOne line. []"]);
     let prompt = fs::read_to_string(home.work().join("prompt.txt")).unwrap();
     let input = detail["turns"][0]["input"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<String>();
@@ -129,5 +139,9 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
     let (home, thread) = with_agent("output: text, config: { trace: codez }", CODEX);
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78));
-    assert!(ran.stderr.contains("`config.trace` of agent `w` is \"codez\"; it can be jsonl, hermes, codex"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("`config.trace` of agent `w` is \"codez\"; it can be jsonl, hermes, codex"),
+        "{}",
+        ran.stderr
+    );
 }

@@ -41,7 +41,10 @@ impl Report for Standing {
             ("workspace", shown.workspace.as_ref().map(|dir| dir.display().to_string())),
         ];
         lines.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
-        lines.iter().map(|(name, value)| format!("{:<10} {value}\n", format!("{name}:"))).collect()
+        let mut text: String =
+            lines.iter().map(|(name, value)| format!("{:<10} {value}\n", format!("{name}:"))).collect();
+        text.extend(shown.asks.iter().map(|asks| format!("\n{}\n", asks.trim())));
+        text
     }
 }
 
