@@ -44,6 +44,36 @@ pub fn describe(name: &str) -> Option<Description> {
                 },
             }),
         }),
+        "cursor" => Some(Description {
+            name: "cursor",
+            version,
+            capabilities: &["sessions", "feedback", "tools", "traces"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "command": { "type": "string", "description": "The program; `cursor-agent` by default." },
+                    "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
+                    "workspace": { "type": "string", "description": "Directory it works in, relative to the thread's; `context` finds it in what was said before. That of the thread by default." },
+                    "outputFormat": { "enum": ["stream-json", "text"], "description": "What it prints; `stream-json` by default, which tells turns and tool calls." },
+                    "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same chat; true by default." },
+                },
+            }),
+        }),
+        "docx-diff" => Some(Description {
+            name: "docx-diff",
+            version,
+            capabilities: &["documents", "expect-file"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "outputDir": { "type": "string", "description": "Where documents are put, below it a directory for each thread; `outputs` in the storage root by default." },
+                    "command": { "type": "string", "description": "The program; `docx-diff` by default. A path is relative to the thread's workspace." },
+                    "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
+                },
+            }),
+        }),
         "hermes" => Some(Description {
             name: "hermes",
             version,
@@ -81,6 +111,20 @@ pub fn describe(name: &str) -> Option<Description> {
                         "type": "string",
                         "description": "YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same.",
                     },
+                },
+            }),
+        }),
+        "office" => Some(Description {
+            name: "office",
+            version,
+            capabilities: &["documents", "expect-file"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "outputDir": { "type": "string", "description": "Where documents are put, below it a directory for each thread; `outputs` in the storage root by default." },
+                    "command": { "type": "string", "description": "The program; `office-agent` by default. A path is relative to the thread's workspace." },
+                    "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
                 },
             }),
         }),

@@ -4,7 +4,9 @@
 //! of the engine: stepper and agent meet only at the process boundary.
 
 pub mod command;
+pub mod cursor;
 pub mod describe;
+pub mod documents;
 pub mod hermes;
 pub mod human;
 pub mod mock;
@@ -18,7 +20,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 4] = ["command", "hermes", "human", "mock"];
+pub const NAMES: [&str; 7] = ["command", "cursor", "docx-diff", "hermes", "human", "mock", "office"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -27,9 +29,12 @@ pub const NAMES: [&str; 4] = ["command", "hermes", "human", "mock"];
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
     match name {
         "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
+        "cursor" => play(home, thread, role, &mut cursor::CursorAgent::new(home, thread)?, None),
+        "docx-diff" => play(home, thread, role, &mut documents::diff::DiffAgent::default(), None),
         "hermes" => play(home, thread, role, &mut hermes::HermesAgent::new(home, thread)?, None),
         "human" => human::run(home, thread, role),
         "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),
+        "office" => play(home, thread, role, &mut documents::office::OfficeAgent::default(), None),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
     }

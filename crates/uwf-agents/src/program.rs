@@ -4,6 +4,7 @@ mod kept;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -11,8 +12,13 @@ use std::time::{Duration, Instant};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Context, Error, Kind, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
-use uwf_engine::attempts::{Attempt, OutputFiles};
+use uwf_core::config::OutputMode;
+use uwf_core::prompt::AnswerForm;
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::{self, Attempt, OutputFiles};
 use uwf_engine::child;
+use uwf_engine::error::AtPath;
+use uwf_engine::home::Home;
 
 use kept::Kept;
 
@@ -48,6 +54,15 @@ pub(crate) fn attempt<'c>(context: &'c Context<'_>, agent: &str) -> Result<&'c A
     })
 }
 
+/// The form of answer the agent of the thread's attempt is asked for.
+///
+/// # Errors
+/// `Io` for the attempt's record.
+pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<AnswerForm> {
+    let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
+    Ok(if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter })
+}
+
 /// Says on our stderr that the agent is alive: the keeper takes silence for death, and `thread run` shows it.
 pub(crate) fn progress(agent: &str, what: &str) {
     // Nobody may be reading; the work goes on.
@@ -59,7 +74,7 @@ pub(crate) struct Program<'a> {
     attempt: &'a Attempt,
     command: Command,
     timeout: Option<Duration>,
-    transcript: Option<OutputFiles>,
+    transcript: Option<PathBuf>,
 }
 
 /// What a program that has ended left.
@@ -129,9 +144,8 @@ impl<'a> Program<'a> {
     }
 
     /// Writes its stdout into the attempt's file too, where it survives this process.
-    pub(crate) fn keeping(mut self, context: &Context<'_>) -> Program<'a> {
-        let opened = &self.attempt.opened;
-        self.transcript = Some(OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt));
+    pub(crate) fn keeping(mut self, files: &OutputFiles) -> Program<'a> {
+        self.transcript = Some(files.raw.clone());
         self
     }
 
@@ -142,7 +156,7 @@ impl<'a> Program<'a> {
     /// `Config` when it cannot be started, `AgentFailed` when it ran out of its time, `Io`.
     pub(crate) fn run(mut self, mut on_line: impl FnMut(&str), on_silence: impl FnMut()) -> Result<Ran> {
         let begun = Instant::now();
-        let mut transcript = self.transcript.as_ref().map(|files| child::create(&files.raw)).transpose()?;
+        let mut transcript = self.transcript.as_deref().map(child::create).transpose()?;
         let mut process = self.command.spawn().map_err(|source| self.cannot_start(&source))?;
         let (send, printed) = channel();
         process.stdout.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stdout, send.clone()));
@@ -152,8 +166,8 @@ impl<'a> Program<'a> {
         let (mut stdout, mut stderr) = (Kept::new(cap), Kept::new(STDERR_CAP));
         let take = |piece: Printed| match piece {
             Printed::Stdout(piece) => {
-                if let Some((file, files)) = transcript.as_mut().zip(self.transcript.as_ref()) {
-                    file.write_all(&piece).map_err(|source| Error::io("write", &files.raw, source))?;
+                if let Some((file, path)) = transcript.as_mut().zip(self.transcript.as_ref()) {
+                    file.write_all(&piece).at("write", path)?;
                 }
                 on_line(String::from_utf8_lossy(&piece).trim_end_matches(['\n', '\r']));
                 stdout.push(piece);

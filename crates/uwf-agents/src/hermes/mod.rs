@@ -10,11 +10,10 @@ mod session;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde::Deserialize;
-use uwf_core::config::OutputMode;
 use uwf_core::node::Tokens;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts;
+use uwf_engine::attempts::OutputFiles;
 use uwf_engine::home::Home;
 
 use crate::command::MAX_PROMPT_ARGUMENT;
@@ -69,9 +68,7 @@ impl HermesAgent {
     /// # Errors
     /// `Io` for the attempt's record.
     pub fn new(home: &Home, thread: &ThreadId) -> Result<HermesAgent> {
-        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
-        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
-        Ok(HermesAgent { form, exit_code: None, session: None })
+        Ok(HermesAgent { form: program::form(home, thread)?, exit_code: None, session: None })
     }
 
     /// One run of `hermes chat`, in a new session or in one that is there.
@@ -85,8 +82,9 @@ impl HermesAgent {
             Some(model) => Some(model),
             None => settings::model(home, spec)?,
         };
+        let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
         // What a failed attempt keeps is the work, not what was said about it afterwards.
-        let mut chat = if resume.is_none() { hermes.program().keeping(context) } else { hermes.program() };
+        let mut chat = if resume.is_none() { hermes.program().keeping(&files) } else { hermes.program() };
         chat.command().args(["chat", "-q", text, "--yolo", "--max-turns", &settings.max_turns.to_string(), "--quiet"]);
         let options = [("--model", model.as_deref()), ("--resume", resume)];
         for (option, value) in options.into_iter().filter_map(|(option, value)| Some((option, value?))) {
@@ -167,13 +165,7 @@ impl Agent for HermesAgent {
             return Err(too_long(text.len()));
         }
         let said = self.chat(context, text, Some(&id))?;
-        let asked = Turn {
-            input: vec![text.to_owned()],
-            output: String::new(),
-            tool_calls: Vec::new(),
-            tokens: None,
-            latency_ms: 0,
-        };
+        let asked = Turn::asked(vec![text.to_owned()]);
         Ok(Some(self.answer_of(said, asked, None)))
     }
 }

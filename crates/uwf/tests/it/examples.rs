@@ -39,7 +39,10 @@ fn every_example_is_valid_to_the_letter() {
         .filter(|name| name.ends_with(".yaml") && !name.ends_with(".config.yaml"))
         .collect();
     files.sort();
-    assert_eq!(files, ["analyze-topic.yaml", "check-release.yaml", "develop.yaml", "solve-issue.yaml"]);
+    assert_eq!(
+        files,
+        ["analyze-topic.yaml", "check-release.yaml", "develop.yaml", "solve-issue.yaml", "write-document.yaml"]
+    );
     let home = home();
     for file in files {
         let path = repository().join("examples").join(&file);

@@ -6,6 +6,8 @@ mod agent_protocol;
 mod agents;
 mod cas;
 mod check_release;
+mod cursor;
+mod documents;
 mod evaluating;
 mod examples;
 mod faults;
