@@ -22,8 +22,38 @@ pub const UNNAMED_AGENT: &str = "external";
 /// `NotExtractable` with everything that is wrong, those of the store.
 pub fn submit(context: &Context<'_>, answer: &Answer, form: AnswerForm, further: &mut [Box<dyn Rung>]) -> Result<Hash> {
     let redactor = context.redactor()?;
+    let extracted = extract(context, answer, form, further, &redactor)?;
+    store(context, answer, extracted, &redactor)
+}
+
+/// The same for a role that was played by a child thread: `detail` is that thread's last step, which tells how the
+/// output came to be. Of the answer only the output is stored anew.
+///
+/// # Errors
+/// As [`submit`].
+pub fn submit_child(
+    context: &Context<'_>,
+    answer: &Answer,
+    form: AnswerForm,
+    further: &mut [Box<dyn Rung>],
+    detail: Hash,
+) -> Result<Hash> {
+    let redactor = context.redactor()?;
+    let extracted = extract(context, answer, form, further, &redactor)?;
+    let mut batch = Batch::default();
+    let output = batch.output(context, &extracted, &redactor)?;
+    finish(context, batch, output, detail)
+}
+
+fn extract(
+    context: &Context<'_>,
+    answer: &Answer,
+    form: AnswerForm,
+    further: &mut [Box<dyn Rung>],
+    redactor: &Redactor,
+) -> Result<Extracted> {
     match ladder::extract(&answer.raw, answer.value.as_ref(), form, context.schema(), further) {
-        Outcome::Found(extracted) => store(context, answer, extracted, &redactor),
+        Outcome::Found(extracted) => Ok(extracted),
         Outcome::Failed { errors, .. } => {
             keep(context, &redactor.text(&answer.raw))?;
             Err(not_extractable(context, &errors))
@@ -52,15 +82,10 @@ fn not_extractable(context: &Context<'_>, errors: &[String]) -> Error {
 }
 
 fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
-    let spec = context.attempt().map(|attempt| &attempt.opened.agent);
-    let agent = spec.map_or_else(unnamed, |spec| spec.payload());
     let mut batch = Batch::default();
     let raw = batch.content(&redactor.text(&answer.raw));
-    let agent_hash = batch.add(agent.draft());
-    let output = batch.add(
-        Draft::new(context.role().meta, redactor.value(&extracted.value))
-            .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?,
-    );
+    let agent_hash = batch.add(agent(context).draft());
+    let output = batch.output(context, &extracted, redactor)?;
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
     let session = ReactSession {
         agent: agent_hash,
@@ -78,12 +103,21 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
         extraction: extracted.rungs,
     };
     let detail = batch.add(session.draft());
-    let step = batch.add(context.step_node(output, detail, &agent.name).draft());
+    finish(context, batch, output, detail)
+}
+
+/// Stores the batch and the StepNode that links it to the thread, and records the result.
+fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash) -> Result<Hash> {
+    let step = batch.add(context.step_node(output, detail, &agent(context).name).draft());
     context.thread().home().store().put_all(&batch.drafts)?;
     if let Some(attempt) = context.attempt() {
         attempts::finished(context.thread().home(), &context.thread().id, &attempt.opened.attempt, step)?;
     }
     Ok(step)
+}
+
+fn agent(context: &Context<'_>) -> node::Agent {
+    context.attempt().map_or_else(unnamed, |attempt| attempt.opened.agent.payload())
 }
 
 fn unnamed() -> node::Agent {
@@ -110,6 +144,12 @@ impl Batch {
             self.drafts.push(draft);
         }
         hash
+    }
+
+    fn output(&mut self, context: &Context<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
+        let draft = Draft::new(context.role().meta, redactor.value(&extracted.value))
+            .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?;
+        Ok(self.add(draft))
     }
 
     fn content(&mut self, text: &str) -> Hash {

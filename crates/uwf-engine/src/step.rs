@@ -12,6 +12,7 @@ use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
 use crate::chain::{self, Record};
 use crate::child::{self, Job, Signals};
+use crate::children;
 use crate::end;
 use crate::environment;
 use crate::error::{AtPath, Error, Kind, Result};
@@ -348,7 +349,7 @@ impl Step<'_> {
             log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
         }
         // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
-        let is_paused = marks::get(self.home, &self.thread.id, Mark::Paused).is_some();
+        let is_paused = children::paused(self.home, &self.thread.id).is_some();
         if self.still_active() && !(is_paused && mark == Mark::Waiting) {
             self.mark(mark, &attempt.opened.role, &error.message);
         }
@@ -398,9 +399,8 @@ impl Step<'_> {
 }
 
 pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
-    match marks::get(home, thread, Mark::Paused) {
-        None => Ok(()),
-        Some(reason) => Err(Error::new(Kind::Waiting, format!("thread {thread} is paused: {}", reason.why))
-            .hint(format!("`uwf thread resume {thread}` lets it go on"))),
-    }
+    let Some((paused, reason)) = children::paused(home, thread) else { return Ok(()) };
+    let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
+    Err(Error::new(Kind::Waiting, format!("thread {thread} is paused{with}: {}", reason.why))
+        .hint(format!("`uwf thread resume {paused}` lets it go on")))
 }
