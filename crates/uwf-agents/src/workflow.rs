@@ -125,7 +125,8 @@ fn drive(context: &Context<'_>, child: &ThreadId, signals: &mut Signals) -> Resu
             Err(busy) if busy.kind == Kind::Busy && overtaken < MAX_OVERTAKEN => {
                 overtaken += usize::from(!wait_until_free(home, child, signals, &mut relay)?);
             }
-            Err(error) if signals.stop().is_some() => return Err(error),
+            // Its agent may have died of the same signal first; that is no failure of the child.
+            Err(error) if signals.stop().is_some() => return Err(Error { kind: Kind::Terminated, ..error }),
             // Killed by somebody; the next look finds it in the history.
             Err(_) if home.heads().read(child.as_str())?.is_none() => {}
             Err(error) => return Err(passed_up(context, child, error)),

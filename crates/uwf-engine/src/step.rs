@@ -11,7 +11,7 @@ use uwf_core::thread::ThreadId;
 use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
 use crate::chain::{self, Record};
-use crate::child::{self, Job, Signals};
+use crate::child::{self, Ended, Job, Signals};
 use crate::children;
 use crate::end;
 use crate::environment;
@@ -209,7 +209,9 @@ impl Step<'_> {
             // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
             return Ok((finished.step, true));
         }
-        if let Some(gave_up) = after.and_then(|after| after.gave_up) {
+        // What an agent says when it is told to end is not why it ended.
+        let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
+        if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
             return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
         }
         let out = job

@@ -632,3 +632,56 @@ fn a_fork_of_a_child_is_nobodys_child() {
     assert_eq!(json!([state(&home, &child), state(&home, &fork)]), json!(["killed", "active"]));
     assert_eq!(home.json(&["thread", "show", &fork])["parentThread"], Value::Null);
 }
+
+#[test]
+fn a_child_that_is_paused_itself_makes_its_parent_wait() {
+    let home = staffed();
+    home.config(&AGENTS.replace("check: checks", "check: human"));
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let child = child_of(&home, &thread);
+    home.config(AGENTS);
+    go(&home);
+    home.json(&["thread", "pause", &child, "--reason", "wait a moment"]);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 20
+    --- stderr
+    waiting: role `build` is played by child thread <id>: thread <id> is paused: wait a moment
+    hint: `uwf thread resume <id>` lets it go on
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    ");
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "paused"]));
+    home.json(&["thread", "resume", &child]);
+    assert_eq!(home.json(&["run", &thread])["done"], true, "and somebody else answers for the person");
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn workflows_are_nested_and_the_innermost_tells_how_the_output_came_to_be() {
+    let home = staffed();
+    go(&home);
+    home.put("wrap-code", &INNER.replace("write-code", "wrap-code"));
+    home.script("prose", "#!/bin/sh\nprintf -- '---\\nbuilt: a tunnel\\n---\\nIt is dark.\\n'\n");
+    home.config(
+        "agents:\n  says: { command: says, output: json }\n  prose: { command: prose, output: text }\n  \
+         outer: { command: uwf-workflow, args: [wrap-code] }\n  inner: { command: uwf-workflow, config: { workflow: write-code, agents: { check: prose } } }\n\
+         defaultAgent: says\nagentOverrides:\n  ship-change: { build: outer }\n  wrap-code: { check: inner }\n",
+    );
+    let thread = planned(&home);
+    let report = home.json(&["thread", "step", &thread]);
+    let step = home.json(&["cas", "get", &text(&report, "head")])["payload"].clone();
+    assert_eq!(home.json(&["cas", "get", &text(&step, "output")])["payload"], json!({"built": "a tunnel"}));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$extractedBy(steps[1])"]), "frontmatter");
+    let depths: Vec<Value> = home
+        .json(&["thread", "list", "--all"])
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| home.json(&["thread", "show", &text(row, "thread")])["depth"].clone())
+        .collect();
+    assert_eq!(depths, [json!(2), json!(1), Value::Null]);
+    let prompt = text(&home.json(&["thread", "step", &thread, "--dry-run"]), "prompt");
+    assert!(prompt.contains("It is dark."), "the next role is told what was said: {prompt}");
+    assert_eq!(home.uwf(&["thread", "read", &thread]).code, Some(0));
+    assert_eq!(home.uwf(&["thread", "step-details", &text(&report, "head")]).code, Some(0));
+}
