@@ -61,6 +61,31 @@ pub fn describe(name: &str) -> Option<Description> {
                 },
             }),
         }),
+        "workflow" => Some(Description {
+            name: "workflow",
+            version,
+            capabilities: &["child-thread", "resumes", "output-step"],
+            config_schema: json!({
+                "type": "object",
+                "properties": {
+                    "workflow": {
+                        "type": "string",
+                        "description": "The workflow that plays the role: path, name or hash. The agent's first argument does the same.",
+                    },
+                    "agents": {
+                        "type": "object",
+                        "additionalProperties": { "type": "string" },
+                        "description": "Role of that workflow → agent, for its child threads. For all others agentOverrides and defaultAgent hold.",
+                    },
+                    "maxSteps": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "Most steps a child thread may have; `maxSteps` of the configuration by default.",
+                    },
+                },
+                "additionalProperties": false,
+            }),
+        }),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ pub mod command;
 pub mod describe;
 pub mod human;
 pub mod mock;
+pub mod workflow;
 
 use agent_kit::play;
 use uwf_core::thread::ThreadId;
@@ -14,7 +15,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 3] = ["command", "human", "mock"];
+pub const NAMES: [&str; 4] = ["command", "human", "mock", "workflow"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -25,6 +26,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
         "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
         "human" => human::run(home, thread, role),
         "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),
+        "workflow" => workflow::run(home, thread, role),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
     }

@@ -151,6 +151,11 @@ impl Home {
         self.thread_dir(thread).join("attempts")
     }
 
+    /// Names of the thread's child threads.
+    pub fn children_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("children")
+    }
+
     /// Log of the thread.
     pub fn log_file(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("log.jsonl")

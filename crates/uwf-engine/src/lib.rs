@@ -8,6 +8,7 @@ pub mod answer;
 pub mod attempts;
 pub mod chain;
 pub mod child;
+pub mod children;
 pub mod end;
 pub mod environment;
 pub mod error;

@@ -6,6 +6,7 @@ mod agent_protocol;
 mod agents;
 mod cas;
 mod check_release;
+mod child;
 mod evaluating;
 mod examples;
 mod faults;
