@@ -17,6 +17,7 @@ mod keeper;
 mod killing;
 mod ladder;
 mod listing;
+mod mcp;
 mod mock;
 mod pausing;
 mod reading;
