@@ -210,7 +210,9 @@ impl Step<'_> {
             // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
             return Ok((finished.step, true));
         }
-        if let Some(gave_up) = after.and_then(|after| after.gave_up) {
+        // What an agent says while we end it does not tell why it ended.
+        let by_itself = matches!(ended, child::Ended::Exited(_) | child::Ended::Signaled(_));
+        if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
             return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
         }
         let out = job
@@ -321,8 +323,8 @@ impl Step<'_> {
             Kind::Limit => Mark::Limited,
             _ => Mark::Stuck,
         };
-        // A limit may have been hit after much was said, and that is kept; a wait has nothing to keep.
-        if mark == Mark::Waiting || mark == Mark::Limited && !self.said_anything(opened) {
+        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
             return self.suspend(attempt, mark, error);
         }
         let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
