@@ -36,8 +36,16 @@ impl<'h> Context<'h> {
     /// `NotFound` when the thread is not active, `Usage` when its workflow has no such role, those of its nodes.
     pub fn load(home: &'h Home, thread: &ThreadId, role: &str) -> Result<Context<'h>> {
         let running = std::env::var("UWF_ATTEMPT").ok();
+        Context::within(home, thread, role, running.as_deref())
+    }
+
+    /// The same for a process that was told its attempt in another way than by its environment.
+    ///
+    /// # Errors
+    /// As [`Context::load`].
+    pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Context<'h>> {
         let attempt = attempts::read(home, thread)?
-            .filter(|attempt| Some(&attempt.opened.attempt) == running.as_ref() && attempt.opened.role == role);
+            .filter(|attempt| Some(attempt.opened.attempt.as_str()) == running && attempt.opened.role == role);
         let thread = match &attempt {
             Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
             None => Thread::active(home, thread)?.0,

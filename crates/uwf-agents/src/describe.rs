@@ -21,6 +21,12 @@ pub struct Description {
 pub fn describe(name: &str) -> Option<Description> {
     let version = env!("CARGO_PKG_VERSION");
     match name {
+        "acp" => Some(Description {
+            name: "acp",
+            version,
+            capabilities: &["session", "feedback", "mcp-submit", "tool-calls", "permissions", "prompt-of-any-size"],
+            config_schema: crate::acp::settings::config_schema(),
+        }),
         "command" => Some(Description {
             name: "command",
             version,

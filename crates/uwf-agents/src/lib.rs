@@ -3,6 +3,7 @@
 //! It is a crate of its own so that what an agent needs (and later the HTTP client of the model-backed ones) stays out
 //! of the engine: stepper and agent meet only at the process boundary.
 
+pub mod acp;
 pub mod command;
 pub mod describe;
 pub mod human;
@@ -15,7 +16,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 4] = ["command", "human", "mock", "workflow"];
+pub const NAMES: [&str; 5] = ["acp", "command", "human", "mock", "workflow"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -23,6 +24,7 @@ pub const NAMES: [&str; 4] = ["command", "human", "mock", "workflow"];
 /// `Config` for an unknown name, those of the agent.
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
     match name {
+        "acp" => play(home, thread, role, &mut acp::AcpAgent::new(), None),
         "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
         "human" => human::run(home, thread, role),
         "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),

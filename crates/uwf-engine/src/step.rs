@@ -343,8 +343,8 @@ impl Step<'_> {
             Kind::Limit => Mark::Limited,
             _ => Mark::Stuck,
         };
-        // A limit may have been hit after much was said, and that is kept; a wait has nothing to keep.
-        if mark == Mark::Waiting || mark == Mark::Limited && !self.said_anything(opened) {
+        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
             return self.suspend(attempt, mark, error);
         }
         let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 #![expect(clippy::print_stderr, reason = "a test says when files it would read are not there")]
 
+mod acp;
 mod agent_protocol;
 mod agents;
 mod cas;
@@ -18,6 +19,7 @@ mod keeper;
 mod killing;
 mod ladder;
 mod listing;
+mod mcp;
 mod mock;
 mod pausing;
 mod reading;
