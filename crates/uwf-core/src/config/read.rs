@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
     (config, reader.problems.finish())
 }
 
-fn has_no_content(text: &str) -> bool {
+pub(super) fn has_no_content(text: &str) -> bool {
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }
