@@ -3,6 +3,7 @@
 //! It is a crate of its own so that what an agent needs (and later the HTTP client of the model-backed ones) stays out
 //! of the engine: stepper and agent meet only at the process boundary.
 
+pub mod check;
 pub mod command;
 pub mod describe;
 pub mod mock;

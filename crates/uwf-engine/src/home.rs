@@ -96,6 +96,11 @@ impl Home {
         self.root.join("config.yaml")
     }
 
+    /// Lock of whoever changes the configuration.
+    pub fn config_lock(&self) -> PathBuf {
+        self.root.join("config.lock")
+    }
+
     /// `.env`.
     pub fn env_file(&self) -> PathBuf {
         self.root.join(".env")

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod attempts;
 pub mod chain;
 pub mod child;
+pub mod configure;
 pub mod end;
 pub mod environment;
 pub mod error;

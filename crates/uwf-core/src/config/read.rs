@@ -11,7 +11,8 @@ use crate::workflow::fields::{self, Fields, wrong_type};
 use crate::workflow::tree::{Data, Entry, Node};
 use crate::workflow::{Problem, Problems, source};
 
-const CONFIG_KEYS: [&str; 16] = [
+/// The top-level keys.
+pub const CONFIG_KEYS: [&str; 16] = [
     "providers",
     "models",
     "agents",

@@ -6,6 +6,7 @@ mod agent_protocol;
 mod agents;
 mod cas;
 mod check_release;
+mod config;
 mod evaluating;
 mod examples;
 mod faults;

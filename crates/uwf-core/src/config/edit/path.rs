@@ -19,7 +19,7 @@ pub enum BadPath {
 }
 
 impl KeyPath {
-    /// The keys; at least one.
+    /// The keys; at least one, unless it was made of none.
     #[must_use]
     pub fn parts(&self) -> &[String] {
         &self.0
@@ -38,15 +38,10 @@ impl KeyPath {
         KeyPath(parts.iter().cloned().chain([key.to_owned()]).collect())
     }
 
-    pub(super) fn of_parts(parts: &[String]) -> KeyPath {
-        KeyPath(parts.to_vec())
-    }
-
-    /// A path of these keys, whatever they hold. There must be one at least.
+    /// A path of these keys, whatever they hold. Without any it is the whole of a file, which can only be read.
     #[must_use]
-    pub fn of(parts: &[&str]) -> KeyPath {
-        debug_assert!(!parts.is_empty(), "a path leads somewhere");
-        KeyPath(parts.iter().map(|part| (*part).to_owned()).collect())
+    pub fn of<S: AsRef<str>>(parts: &[S]) -> KeyPath {
+        KeyPath(parts.iter().map(|part| part.as_ref().to_owned()).collect())
     }
 }
 

@@ -40,7 +40,7 @@ fn not_a_mapping(node: &Node, at: &[String]) -> EditError {
         Form::Alias => "an alias",
         Form::Nothing | Form::Scalar(_) | Form::Block(_) | Form::Flow(_) => "a text or number",
     };
-    let at = if at.is_empty() { "the file".to_owned() } else { KeyPath::of_parts(at).to_string() };
+    let at = if at.is_empty() { "the file".to_owned() } else { KeyPath::of(at).to_string() };
     EditError::NotAMapping { at, line: node.line, found }
 }
 
