@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use uwf_core::prompt::AnswerForm;
+use uwf_core::prompt::Prompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::{self, GaveUp};
 use uwf_engine::error::{Error, Kind, Result};
@@ -11,7 +11,7 @@ use uwf_engine::home::Home;
 
 use crate::answer::Answer;
 use crate::context::Context;
-use crate::submit;
+use crate::play::{Agent, play};
 
 /// Makes a program an agent: reads thread and role from its arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), lets
 /// `work` answer, stores the step and prints its hash as the last line. Failures go to stderr and into the attempt's
@@ -31,7 +31,7 @@ use crate::submit;
 pub fn create_agent(work: impl FnOnce(&Context<'_>) -> Result<Answer>) -> ExitCode {
     let done = Home::from_environment().and_then(|home| {
         let (thread, role) = thread_and_role(std::env::args().skip(1))?;
-        run(&home, &thread, &role, AnswerForm::Frontmatter, work)
+        play(&home, &thread, &role, &mut Work(Some(work)), None)
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,23 +43,16 @@ pub fn create_agent(work: impl FnOnce(&Context<'_>) -> Result<Answer>) -> ExitCo
     }
 }
 
-/// Runs an agent for a role of a thread and prints the StepNode's hash.
-///
-/// # Errors
-/// Those of the context, of `work` and of the extraction; they are recorded with the attempt too.
-pub fn run(
-    home: &Home,
-    thread: &ThreadId,
-    role: &str,
-    form: AnswerForm,
-    work: impl FnOnce(&Context<'_>) -> Result<Answer>,
-) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
-    let step = work(&context).and_then(|answer| submit::submit(&context, &answer, form, &mut []));
-    let step = step.inspect_err(|error| give_up(&context, error, None))?;
-    // Nobody may be reading any more; the record already has it.
-    let _ = writeln!(std::io::stdout(), "{step}");
-    Ok(())
+/// An agent that is one function.
+struct Work<F>(Option<F>);
+
+impl<F: FnOnce(&Context<'_>) -> Result<Answer>> Agent for Work<F> {
+    fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
+        match self.0.take() {
+            Some(work) => work(context),
+            None => Err(Error::new(Kind::Internal, "a function answers once")),
+        }
+    }
 }
 
 /// Records why there is no result. The caller reports the error itself, so a record that cannot be written only costs

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
+use uwf_core::prompt::Prompt;
 
 /// An agent's answer with what is known about how it came to be. What is not known stays `None`, never a guess.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -35,6 +36,19 @@ pub struct Turn {
     pub tokens: Option<Tokens>,
     /// Milliseconds from input to output.
     pub latency_ms: u64,
+}
+
+impl Turn {
+    /// The exchange of a prompt for a text, when nothing more is known of it.
+    pub fn of(prompt: &Prompt, output: &str, latency_ms: u64) -> Turn {
+        Turn {
+            input: prompt.parts.iter().map(|part| part.text.clone()).collect(),
+            output: output.to_owned(),
+            tool_calls: Vec::new(),
+            tokens: None,
+            latency_ms,
+        }
+    }
 }
 
 /// One tool call.

@@ -1,25 +1,60 @@
 //! The extraction ladder: from an agent's answer to a value that is valid under the role's schema. Each rung is tried
 //! in turn and recorded; a failure keeps everything.
-
-use serde_json::{Map, Value};
-use uwf_core::extract::{self, Extraction, Failure};
-use uwf_core::node::{ExtractedBy, Rung as RungRecord};
-use uwf_core::prompt::AnswerForm;
+//!
+//! | rung | what it reads |
+//! |---|---|
+//! | `submit` | a value the agent gave as such, through the submit tool or as its whole answer |
+//! | `frontmatter`, `json` | the answer's text, by the form it was asked for in |
+//! | `feedback` | what the agent's own session says when it is told what is wrong |
+//! | `llm` | what a model finds in the text |
+//!
+//! A rung that fails twice with the same errors is not tried again: saying the same a third time helps nobody.
 
 use json_cas::Schema;
+use serde_json::{Map, Value};
+use uwf_core::config::ExtractRungs;
+use uwf_core::extract::{self, Extraction, Failure};
+use uwf_core::node::{ExtractedBy, Rung as RungRecord, Tokens};
+use uwf_core::prompt::AnswerForm;
+use uwf_engine::error::Result;
 
-/// What the ladder came to.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// A valid value.
-    Found(Extracted),
-    /// None of the rungs found one.
-    Failed {
-        /// Every rung tried.
-        rungs: Vec<RungRecord>,
-        /// What was wrong at the last rung, in words a model can act on.
-        errors: Vec<String>,
-    },
+use crate::answer::Answer;
+
+/// What the ladder is made of. The lower rungs are asked only when those above them have failed.
+#[derive(Default)]
+pub struct Ladder<'f, 'e> {
+    /// Which rungs are tried, and how often.
+    pub rungs: ExtractRungs,
+    /// Tells the session of the answer what is wrong with it and returns what it says then; `Ok(None)` when there is no
+    /// session to go on with.
+    pub feedback: Option<&'f mut Feedback<'f>>,
+    /// The model that reads what nobody else could.
+    pub extractor: Option<&'e mut (dyn Extractor + 'e)>,
+}
+
+/// See [`Ladder::feedback`].
+pub type Feedback<'a> = dyn FnMut(&str) -> Result<Option<Answer>> + 'a;
+
+/// A model that reads a value out of a text.
+pub trait Extractor {
+    /// Reads the value, or says why it is not there: `NotExtractable` when the text does not hold it, other errors when
+    /// the model could not be asked. `Ok(None)` when no model is configured. The answer's `value` is what was found;
+    /// its turns and tokens are those of the call.
+    ///
+    /// # Errors
+    /// As said; none of them ends the thread, they are recorded with the rung.
+    fn extract(&mut self, unread: &Unread<'_>) -> Result<Option<Answer>>;
+}
+
+/// An answer that could not be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Unread<'a> {
+    /// The agent's text.
+    pub raw: &'a str,
+    /// What the value has to be valid under.
+    pub schema: &'a Schema,
+    /// What was wrong at the rung before.
+    pub errors: &'a [String],
 }
 
 /// A valid value and where it came from.
@@ -35,65 +70,126 @@ pub struct Extracted {
     pub rungs: Vec<RungRecord>,
 }
 
-/// A rung below frontmatter: feedback to the agent's own session, or a model that reads the text. It is told what the
-/// rung above it failed with.
-pub trait Rung {
-    /// How its values are marked.
-    fn by(&self) -> ExtractedBy;
-    /// Tries once.
-    fn try_once(&mut self, raw: &str, schema: &Schema, failure: &Failure) -> Extraction;
+/// A value found and the rung that found it, or what was wrong at the last one.
+pub type Tried = std::result::Result<(extract::Found, ExtractedBy), Failure>;
+
+/// The way down the ladder for one answer.
+pub struct Climb<'a> {
+    schema: &'a Schema,
+    form: AnswerForm,
+    /// Every rung tried so far.
+    pub rungs: Vec<RungRecord>,
 }
 
-/// Climbs down the ladder: a value given as such, else the text by its form, else the further rungs in order.
-pub fn extract(
-    raw: &str,
-    value: Option<&Value>,
-    form: AnswerForm,
-    schema: &Schema,
-    further: &mut [Box<dyn Rung>],
-) -> Outcome {
-    let mut rungs = Vec::new();
-    let mut failure = match first_rung(raw, value, form, schema, &mut rungs) {
-        Ok(extracted) => return Outcome::Found(Extracted { rungs, ..extracted }),
-        Err(failure) => failure,
-    };
-    for rung in further {
-        let name = name_of(rung.by());
-        match rung.try_once(raw, schema, &failure) {
-            Extraction::Found(found) => {
-                rungs.push(record(name, Vec::new(), found.fixes));
-                return Outcome::Found(Extracted { value: found.value, extras: found.extras, by: rung.by(), rungs });
+impl<'a> Climb<'a> {
+    /// Nothing tried yet.
+    pub fn new(form: AnswerForm, schema: &'a Schema) -> Climb<'a> {
+        Climb { schema, form, rungs: Vec::new() }
+    }
+
+    /// The first rung: the value given as such, else the text by its form.
+    ///
+    /// # Errors
+    /// What is wrong with the answer.
+    pub fn first(&mut self, answer: &Answer, rungs: &ExtractRungs) -> Tried {
+        let (name, by) = match (&answer.value, self.form) {
+            (Some(_), _) => ("submit", ExtractedBy::Submit),
+            (None, AnswerForm::Json) => ("json", ExtractedBy::Submit),
+            (None, AnswerForm::Frontmatter) if rungs.frontmatter => ("frontmatter", ExtractedBy::Frontmatter),
+            (None, AnswerForm::Frontmatter) => {
+                let error = "no value was submitted, and reading frontmatter is switched off".to_owned();
+                return Err(Failure { errors: vec![error], candidates: 0 });
             }
-            Extraction::Failed(next) => {
-                rungs.push(record(name, next.errors.clone(), Vec::new()));
-                failure = next;
-            }
+        };
+        let read = self.read(answer);
+        self.record(name, &read);
+        found(read, by)
+    }
+
+    /// The rungs below the first. What they say is added to the answer's turns and tokens.
+    ///
+    /// # Errors
+    /// What was wrong at the last rung.
+    pub fn lower(&mut self, answer: &mut Answer, failure: Failure, ladder: Ladder<'_, '_>) -> Tried {
+        let failure = match ladder.feedback {
+            Some(ask) => match self.feedback(answer, failure, ladder.rungs.feedback, ask) {
+                Err(failure) => failure,
+                found => return found,
+            },
+            None => failure,
+        };
+        match ladder.extractor {
+            Some(extractor) if !answer.raw.trim().is_empty() => self.llm(answer, failure, ladder.rungs.llm, extractor),
+            _ => Err(failure),
         }
     }
-    Outcome::Failed { rungs, errors: failure.errors }
+
+    fn feedback(&mut self, answer: &mut Answer, mut failure: Failure, rounds: u32, ask: &mut Feedback<'_>) -> Tried {
+        for _ in 0..rounds {
+            let reply = match ask(&failure.feedback(self.schema)) {
+                Ok(None) => break,
+                Ok(Some(reply)) => reply,
+                Err(error) => {
+                    self.rungs.push(record("feedback", vec![error.message], Vec::new()));
+                    break;
+                }
+            };
+            let read = self.read(&reply);
+            answer.absorb(reply);
+            self.record("feedback", &read);
+            match found(read, ExtractedBy::Feedback) {
+                Err(next) if next.errors == failure.errors => return Err(next),
+                Err(next) => failure = next,
+                found => return found,
+            }
+        }
+        Err(failure)
+    }
+
+    fn llm(&mut self, answer: &mut Answer, mut failure: Failure, rounds: u32, extractor: &mut dyn Extractor) -> Tried {
+        for round in 0..rounds {
+            let unread = Unread { raw: &answer.raw, schema: self.schema, errors: &failure.errors };
+            let reply = match extractor.extract(&unread) {
+                Ok(None) => break,
+                Ok(Some(reply)) => reply,
+                Err(error) => {
+                    self.rungs.push(record("llm", vec![error.message.clone()], Vec::new()));
+                    failure.errors.push(format!("the extraction model: {}", error.message));
+                    break;
+                }
+            };
+            let read = self.read(&reply);
+            answer.absorb(reply);
+            self.record("llm", &read);
+            match found(read, ExtractedBy::Llm) {
+                Err(next) if round > 0 && next.errors == failure.errors => return Err(next),
+                Err(next) => failure = next,
+                found => return found,
+            }
+        }
+        Err(failure)
+    }
+
+    fn read(&self, answer: &Answer) -> Extraction {
+        match (&answer.value, self.form) {
+            (Some(value), _) => submitted(value, self.schema),
+            (None, AnswerForm::Json) => extract::json(&answer.raw, self.schema),
+            (None, AnswerForm::Frontmatter) => extract::frontmatter(&answer.raw, self.schema),
+        }
+    }
+
+    fn record(&mut self, rung: &str, read: &Extraction) {
+        self.rungs.push(match read {
+            Extraction::Found(found) => record(rung, Vec::new(), found.fixes.clone()),
+            Extraction::Failed(failure) => record(rung, failure.errors.clone(), Vec::new()),
+        });
+    }
 }
 
-fn first_rung(
-    raw: &str,
-    value: Option<&Value>,
-    form: AnswerForm,
-    schema: &Schema,
-    rungs: &mut Vec<RungRecord>,
-) -> Result<Extracted, Failure> {
-    let (name, by, extraction) = match (value, form) {
-        (Some(value), _) => ("submit", ExtractedBy::Submit, submitted(value, schema)),
-        (None, AnswerForm::Json) => ("json", ExtractedBy::Submit, extract::json(raw, schema)),
-        (None, AnswerForm::Frontmatter) => ("frontmatter", ExtractedBy::Frontmatter, extract::frontmatter(raw, schema)),
-    };
-    match extraction {
-        Extraction::Found(found) => {
-            rungs.push(record(name, Vec::new(), found.fixes));
-            Ok(Extracted { value: found.value, extras: found.extras, by, rungs: Vec::new() })
-        }
-        Extraction::Failed(failure) => {
-            rungs.push(record(name, failure.errors.clone(), Vec::new()));
-            Err(failure)
-        }
+fn found(read: Extraction, by: ExtractedBy) -> Tried {
+    match read {
+        Extraction::Found(found) => Ok((found, by)),
+        Extraction::Failed(failure) => Err(failure),
     }
 }
 
@@ -116,11 +212,27 @@ fn record(rung: &str, errors: Vec<String>, fixes: Vec<String>) -> RungRecord {
     RungRecord { rung: rung.to_owned(), errors, fixes }
 }
 
-fn name_of(by: ExtractedBy) -> &'static str {
-    match by {
-        ExtractedBy::Submit => "submit",
-        ExtractedBy::Frontmatter => "frontmatter",
-        ExtractedBy::Feedback => "feedback",
-        ExtractedBy::Llm => "llm",
+impl Answer {
+    /// Adds what a lower rung said and cost. The text stays the agent's first: its work is in there.
+    fn absorb(&mut self, reply: Answer) {
+        self.turns.extend(reply.turns);
+        self.duration_ms = self.duration_ms.saturating_add(reply.duration_ms);
+        self.tokens = match (self.tokens.take(), reply.tokens) {
+            (Some(a), Some(b)) => Some(sum(&a, &b)),
+            // What one of them cost is not what both cost.
+            _ => None,
+        };
+    }
+}
+
+/// Token counts of both; a kind that one of them does not tell is not known for both.
+fn sum(a: &Tokens, b: &Tokens) -> Tokens {
+    let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+    Tokens {
+        input: add(a.input, b.input),
+        output: add(a.output, b.output),
+        cached: add(a.cached, b.cached),
+        reasoning: add(a.reasoning, b.reasoning),
+        cost: a.cost.zip(b.cost).map(|(a, b)| a + b),
     }
 }

@@ -7,11 +7,15 @@ pub mod agent;
 pub mod answer;
 pub mod context;
 pub mod ladder;
+pub mod play;
+pub mod spawn;
 pub mod submit;
+pub mod submitted;
 mod told;
 
 pub use agent::create_agent;
 pub use answer::{Answer, Turn};
 pub use context::Context;
+pub use play::{Agent, play};
 pub use told::ToldStep;
 pub use uwf_engine::error::{Error, Kind, Result};

@@ -2,7 +2,7 @@
 //! that makes it safe from any crash.
 
 use json_cas::{Draft, Hash};
-use uwf_core::config::OutputMode;
+use uwf_core::extract::Failure;
 use uwf_core::node::{self, Content, Payload, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempts::{self, OutputFiles};
@@ -11,7 +11,7 @@ use uwf_engine::error::{AtPath, Error, Kind, Result};
 
 use crate::answer::{Answer, Turn};
 use crate::context::Context;
-use crate::ladder::{self, Extracted, Outcome, Rung};
+use crate::ladder::{Climb, Extracted, Ladder};
 
 /// Name of an agent that submits outside any attempt and does not say what it is called.
 pub const UNNAMED_AGENT: &str = "external";
@@ -20,15 +20,18 @@ pub const UNNAMED_AGENT: &str = "external";
 ///
 /// # Errors
 /// `NotExtractable` with everything that is wrong, those of the store.
-pub fn submit(context: &Context<'_>, answer: &Answer, form: AnswerForm, further: &mut [Box<dyn Rung>]) -> Result<Hash> {
+pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: Ladder<'_, '_>) -> Result<Hash> {
     let redactor = context.redactor()?;
-    match ladder::extract(&answer.raw, answer.value.as_ref(), form, context.schema(), further) {
-        Outcome::Found(extracted) => store(context, answer, extracted, &redactor),
-        Outcome::Failed { errors, .. } => {
-            keep(context, &redactor.text(&answer.raw))?;
-            Err(not_extractable(context, &errors))
-        }
-    }
+    let mut answer = answer;
+    let mut climb = Climb::new(form, context.schema());
+    let found = climb.first(&answer, &ladder.rungs).or_else(|failure| {
+        // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
+        keep(context, &redactor.text(&answer.raw))?;
+        climb.lower(&mut answer, failure, ladder).map_err(|failure| not_extractable(context, &climb.rungs, &failure))
+    })?;
+    let (found, by) = found;
+    let extracted = Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs };
+    store(context, &answer, extracted, &redactor)
 }
 
 /// Keeps an answer that is no use where the record of a failed attempt takes it from. That of a command is there
@@ -37,8 +40,7 @@ pub fn submit(context: &Context<'_>, answer: &Answer, form: AnswerForm, further:
 /// # Errors
 /// `Io`.
 pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
-    let Some(attempt) = context.attempt().filter(|attempt| attempt.opened.agent.output_mode() == OutputMode::Step)
-    else {
+    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.agent.is_wrapped()) else {
         return Ok(());
     };
     let thread = context.thread();
@@ -46,9 +48,19 @@ pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
     std::fs::write(&file, raw).at("write", &file)
 }
 
-fn not_extractable(context: &Context<'_>, errors: &[String]) -> Error {
+fn not_extractable(context: &Context<'_>, rungs: &[node::Rung], failure: &Failure) -> Error {
     let role = context.role_name();
-    Error::new(Kind::NotExtractable, format!("the answer has no valid output for role `{role}`: {}", errors.join("; ")))
+    let tried = match rungs {
+        [] | [_] => String::new(),
+        several => {
+            let names: Vec<&str> = several.iter().map(|rung| rung.rung.as_str()).collect();
+            format!(" (tried: {})", names.join(", "))
+        }
+    };
+    Error::new(
+        Kind::NotExtractable,
+        format!("the answer has no valid output for role `{role}`{tried}: {}", failure.errors.join("; ")),
+    )
 }
 
 fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {

@@ -9,70 +9,66 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Instant, SystemTime};
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Context, Error, Kind, Result, agent, submit};
+use agent_kit::spawn::without_secrets;
+use agent_kit::{Agent, Context, Error, Kind, Result};
 use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
 use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::{Opened, OutputFiles};
+use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::home::Home;
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
-/// Runs the command of the current attempt.
-///
-/// # Errors
-/// `Usage` outside an attempt, `AgentFailed` when the command fails, `NotExtractable` when its answer is no use.
-pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
-    let Some(attempt) = context.attempt() else {
-        return Err(Error::new(Kind::Usage, "the command agent is run by `uwf thread step`, never by hand")
-            .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
-    };
-    let opened = &attempt.opened;
-    let form = match opened.agent.output_mode() {
-        OutputMode::Json => AnswerForm::Json,
-        OutputMode::Text | OutputMode::Step => AnswerForm::Frontmatter,
-    };
-    let mut exit_code = None;
-    let step = answer(home, &context, opened, form, &mut exit_code)
-        .and_then(|answer| submit::submit(&context, &answer, form, &mut []))
-        .inspect_err(|error| agent::give_up(&context, error, exit_code))?;
-    // The record already has it, whoever still reads.
-    let _ = std::io::Write::write_all(&mut std::io::stdout(), format!("{step}\n").as_bytes());
-    Ok(())
+/// The agent of one attempt.
+pub struct CommandAgent {
+    form: AnswerForm,
+    exit_code: Option<i32>,
 }
 
-fn answer(
-    home: &Home,
-    context: &Context<'_>,
-    opened: &Opened,
-    form: AnswerForm,
-    exit_code: &mut Option<i32>,
-) -> Result<Answer> {
-    let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
-    let prompt = context.prompt(form, opened.prompt_budget)?;
-    let begun = Instant::now();
-    let begun_at = SystemTime::now();
-    let status = execute(opened, &prompt, &files)?;
-    *exit_code = status.code();
-    let spec = &opened.agent;
-    check_status(spec, status, &files, opened.output_cap)?;
-    if let Some(expected) = &spec.expect_file {
-        check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
+impl CommandAgent {
+    /// For a role of a thread that is being stepped.
+    ///
+    /// # Errors
+    /// `Usage` outside an attempt.
+    pub fn new(home: &Home, thread: &ThreadId) -> Result<CommandAgent> {
+        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
+        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
+        Ok(CommandAgent { form, exit_code: None })
     }
-    let raw = child::read_capped(&files.raw, opened.output_cap)?;
-    let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let turn = Turn {
-        input: prompt.parts.into_iter().map(|part| part.text).collect(),
-        output: raw.clone(),
-        tool_calls: Vec::new(),
-        tokens: None,
-        latency_ms: duration_ms,
-    };
-    Ok(Answer { turns: vec![turn], duration_ms, ..Answer::text(raw) })
+}
+
+impl Agent for CommandAgent {
+    fn form(&self) -> AnswerForm {
+        self.form
+    }
+
+    fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        let Some(attempt) = context.attempt() else {
+            return Err(Error::new(Kind::Usage, "the command agent is run by `uwf thread step`, never by hand")
+                .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
+        };
+        let opened = &attempt.opened;
+        let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+        let begun = Instant::now();
+        let begun_at = SystemTime::now();
+        let status = execute(opened, prompt, &files)?;
+        self.exit_code = status.code();
+        let spec = &opened.agent;
+        check_status(spec, status, &files, opened.output_cap)?;
+        if let Some(expected) = &spec.expect_file {
+            check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
+        }
+        let raw = child::read_capped(&files.raw, opened.output_cap)?;
+        let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Answer { turns: vec![Turn::of(prompt, &raw, duration_ms)], duration_ms, ..Answer::text(raw) })
+    }
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
@@ -99,7 +95,9 @@ fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<Exit
         })?)
     };
     let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(&text))).collect();
-    Command::new(&spec.command)
+    let mut command = Command::new(&spec.command);
+    without_secrets(&mut command, opened);
+    command
         .args(&args)
         .stdin(stdin)
         .stdout(child::create(&files.raw)?)

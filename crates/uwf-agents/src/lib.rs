@@ -8,6 +8,7 @@ pub mod command;
 pub mod describe;
 pub mod mock;
 
+use agent_kit::play;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
@@ -21,8 +22,8 @@ pub const NAMES: [&str; 2] = ["command", "mock"];
 /// `Config` for an unknown name, those of the agent.
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
     match name {
-        "command" => command::run(home, thread, role),
-        "mock" => mock::run(home, thread, role),
+        "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
+        "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
     }

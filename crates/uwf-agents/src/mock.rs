@@ -7,18 +7,17 @@
 mod read;
 mod script;
 
-use std::io::Write;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::ladder::{self, Outcome};
-use agent_kit::{Context, Error, Kind, Result, agent, submit};
-use json_cas::Hash;
-use uwf_core::config::OutputMode;
+use agent_kit::ladder::Climb;
+use agent_kit::{Agent, Context, Error, Kind, Result, submit};
+use uwf_core::config::{ExtractRungs, OutputMode};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::OutputFiles;
+use uwf_engine::attempts;
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
 
@@ -30,108 +29,113 @@ pub const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 /// Key of an agent's `config` that names its script.
 const SCRIPT_KEY: &str = "script";
 
-/// Bytes of the prompt when there is no attempt to say how many it may have.
-const PROMPT_BUDGET: usize = uwf_core::config::DEFAULT_PROMPT_BUDGET;
-
-/// Plays a role of a thread as its script says.
-///
-/// # Errors
-/// `Config` for the script, `AgentFailed` when it says so, runs out or expects another prompt, `NotExtractable` when
-/// its answer is no use.
-pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
-    let mode = context.attempt().map(|attempt| attempt.opened.agent.output_mode());
-    let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
-    let mut exit_code = None;
-    let step =
-        play(home, &context, form, &mut exit_code).inspect_err(|error| agent::give_up(&context, error, exit_code))?;
-    // The record already has it, whoever still reads.
-    let _ = std::io::stdout().write_all(format!("{step}\n").as_bytes());
-    Ok(())
-}
-
-fn play(home: &Home, context: &Context<'_>, form: AnswerForm, exit_code: &mut Option<i32>) -> Result<Hash> {
-    let script = load(&script_path(home, context)?)?;
-    let role = context.role_name();
-    let visit = context.thread().chain()?.count_of(role);
-    let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
-    let entry = script.entry(role, visit, failed)?;
-    let answer = answer(home, context, entry, form, exit_code)?;
-    submit::submit(context, &answer, form, &mut []).map_err(|error| match (&entry.act, error.kind) {
-        // Garbage fails as it does for any agent; a reply that does is a slip of the script.
-        (Act::Reply(_), Kind::NotExtractable) => {
-            Error { message: format!("{}: {}", entry.place, error.message), ..error }
-        }
-        _ => error,
-    })
-}
-
-fn answer(
-    home: &Home,
-    context: &Context<'_>,
-    entry: &Entry,
+/// The agent of one step.
+pub struct MockAgent {
     form: AnswerForm,
-    exit_code: &mut Option<i32>,
-) -> Result<Answer> {
-    let begun = Instant::now();
-    let budget = context.attempt().map_or(PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget);
-    let prompt = context.prompt(form, budget)?;
-    check_prompt(entry, &prompt)?;
-    std::thread::sleep(entry.hang);
-    let mut answer = match &entry.act {
-        Act::Reply(Reply::Value(value)) => Answer::value(value.clone()),
-        Act::Reply(Reply::Text(text)) => Answer::text(text.clone()),
-        Act::Garbage(text) => garbage(entry, context, text, form)?,
-        Act::Fail(fail) => {
-            *exit_code = Some(fail.exit_code);
-            let said = fail.stderr.as_deref().map(|text| format!(": {}", text.trim_end())).unwrap_or_default();
-            let told = format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
-            return Err(Error::new(Kind::AgentFailed, told));
-        }
-        Act::Hang => {
-            let told = format!(
-                "the mock was silent for {} s, as {} says, and has no answer",
-                entry.hang.as_secs_f64(),
-                entry.place
-            );
-            return Err(Error::new(Kind::AgentFailed, told));
-        }
-    };
-    keep(home, context, &answer.raw)?;
-    answer.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    answer.turns = vec![turn(prompt, &answer)];
-    Ok(answer)
+    exit_code: Option<i32>,
+    /// What its session says when it is told that its answer is no use.
+    follow_ups: VecDeque<String>,
 }
 
-/// A text that is to be no use must not be of use: it would be taken for the visit's answer.
-fn garbage(entry: &Entry, context: &Context<'_>, text: &str, form: AnswerForm) -> Result<Answer> {
-    match ladder::extract(text, None, form, context.schema(), &mut []) {
-        Outcome::Failed { .. } => Ok(Answer::text(text)),
-        Outcome::Found(_) => Err(Error::new(
-            Kind::Config,
-            format!(
-                "{}: this `garbage` is a valid answer of role `{}`; write it as `reply`",
-                entry.place,
-                context.role_name()
-            ),
-        )),
+impl MockAgent {
+    /// For a role of a thread, being stepped or not.
+    ///
+    /// # Errors
+    /// `Io` for the attempt's record.
+    pub fn new(home: &Home, thread: &ThreadId) -> Result<MockAgent> {
+        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
+        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
+        Ok(MockAgent { form, exit_code: None, follow_ups: VecDeque::new() })
     }
 }
 
-/// What was said is kept even if it turns out to be no use.
-fn keep(home: &Home, context: &Context<'_>, raw: &str) -> Result<()> {
-    let Some(attempt) = context.attempt() else { return Ok(()) };
-    let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
-    std::fs::write(&files.raw, raw).at("write", &files.raw)
+impl Agent for MockAgent {
+    fn form(&self) -> AnswerForm {
+        self.form
+    }
+
+    fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        let script = load(&script_path(context.thread().home(), context)?)?;
+        let role = context.role_name();
+        let visit = context.thread().chain()?.count_of(role);
+        let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
+        let entry = script.entry(role, visit, failed)?;
+        let begun = Instant::now();
+        check_prompt(entry, prompt)?;
+        std::thread::sleep(entry.hang);
+        let mut answer = self.act(context, entry)?;
+        answer.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        answer.turns = vec![Turn::of(prompt, &answer.raw, answer.duration_ms)];
+        Ok(answer)
+    }
+
+    fn follow_up(&mut self, _context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+        Ok(self.follow_ups.pop_front().map(|reply| {
+            let turn = Turn {
+                input: vec![text.to_owned()],
+                output: reply.clone(),
+                tool_calls: Vec::new(),
+                tokens: None,
+                latency_ms: 0,
+            };
+            Answer { turns: vec![turn], ..Answer::text(reply) }
+        }))
+    }
 }
 
-fn turn(prompt: Prompt, answer: &Answer) -> Turn {
-    Turn {
-        input: prompt.parts.into_iter().map(|part| part.text).collect(),
-        output: answer.raw.clone(),
-        tool_calls: Vec::new(),
-        tokens: None,
-        latency_ms: answer.duration_ms,
+impl MockAgent {
+    fn act(&mut self, context: &Context<'_>, entry: &Entry) -> Result<Answer> {
+        let answer = match &entry.act {
+            Act::Reply(Reply::Value(value)) => Answer::value(value.clone()),
+            Act::Reply(Reply::Text(text)) => Answer::text(text.clone()),
+            Act::Garbage(garbage) => {
+                self.follow_ups = garbage.feedback.iter().cloned().collect();
+                Answer::text(garbage.text.clone())
+            }
+            Act::Fail(fail) => {
+                self.exit_code = Some(fail.exit_code);
+                let said = fail.stderr.as_deref().map(|text| format!(": {}", text.trim_end())).unwrap_or_default();
+                let told = format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
+                return Err(Error::new(Kind::AgentFailed, told));
+            }
+            Act::Hang => {
+                let told = format!(
+                    "the mock was silent for {} s, as {} says, and has no answer",
+                    entry.hang.as_secs_f64(),
+                    entry.place
+                );
+                return Err(Error::new(Kind::AgentFailed, told));
+            }
+        };
+        submit::keep(context, &context.redactor()?.text(&answer.raw))?;
+        self.check(context, entry, &answer)?;
+        Ok(answer)
+    }
+
+    /// A reply that is no use is a slip of the script, and so is garbage that is: it would be taken for the visit's
+    /// answer.
+    fn check(&self, context: &Context<'_>, entry: &Entry, answer: &Answer) -> Result<()> {
+        let role = context.role_name();
+        let read = Climb::new(self.form, context.schema()).first(answer, &ExtractRungs::default());
+        match (&entry.act, read) {
+            (Act::Reply(_), Err(failure)) => Err(Error::new(
+                Kind::NotExtractable,
+                format!(
+                    "{}: the answer has no valid output for role `{role}`: {}",
+                    entry.place,
+                    failure.errors.join("; ")
+                ),
+            )),
+            (Act::Garbage(_), Ok(_)) => Err(Error::new(
+                Kind::Config,
+                format!("{}: this `garbage` is a valid answer of role `{role}`; write it as `reply`", entry.place),
+            )),
+            _ => Ok(()),
+        }
     }
 }
 

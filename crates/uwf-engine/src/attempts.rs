@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
+use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
 use crate::agents::AgentSpec;
@@ -61,6 +62,12 @@ pub struct Opened {
     pub secrets: Vec<String>,
     /// Bytes the prompt may have.
     pub prompt_budget: usize,
+    /// Rungs of the extraction ladder that are tried.
+    #[serde(default)]
+    pub extract: ExtractRungs,
+    /// A failed attempt whose text is to be read again; then no agent is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reextract: Option<Hash>,
     /// Bytes kept of each output stream.
     pub output_cap: u64,
     /// Attempt nodes of earlier failed tries at this position, oldest first.
@@ -174,6 +181,8 @@ pub struct OutputFiles {
     pub err: PathBuf,
     /// Stdout of the command inside, for agents with `output: text` or `json`.
     pub raw: PathBuf,
+    /// Value that was handed in through the submit tool.
+    pub submitted: PathBuf,
 }
 
 impl OutputFiles {
@@ -181,7 +190,7 @@ impl OutputFiles {
     pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
         let dir = home.attempts_dir(thread);
         let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
-        OutputFiles { out: file("out"), err: file("err"), raw: file("raw") }
+        OutputFiles { out: file("out"), err: file("err"), raw: file("raw"), submitted: file("submitted") }
     }
 }
 

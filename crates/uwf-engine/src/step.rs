@@ -164,6 +164,8 @@ impl Step<'_> {
             workspace: self.plan.settings.workspace.clone(),
             secrets: self.plan.config.secret_names().into_iter().collect(),
             prompt_budget: self.plan.config.limits.prompt_budget,
+            extract: self.plan.config.extract,
+            reextract: None,
             output_cap: self.plan.config.limits.output_cap,
             earlier,
             keeper: std::process::id(),

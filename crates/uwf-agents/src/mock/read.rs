@@ -7,7 +7,7 @@ use agent_kit::{Error, Kind, Result};
 use serde_json::{Map, Value};
 use uwf_core::workflow::{Document, Problem, nearest};
 
-use super::script::{Act, Entry, Fail, Reply};
+use super::script::{Act, Entry, Fail, Garbage, Reply};
 
 /// Longest `hang`: a day. A longer one is a slip of the unit.
 const LONGEST_HANG: f64 = 86_400.0;
@@ -15,7 +15,8 @@ const LONGEST_HANG: f64 = 86_400.0;
 /// Exit code of a failed try that names none.
 const EXIT_CODE: i32 = 1;
 
-const KEYS: [&str; 8] = ["reply", "garbage", "fail", "hang", "expect-prompt", "exit-code", "stderr", "repeat"];
+const KEYS: [&str; 9] =
+    ["reply", "garbage", "feedback", "fail", "hang", "expect-prompt", "exit-code", "stderr", "repeat"];
 
 /// What each role does, in order. `file` is the script's name in messages.
 ///
@@ -93,7 +94,7 @@ impl Reader<'_> {
         let before = self.problems.len();
         self.unknown_keys(pointer, fields);
         let hang = self.hang(pointer, fields);
-        let expect_prompt = self.expect_prompt(pointer, fields);
+        let expect_prompt = self.texts(pointer, fields, "expect-prompt");
         let repeat = self.repeat(pointer, fields);
         let act = self.act(pointer, fields)?;
         if repeat && !matches!(act, Act::Reply(_)) {
@@ -126,7 +127,7 @@ impl Reader<'_> {
                 Value::String(text) => Reply::Text(text.clone()),
                 value => Reply::Value(value.clone()),
             })),
-            ["garbage"] => self.text(pointer, fields, "garbage").map(Act::Garbage),
+            ["garbage"] => self.garbage(pointer, fields).map(Act::Garbage),
             ["fail"] => self.fail(pointer, fields).map(Act::Fail),
             [] if fields.contains_key("hang") => Some(Act::Hang),
             [] if fields.keys().any(|key| !KEYS.contains(&key.as_str())) => None,
@@ -150,7 +151,15 @@ impl Reader<'_> {
                 self.error(&Document::below(pointer, key), "misplaced", format!("`{key}` goes with `fail`"), None);
             }
         }
+        if given[..] != ["garbage"] && fields.contains_key("feedback") {
+            self.error(&Document::below(pointer, "feedback"), "misplaced", "`feedback` goes with `garbage`", None);
+        }
         act
+    }
+
+    fn garbage(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<Garbage> {
+        let feedback = self.texts(pointer, fields, "feedback");
+        Some(Garbage { text: self.text(pointer, fields, "garbage")?, feedback })
     }
 
     fn fail(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<Fail> {
@@ -187,21 +196,17 @@ impl Reader<'_> {
         })
     }
 
-    fn expect_prompt(&mut self, pointer: &str, fields: &Map<String, Value>) -> Vec<String> {
-        let texts = match fields.get("expect-prompt") {
+    fn texts(&mut self, pointer: &str, fields: &Map<String, Value>, key: &str) -> Vec<String> {
+        let texts = match fields.get(key) {
             None => Some(Vec::new()),
             Some(Value::String(text)) => Some(vec![text.clone()]),
             Some(Value::Array(items)) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
             Some(_) => None,
         };
         texts.unwrap_or_else(|| {
-            let at = Document::below(pointer, "expect-prompt");
-            self.error(
-                &at,
-                "wrong-type",
-                "`expect-prompt` is a text or a list of texts",
-                Some("put numbers in quotes"),
-            );
+            let at = Document::below(pointer, key);
+            let told = format!("`{key}` is a text or a list of texts");
+            self.error(&at, "wrong-type", told, Some("put numbers in quotes"));
             Vec::new()
         })
     }

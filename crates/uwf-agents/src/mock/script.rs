@@ -8,6 +8,7 @@
 //!     exit-code: 1
 //!     stderr: "rate limit"
 //!   - garbage: "All done!"                 # … the third gives no usable answer …
+//!     feedback: ["Done, as I said."]       # … nor does its session when told so …
 //!   - hang: 5                              # … the fourth says nothing for 5 s and then fails …
 //!   - reply: |                             # … and the fifth is the answer of the first visit
 //!       ---
@@ -64,7 +65,7 @@ pub(super) enum Act {
     /// The answer of a visit.
     Reply(Reply),
     /// An answer that is no use; one try.
-    Garbage(String),
+    Garbage(Garbage),
     /// Failed tries.
     Fail(Fail),
     /// Nothing but time passes; one try.
@@ -78,6 +79,15 @@ pub(super) enum Reply {
     Value(Value),
     /// A text to read it from.
     Text(String),
+}
+
+/// An answer that is no use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Garbage {
+    /// The answer.
+    pub(super) text: String,
+    /// What the session says when it is told so, in order; then it has nothing more to say.
+    pub(super) feedback: Vec<String>,
 }
 
 /// Failed tries.
@@ -204,7 +214,7 @@ tester:
         let fail = Fail { times: 2, exit_code: 3, stderr: Some("rate limit".to_owned()) };
         let expected = [
             Act::Fail(fail),
-            Act::Garbage("All done!".to_owned()),
+            Act::Garbage(Garbage { text: "All done!".to_owned(), feedback: vec!["Done, as I said.".to_owned()] }),
             Act::Reply(Reply::Value(json!({"n": 1}))),
             Act::Hang,
             Act::Reply(Reply::Text("---\nn: 2\n---\n".to_owned())),

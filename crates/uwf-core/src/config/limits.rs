@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::edit::KeyPath;
@@ -91,7 +92,7 @@ pub fn default_of(path: &KeyPath) -> Option<String> {
 }
 
 /// Which rungs of the extraction ladder are used, and how often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtractRungs {
     /// `extract.frontmatter`: read the answer's frontmatter; on by default.
     pub frontmatter: bool,

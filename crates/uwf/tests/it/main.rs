@@ -15,6 +15,7 @@ mod foreign_store;
 mod forking;
 mod keeper;
 mod killing;
+mod ladder;
 mod listing;
 mod mock;
 mod reading;

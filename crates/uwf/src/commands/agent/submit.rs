@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agent_kit::ladder::Ladder;
 use agent_kit::{Answer, Context as AgentContext, agent, submit};
 use clap::ArgGroup;
 use serde_json::Value;
@@ -67,7 +68,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let raw = args.raw.as_deref().map(input::from_file).transpose()?;
     let step = answer(args, given, raw)
         .or_else(|(error, given)| submit::keep(&agent, &agent.redactor()?.text(&given)).and(Err(error)))
-        .and_then(|answer| submit::submit(&agent, &answer, AnswerForm::Frontmatter, &mut []))
+        .and_then(|answer| submit::submit(&agent, answer, AnswerForm::Frontmatter, Ladder::default()))
         .inspect_err(|error| agent::give_up(&agent, error, None))
         .map_err(|error| help(error, args))?;
     if agent.attempt().is_none() {

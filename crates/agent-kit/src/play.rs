@@ -1,0 +1,85 @@
+//! The whole of an agent process: context, prompt, answer, extraction, stored step.
+
+use std::io::Write;
+
+use json_cas::Hash;
+use uwf_core::config::{DEFAULT_PROMPT_BUDGET, ExtractRungs};
+use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::Result;
+use uwf_engine::home::Home;
+
+use crate::agent::give_up;
+use crate::answer::Answer;
+use crate::context::Context;
+use crate::ladder::{Extractor, Ladder};
+use crate::{submit, submitted};
+
+/// What plays a role: something that answers a prompt and, if it has sessions, can be told more in the same one.
+pub trait Agent {
+    /// The form of answer it is asked for.
+    fn form(&self) -> AnswerForm {
+        AnswerForm::Frontmatter
+    }
+
+    /// Answers the prompt of a step.
+    ///
+    /// # Errors
+    /// `AgentFailed` when there is no answer, `Config` when it cannot be started.
+    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer>;
+
+    /// Tells the session that gave the answer something more and returns what it says then, `None` when it has no
+    /// session to go on with.
+    ///
+    /// # Errors
+    /// As for an answer; the answer itself is not lost by it.
+    fn follow_up(&mut self, _context: &Context<'_>, _text: &str) -> Result<Option<Answer>> {
+        Ok(None)
+    }
+
+    /// Exit code of the command that gave the answer, where there is one.
+    fn exit_code(&self) -> Option<i32> {
+        None
+    }
+}
+
+/// Plays a role of a thread and prints the StepNode's hash. Why it failed is in the attempt's record and in the error.
+///
+/// # Errors
+/// Those of the context, the agent and the extraction.
+pub fn play<'e>(
+    home: &Home,
+    thread: &ThreadId,
+    role: &str,
+    agent: &mut dyn Agent,
+    extractor: Option<&'e mut (dyn Extractor + 'e)>,
+) -> Result<()> {
+    let context = Context::load(home, thread, role)?;
+    let step = step(&context, agent, extractor).inspect_err(|error| give_up(&context, error, agent.exit_code()))?;
+    // Nobody may be reading any more; the record already has it.
+    let _ = writeln!(std::io::stdout(), "{step}");
+    Ok(())
+}
+
+fn step<'e>(
+    context: &Context<'_>,
+    agent: &mut dyn Agent,
+    extractor: Option<&'e mut (dyn Extractor + 'e)>,
+) -> Result<Hash> {
+    let form = agent.form();
+    let opened = context.attempt().map(|attempt| &attempt.opened);
+    let prompt = context.prompt(form, opened.map_or(DEFAULT_PROMPT_BUDGET, |opened| opened.prompt_budget))?;
+    let mut answer = agent.answer(context, &prompt)?;
+    if answer.value.is_none() {
+        answer.value = submitted::take(context)?;
+    }
+    let rungs = opened.map_or_else(ExtractRungs::default, |opened| opened.extract);
+    let mut feedback = |text: &str| {
+        let Some(mut reply) = agent.follow_up(context, text)? else { return Ok(None) };
+        if reply.value.is_none() {
+            reply.value = submitted::take(context)?;
+        }
+        Ok(Some(reply))
+    };
+    submit::submit(context, answer, form, Ladder { rungs, feedback: Some(&mut feedback), extractor })
+}

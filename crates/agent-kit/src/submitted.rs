@@ -1,0 +1,47 @@
+//! The value an agent has handed in through the submit tool while it is still at work. It waits in a file of the
+//! attempt; the last one counts.
+
+use std::io::Write;
+
+use serde_json::Value;
+use uwf_engine::attempts::OutputFiles;
+use uwf_engine::error::{AtPath, Error, Kind, Result};
+
+use crate::context::Context;
+
+/// Keeps a value that is valid under the role's schema, in place of an earlier one, durably.
+///
+/// # Errors
+/// `Usage` outside an attempt, `Io`.
+pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
+    let Some(files) = files(context) else {
+        return Err(Error::new(Kind::Usage, "nothing is submitted outside a step")
+            .hint("this is meant to be called by an agent that `uwf thread step` has started"));
+    };
+    let path = &files.submitted;
+    let new = path.with_extension("submitted-new");
+    let mut file = std::fs::File::create(&new).at("create", &new)?;
+    file.write_all(value.to_string().as_bytes()).at("write", &new)?;
+    file.sync_all().at("sync", &new)?;
+    std::fs::rename(&new, path).at("write", path)
+}
+
+/// The value that was handed in since the last time, if any.
+///
+/// # Errors
+/// `Io`.
+pub fn take(context: &Context<'_>) -> Result<Option<Value>> {
+    let Some(files) = files(context) else { return Ok(None) };
+    let path = &files.submitted;
+    let text = match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other.at("read", path)?,
+    };
+    // It was written whole or not at all; whatever else stands there was not handed in through the tool.
+    Ok(json_cas::json::parse(&text).ok())
+}
+
+fn files(context: &Context<'_>) -> Option<OutputFiles> {
+    let opened = &context.attempt()?.opened;
+    Some(OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt))
+}
