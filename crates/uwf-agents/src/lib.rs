@@ -7,6 +7,7 @@ pub mod check;
 pub mod command;
 pub mod describe;
 pub mod mock;
+pub mod probe;
 
 use agent_kit::play;
 use uwf_core::thread::ThreadId;

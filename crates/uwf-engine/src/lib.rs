@@ -8,6 +8,7 @@ pub mod attempts;
 pub mod chain;
 pub mod child;
 pub mod configure;
+pub mod doctor;
 pub mod end;
 pub mod environment;
 pub mod error;

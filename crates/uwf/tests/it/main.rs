@@ -7,6 +7,7 @@ mod agents;
 mod cas;
 mod check_release;
 mod config;
+mod doctor;
 mod evaluating;
 mod examples;
 mod faults;

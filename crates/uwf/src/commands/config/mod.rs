@@ -4,7 +4,7 @@ mod get;
 mod list;
 mod path;
 mod set;
-mod validate;
+pub(crate) mod validate;
 
 use serde_json::Value;
 use uwf_core::config::edit::{self, EditError, KeyPath};

@@ -60,10 +60,7 @@ pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
     // What is not readable, or empty, has nothing to look at.
     if let Ok(document) = Document::parse(&text, &origin) {
         let env_file = environment::read_env_file(&home.env_file())?;
-        let is_set = |name: &str| {
-            let inherited = std::env::var_os(name).is_some_and(|value| !value.is_empty());
-            inherited || env_file.iter().any(|(known, value)| known == name && !value.is_empty())
-        };
+        let is_set = |name: &str| environment::value_of(name, &env_file).is_some();
         problems.extend(uwf_agents::check::check(&config, &document, &is_set));
         problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
     }
