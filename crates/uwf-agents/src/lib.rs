@@ -4,10 +4,12 @@
 //! of the engine: stepper and agent meet only at the process boundary.
 
 pub mod acp;
+pub mod check;
 pub mod command;
 pub mod describe;
 pub mod human;
 pub mod mock;
+pub mod probe;
 pub mod workflow;
 
 use agent_kit::play;
