@@ -69,7 +69,9 @@ impl Agent for CommandAgent {
         self.exit_code = status.code();
         let spec = &opened.agent;
         let trace = match format {
-            Some(format) => Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_prompt(prompt)),
+            Some(format) => {
+                Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_input(&parts(prompt)))
+            }
             None => None,
         };
         check_status(spec, status, &files, opened.output_cap, trace.as_ref())?;
@@ -83,6 +85,10 @@ impl Agent for CommandAgent {
         let raw = child::read_capped(&files.raw, opened.output_cap)?;
         Ok(Answer { turns: vec![Turn::of(prompt, &raw, duration_ms)], duration_ms, ..Answer::text(raw) })
     }
+}
+
+fn parts(prompt: &Prompt) -> Vec<String> {
+    prompt.parts.iter().map(|part| part.text.clone()).collect()
 }
 
 /// The format its stdout is a trace in, when `config.trace` says that it is one.

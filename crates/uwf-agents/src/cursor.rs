@@ -123,7 +123,8 @@ impl CursorAgent {
     }
 
     fn answer_of(&mut self, ran: Ran, trace: Option<Trace>, asked: Turn, resume: Option<&str>) -> Result<Answer> {
-        let Some(trace) = trace.filter(|trace| trace.answer.is_some()) else {
+        let trace = trace.filter(|trace| trace.answer.is_some()).map(|trace| trace.with_input(&asked.input));
+        let Some(trace) = trace else {
             let turns = vec![Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..asked }];
             return Ok(Answer { turns, duration_ms: ran.duration_ms, ..Answer::text(ran.stdout) });
         };
@@ -156,9 +157,7 @@ impl Agent for CursorAgent {
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let mut answer = self.run(context, &prompt.text(), Turn::of(prompt, "", 0), None)?;
-        answer.turns = Trace { turns: answer.turns, ..Trace::default() }.with_prompt(prompt).turns;
-        Ok(answer)
+        self.run(context, &prompt.text(), Turn::of(prompt, "", 0), None)
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {

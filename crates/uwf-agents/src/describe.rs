@@ -21,6 +21,12 @@ pub struct Description {
 pub fn describe(name: &str) -> Option<Description> {
     let version = env!("CARGO_PKG_VERSION");
     match name {
+        "acp" => Some(Description {
+            name: "acp",
+            version,
+            capabilities: &["session", "feedback", "mcp-submit", "tool-calls", "permissions", "prompt-of-any-size"],
+            config_schema: crate::acp::settings::config_schema(),
+        }),
         "command" => Some(Description {
             name: "command",
             version,
@@ -87,6 +93,7 @@ pub fn describe(name: &str) -> Option<Description> {
                     "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
                     "home": { "type": "string", "description": "HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By default that of the environment, else ~/.hermes." },
                     "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same session; true by default." },
+                    "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`, which makes every prompt go through ACP; false by default." },
                 },
             }),
         }),
@@ -126,6 +133,31 @@ pub fn describe(name: &str) -> Option<Description> {
                     "command": { "type": "string", "description": "The program; `office-agent` by default. A path is relative to the thread's workspace." },
                     "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
                 },
+            }),
+        }),
+        "workflow" => Some(Description {
+            name: "workflow",
+            version,
+            capabilities: &["child-thread", "resumes", "output-step"],
+            config_schema: json!({
+                "type": "object",
+                "properties": {
+                    "workflow": {
+                        "type": "string",
+                        "description": "The workflow that plays the role: path, name or hash. The agent's first argument does the same.",
+                    },
+                    "agents": {
+                        "type": "object",
+                        "additionalProperties": { "type": "string" },
+                        "description": "Role of that workflow → agent, for its child threads. For all others agentOverrides and defaultAgent hold.",
+                    },
+                    "maxSteps": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "Most steps a child thread may have; `maxSteps` of the configuration by default.",
+                    },
+                },
+                "additionalProperties": false,
             }),
         }),
         _ => None,

@@ -27,7 +27,7 @@ impl Home {
     /// this home are started from.
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
-        let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), root.join("threads.lock"));
+        let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), heads_lock(&root));
         let store = Store::new(Arc::new(FsObjects::new(objects_dir(&root)))).with_known(foreign::known_schema);
         Home { store, heads, bin: bin.into(), root }
     }
@@ -37,9 +37,17 @@ impl Home {
     /// # Errors
     /// `Config` when neither a root variable nor `HOME` is set, `Internal` when this program's own path is unknown.
     pub fn from_environment() -> Result<Home> {
+        Home::at(&root_from_environment()?)
+    }
+
+    /// Opens a root that was named, with this program as its `uwf`.
+    ///
+    /// # Errors
+    /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
+    pub fn at(root: &Path) -> Result<Home> {
         let bin = std::env::current_exe()
             .map_err(|source| Error::new(Kind::Internal, format!("cannot find the path of uwf itself: {source}")))?;
-        Ok(Home::open(root_from_environment()?, bin))
+        Ok(Home::open(std::path::absolute(root).at("make absolute", root)?, bin))
     }
 
     /// The directory itself.
@@ -94,6 +102,16 @@ impl Home {
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
         self.root.join("config.yaml")
+    }
+
+    /// Lock of index and history.
+    pub fn heads_lock(&self) -> PathBuf {
+        heads_lock(&self.root)
+    }
+
+    /// Lock of whoever changes the configuration.
+    pub fn config_lock(&self) -> PathBuf {
+        self.root.join("config.lock")
     }
 
     /// `.env`.
@@ -151,6 +169,11 @@ impl Home {
         self.thread_dir(thread).join("attempts")
     }
 
+    /// Names of the thread's child threads.
+    pub fn children_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("children")
+    }
+
     /// Log of the thread.
     pub fn log_file(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("log.jsonl")
@@ -194,6 +217,10 @@ impl Home {
 
 fn objects_dir(root: &Path) -> PathBuf {
     root.join("cas")
+}
+
+fn heads_lock(root: &Path) -> PathBuf {
+    root.join("threads.lock")
 }
 
 fn root_from_environment() -> Result<PathBuf> {

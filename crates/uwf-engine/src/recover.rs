@@ -55,11 +55,12 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     Ok(Left::Nothing(closed.map(|closed| closed.earlier_at(thread.head)).unwrap_or_default()))
 }
 
-/// Ends processes of an attempt that outlived their keeper; never those of another boot.
+/// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads go on:
+/// they have keepers of their own, and what they do is paid for.
 pub fn end_survivors(attempt: &Attempt, grace: Duration) {
     let opened = &attempt.opened;
     if opened.boot_id == attempts::boot_id() && !processes::survivors_by_environment(&opened.attempt).is_empty() {
-        processes::end_attempt(None, &opened.attempt, grace);
+        processes::end_abandoned(&opened.attempt, grace);
     }
 }
 

@@ -11,7 +11,8 @@ use uwf_core::thread::ThreadId;
 use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
 use crate::chain::{self, Record};
-use crate::child::{self, Job, Signals};
+use crate::child::{self, Ended, Job, Signals};
+use crate::children;
 use crate::end;
 use crate::environment;
 use crate::error::{AtPath, Error, Kind, Result};
@@ -229,7 +230,9 @@ impl Step<'_> {
             // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
             return Ok((finished.step, true));
         }
-        if let Some(gave_up) = after.and_then(|after| after.gave_up) {
+        // What an agent says when it is told to end is not why it ended.
+        let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
+        if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
             return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
         }
         let out = job
@@ -340,8 +343,8 @@ impl Step<'_> {
             Kind::Limit => Mark::Limited,
             _ => Mark::Stuck,
         };
-        // A limit may have been hit after much was said, and that is kept; a wait has nothing to keep.
-        if mark == Mark::Waiting || mark == Mark::Limited && !self.said_anything(opened) {
+        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
             return self.suspend(attempt, mark, error);
         }
         let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
@@ -369,7 +372,7 @@ impl Step<'_> {
             log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
         }
         // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
-        let is_paused = marks::get(self.home, &self.thread.id, Mark::Paused).is_some();
+        let is_paused = children::paused(self.home, &self.thread.id).is_some();
         if self.still_active() && !(is_paused && mark == Mark::Waiting) {
             self.mark(mark, &attempt.opened.role, &error.message);
         }
@@ -407,9 +410,8 @@ impl Step<'_> {
 }
 
 pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
-    match marks::get(home, thread, Mark::Paused) {
-        None => Ok(()),
-        Some(reason) => Err(Error::new(Kind::Waiting, format!("thread {thread} is paused: {}", reason.why))
-            .hint(format!("`uwf thread resume {thread}` lets it go on"))),
-    }
+    let Some((paused, reason)) = children::paused(home, thread) else { return Ok(()) };
+    let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
+    Err(Error::new(Kind::Waiting, format!("thread {thread} is paused{with}: {}", reason.why))
+        .hint(format!("`uwf thread resume {paused}` lets it go on")))
 }

@@ -3,56 +3,37 @@
 //! Its stdout is no dependable answer: warnings come before it, and in some versions the session's id. So the answer and
 //! the turns are taken from the session hermes keeps (`sessions export`), then from its session file, and from stdout
 //! only when there is neither. Feedback goes to the same session (`--resume`).
+//!
+//! A prompt that is too long for an argument goes through the Agent Client Protocol (`hermes acp`), and so does every
+//! prompt when hermes is to be given the tool `submit` (`mcp: true`): only there a session takes servers of its own, while
+//! the command line takes those of the user's configuration, which is not ours to change.
 
+mod installed;
 mod log;
 mod session;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use serde::Deserialize;
 use uwf_core::node::Tokens;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::OutputFiles;
 use uwf_engine::home::Home;
 
+use crate::acp::AcpAgent;
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::{self, Ran};
-use crate::settings;
 use crate::trace::Trace;
 
-use session::Hermes;
-
-/// Tool-calling rounds of one answer, unless `maxTurns` says otherwise.
-const DEFAULT_MAX_TURNS: u32 = 90;
-
-/// What `config` of the agent may hold.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Settings {
-    /// The program.
-    command: String,
-    /// Tool-calling rounds of one answer.
-    max_turns: u32,
-    /// Name of the model, in place of the agent's `model`.
-    model: Option<String>,
-    /// `HERMES_HOME`.
-    home: Option<String>,
-    /// Whether feedback goes to the same session.
-    resume: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { command: "hermes".to_owned(), max_turns: DEFAULT_MAX_TURNS, model: None, home: None, resume: true }
-    }
-}
+use installed::Hermes;
 
 /// The agent of one step.
 pub struct HermesAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
     session: Option<Session>,
+    /// The protocol, when the answer came through it.
+    acp: Option<AcpAgent>,
 }
 
 /// A session as far as it was told.
@@ -68,24 +49,18 @@ impl HermesAgent {
     /// # Errors
     /// `Io` for the attempt's record.
     pub fn new(home: &Home, thread: &ThreadId) -> Result<HermesAgent> {
-        Ok(HermesAgent { form: program::form(home, thread)?, exit_code: None, session: None })
+        Ok(HermesAgent { form: program::form(home, thread)?, exit_code: None, session: None, acp: None })
     }
 
     /// One run of `hermes chat`, in a new session or in one that is there.
-    fn chat(&mut self, context: &Context<'_>, text: &str, resume: Option<&str>) -> Result<Said> {
-        let attempt = program::attempt(context, "hermes")?;
-        let spec = &attempt.opened.agent;
-        let settings: Settings = settings::read(spec)?;
-        let home = context.thread().home();
-        let hermes = Hermes::new(home, attempt, &settings.command, settings.home.as_deref());
-        let model = match settings.model {
-            Some(model) => Some(model),
-            None => settings::model(home, spec)?,
-        };
-        let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
+    fn chat(&mut self, hermes: &Hermes<'_>, text: &str, resume: Option<&str>) -> Result<Said> {
+        let (opened, spec) = (&hermes.attempt.opened, hermes.agent());
+        let model = hermes.model()?;
+        let files = OutputFiles::of(hermes.context.thread().home(), &opened.thread, &opened.attempt);
         // What a failed attempt keeps is the work, not what was said about it afterwards.
         let mut chat = if resume.is_none() { hermes.program().keeping(&files) } else { hermes.program() };
-        chat.command().args(["chat", "-q", text, "--yolo", "--max-turns", &settings.max_turns.to_string(), "--quiet"]);
+        let rounds = hermes.settings.max_turns.to_string();
+        chat.command().args(["chat", "-q", text, "--yolo", "--max-turns", &rounds, "--quiet"]);
         let options = [("--model", model.as_deref()), ("--resume", resume)];
         for (option, value) in options.into_iter().filter_map(|(option, value)| Some((option, value?))) {
             chat.command().args([option, value]);
@@ -105,12 +80,22 @@ impl HermesAgent {
             Some(id) => hermes.session(id)?,
             None => None,
         };
-        let stdout = session::without_id(&ran.stdout);
-        Ok(Said { id, trace, stdout, duration_ms: ran.duration_ms })
+        Ok(Said { id, trace, stdout: session::without_id(&ran.stdout), duration_ms: ran.duration_ms })
+    }
+
+    /// An answer that came through the protocol, with the turns hermes keeps of it: the protocol tells only the calls.
+    fn told_by_session(&mut self, hermes: &Hermes<'_>, answer: Answer) -> Result<Answer> {
+        let Some(id) = answer.session_id.clone() else { return Ok(answer) };
+        let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
+        let input = answer.turns.first().map(|turn| turn.input.as_slice()).unwrap_or_default();
+        let trace = trace.with_input(input);
+        let known = self.session.take().map_or(0, |session| session.turns);
+        self.session = Some(Session { id, turns: trace.turns.len(), tokens: trace.tokens });
+        Ok(Answer { turns: trace.turns.into_iter().skip(known).collect(), source: trace.source, ..answer })
     }
 
     /// The answer of a run, with the turns that are new since the last one.
-    fn answer_of(&mut self, said: Said, asked: Turn, prompt: Option<&Prompt>) -> Answer {
+    fn answer_of(&mut self, said: Said, asked: Turn) -> Answer {
         let (known, told) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
         let Said { id, trace, stdout, duration_ms } = said;
         let Some(trace) = trace else {
@@ -118,10 +103,7 @@ impl HermesAgent {
             let turns = vec![Turn { output: stdout.clone(), latency_ms: duration_ms, ..asked }];
             return Answer { turns, duration_ms, session_id: id, ..Answer::text(stdout) };
         };
-        let trace = match prompt {
-            Some(prompt) => trace.with_prompt(prompt),
-            None => trace,
-        };
+        let trace = trace.with_input(&asked.input);
         self.session = id.clone().map(|id| Session { id, turns: trace.turns.len(), tokens: trace.tokens.clone() });
         let tokens =
             if known == 0 { trace.tokens } else { trace.tokens.zip(told).and_then(|(all, told)| since(&all, &told)) };
@@ -147,26 +129,31 @@ impl Agent for HermesAgent {
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        let hermes = Hermes::of(context)?;
         let text = prompt.text();
-        if text.len() > MAX_PROMPT_ARGUMENT {
-            return Err(too_long(text.len()));
+        if hermes.settings.mcp || text.len() > MAX_PROMPT_ARGUMENT {
+            let answer = self.acp.insert(AcpAgent::with(hermes.protocol()?)).answer(context, prompt)?;
+            return self.told_by_session(&hermes, answer);
         }
-        let said = self.chat(context, &text, None)?;
-        Ok(self.answer_of(said, Turn::of(prompt, "", 0), Some(prompt)))
+        let said = self.chat(&hermes, &text, None)?;
+        Ok(self.answer_of(said, Turn::of(prompt, "", 0)))
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
-        let attempt = program::attempt(context, "hermes")?;
-        let resumes = settings::read::<Settings>(&attempt.opened.agent)?.resume;
-        let Some(id) = self.session.as_ref().map(|session| session.id.clone()).filter(|_| resumes) else {
+        let hermes = Hermes::of(context)?;
+        if !hermes.settings.resume {
             return Ok(None);
-        };
+        }
+        if let Some(acp) = &mut self.acp {
+            let answer = acp.follow_up(context, text)?;
+            return answer.map(|answer| self.told_by_session(&hermes, answer)).transpose();
+        }
+        let Some(id) = self.session.as_ref().map(|session| session.id.clone()) else { return Ok(None) };
         if text.len() > MAX_PROMPT_ARGUMENT {
             return Err(too_long(text.len()));
         }
-        let said = self.chat(context, text, Some(&id))?;
-        let asked = Turn::asked(vec![text.to_owned()]);
-        Ok(Some(self.answer_of(said, asked, None)))
+        let said = self.chat(&hermes, text, Some(&id))?;
+        Ok(Some(self.answer_of(said, Turn::asked(vec![text.to_owned()]))))
     }
 }
 
@@ -218,5 +205,5 @@ fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
 fn too_long(bytes: usize) -> Error {
     let told =
         format!("the prompt has {bytes} bytes, too many for an argument of hermes (at most {MAX_PROMPT_ARGUMENT})");
-    Error::new(Kind::Config, told).hint("lower `promptBudget` in config.yaml")
+    Error::new(Kind::AgentFailed, told)
 }

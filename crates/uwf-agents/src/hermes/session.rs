@@ -2,15 +2,13 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use agent_kit::Result;
-use uwf_engine::attempts::Attempt;
-use uwf_engine::home::Home;
 
-use crate::program::{Program, progress};
-use crate::settings;
+use super::installed::Hermes;
+use crate::program::progress;
 use crate::trace::{Format, MAX_TRACE_BYTES, Trace};
 
 /// Time an export may take: it reads one session of a local database.
@@ -49,37 +47,7 @@ pub(super) fn without_id(stdout: &str) -> String {
     stdout.split_inclusive('\n').filter(|line| !is_about_it(line)).collect()
 }
 
-/// An installation of hermes.
-pub(super) struct Hermes<'a> {
-    home: &'a Home,
-    attempt: &'a Attempt,
-    command: &'a str,
-    hermes_home: Option<PathBuf>,
-}
-
-impl<'a> Hermes<'a> {
-    /// The program of this name with this `HERMES_HOME`, that of the environment when it is `None`.
-    pub(super) fn new(home: &'a Home, attempt: &'a Attempt, command: &'a str, hermes_home: Option<&str>) -> Hermes<'a> {
-        let hermes_home = hermes_home.map(|written| settings::directory(home, written));
-        Hermes { home, attempt, command, hermes_home }
-    }
-
-    /// The program, no arguments yet.
-    pub(super) fn program(&self) -> Program<'a> {
-        let mut program = Program::new(self.attempt, self.command);
-        if let Some(dir) = &self.hermes_home {
-            program.command().env("HERMES_HOME", dir);
-        }
-        program
-    }
-
-    /// Where it keeps its state.
-    pub(super) fn home_dir(&self) -> PathBuf {
-        let by_environment = || std::env::var_os("HERMES_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        let usual = || std::env::home_dir().unwrap_or_default().join(".hermes");
-        self.hermes_home.clone().or_else(by_environment).unwrap_or_else(usual)
-    }
-
+impl Hermes<'_> {
     /// What it keeps of a session; `None` when it cannot be had, which is said on stderr.
     pub(super) fn session(&self, id: &str) -> Result<Option<Trace>> {
         let export = self.export(id)?;
@@ -97,7 +65,7 @@ impl<'a> Hermes<'a> {
     /// `hermes sessions export - --session-id ID`. Some versions take the `-` for a file's name, so it runs in a
     /// directory where such a file does no harm.
     fn export(&self, id: &str) -> Result<Option<String>> {
-        let scratch = self.home.attempts_dir(&self.attempt.opened.thread);
+        let scratch = self.context.thread().home().attempts_dir(&self.attempt.opened.thread);
         let mut export = self.program().limit(Some(EXPORT_LIMIT));
         export.command().args(["sessions", "export", "-", "--session-id", id]).current_dir(&scratch);
         let ran = match export.run(|_| {}, || {}) {

@@ -18,7 +18,6 @@ mod turns;
 use agent_kit::Turn;
 use serde_json::Value;
 use uwf_core::node::Tokens;
-use uwf_core::prompt::Prompt;
 
 /// Bytes of a trace file that are read. The largest session files of a day's work are some ten MB.
 pub const MAX_TRACE_BYTES: u64 = 64 << 20;
@@ -153,22 +152,21 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Puts the parts of a prompt in the place of its text: they are stored already and shared with other prompts, the
+    /// Puts the parts of an input in the place of its text: they are stored already and shared with other prompts, the
     /// same text in one piece would be stored again. A trace that does not tell what the first turn was told, which was
-    /// this prompt, gets it too.
+    /// this input, gets it too.
     #[must_use]
-    pub fn with_prompt(mut self, prompt: &Prompt) -> Trace {
-        let parts = || prompt.parts.iter().map(|part| part.text.clone());
-        let whole = prompt.text();
+    pub fn with_input(mut self, parts: &[String]) -> Trace {
+        let whole = parts.concat();
         let mut is_there = false;
         for turn in &mut self.turns {
             if let Some(at) = turn.input.iter().position(|text| text.trim() == whole.trim()) {
-                turn.input.splice(at..=at, parts());
+                turn.input.splice(at..=at, parts.iter().cloned());
                 is_there = true;
             }
         }
         if let Some(first) = self.turns.first_mut().filter(|turn| !is_there && turn.input.is_empty()) {
-            first.input.extend(parts());
+            first.input.extend(parts.iter().cloned());
         }
         self
     }

@@ -32,6 +32,31 @@ if args[:3] == ["sessions", "export", "-"]:
         sys.stdout.write(line)
     sys.exit(0)
 
+if args == ["acp"]:
+    sid, messages = "55e59452-ba03-489b-9ae6-4f5113015758", []
+    tell = lambda message: print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        method, params = asked.get("method"), asked.get("params", {})
+        if method == "initialize":
+            tell({"id": asked["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+        elif method == "session/new":
+            models = [{"modelId": "custom:vendor/big-1", "name": "vendor/big-1"}]
+            open(os.path.join(home, "servers.json"), "w").write(json.dumps(params["mcpServers"]))
+            tell({"id": asked["id"], "result": {"sessionId": sid, "models": {"availableModels": models}}})
+        elif method == "session/set_model":
+            open(os.path.join(home, "model"), "w").write(params["modelId"])
+            tell({"id": asked["id"], "result": {}})
+        elif method == "session/prompt":
+            answer = behave["answers"][len(messages) // 2]
+            messages.append({"role": "user", "content": params["prompt"][0]["text"], "timestamp": 1795313709.0})
+            messages.append({"role": "assistant", "content": answer, "timestamp": 1795313710.0})
+            json.dump({"id": sid, "input_tokens": 50, "output_tokens": 5, "messages": messages}, open(file(sid), "w"))
+            chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "\n\n" + answer}}
+            tell({"method": "session/update", "params": {"sessionId": sid, "update": chunk}})
+            tell({"id": asked["id"], "result": {"stopReason": "end_turn"}})
+    sys.exit(0)
+
 query = args[args.index("-q") + 1]
 if "--resume" in args:
     sid = args[args.index("--resume") + 1]
@@ -248,4 +273,37 @@ fn settings_that_make_no_sense_are_refused_before_anything_runs() {
     assert_eq!(ran.code, Some(78), "{}", ran.told());
     assert!(ran.stderr.contains("the `config` of agent `h`: unknown field `maxturns`"), "{}", ran.stderr);
     assert_eq!(calls(&home), Vec::<Value>::new());
+}
+
+#[test]
+fn a_prompt_too_long_for_an_argument_goes_through_the_protocol() {
+    let (home, _) = with_hermes(&json!({ "answers": [WRONG, RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}promptBudget: 400000\n"));
+    let task = home.file("task.md", &format!("count {}", "x".repeat(200_000)));
+    let mut start = home.command(&["thread", "start", "count-rounds", "-p", "-"]);
+    let started = start.stdin(fs::File::open(task).unwrap()).output().unwrap();
+    let thread = text(&serde_json::from_slice(&started.stdout).unwrap(), "thread");
+    home.json(&["thread", "step", &thread]);
+    let detail = detail(&home, &thread);
+    let told = ["sessionId", "source", "extractedBy"].map(|key| detail[key].clone());
+    assert_eq!(told, [json!("55e59452-ba03-489b-9ae6-4f5113015758"), json!("export"), json!("feedback")]);
+    let outputs: Vec<&str> =
+        detail["turns"].as_array().unwrap().iter().filter_map(|turn| turn["output"].as_str()).collect();
+    assert_eq!(outputs, [WRONG, RIGHT], "one session, each turn once");
+    assert_eq!(fs::read_to_string(home.root().join("hermes/model")).unwrap(), "custom:vendor/big-1");
+    assert_eq!(fs::read_to_string(home.root().join("hermes/servers.json")).unwrap(), "[]");
+    let calls = calls(&home);
+    assert_eq!((&calls[0]["args"], &calls[0]["secret"]), (&json!(["acp"]), &Value::Null));
+}
+
+#[test]
+fn it_is_given_the_submit_tool_when_asked_for() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
+    home.json(&["thread", "step", &thread]);
+    let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
+    let servers: Value = serde_json::from_str(&servers).unwrap();
+    assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -141,7 +142,11 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
       uwf thread read <id>
     "#);
     assert_eq!(told(&home, &["thread", "step", &thread]), first, "asked again, it says the same");
-    assert_eq!(told(&home, &["thread", "run", &thread]), first);
+    let run = home.uwf(&["thread", "run", &thread]);
+    assert_eq!(run.code, Some(20));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).stderr, run.stderr, "run says the same");
+    let standing: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&standing["done"], &standing["head"]), (&false.into(), &head.clone().into()), "and where it stands");
     assert_eq!((home.head(&thread), nodes(&home)), (head, before), "waiting leaves nothing behind");
     let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
     assert_eq!(record.matches("\"event\":\"opened\"").count(), 2, "asked once: {record}");
@@ -386,4 +391,38 @@ fn a_person_whose_keeper_died_is_simply_asked_again() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     assert_eq!(nodes(&home), before, "no failed attempt is kept");
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
+}
+
+#[test]
+fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
+    let home = staffed();
+    let (mut recorded, mut lost) = (0, 0);
+    for delay in (0..60).step_by(3) {
+        let thread = home.start("dictate-note", "Speak.");
+        let data = json!({"note": format!("after {delay} ms")}).to_string();
+        let mut command = home.command(&["thread", "answer", &thread, "--data", &data]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Whatever is there, the next step goes on from it: it takes a recorded answer over, or asks.
+        let next = home.uwf(&["thread", "step", &thread]);
+        let shown = home.json(&["thread", "show", &thread]);
+        match next.code {
+            Some(0 | 69) => {
+                recorded += 1;
+                assert_eq!(json!([shown["state"], shown["steps"]]), json!(["completed", 1]), "{}", next.told());
+                assert_eq!(last(&home, &thread).0, json!({"note": format!("after {delay} ms")}));
+            }
+            Some(20) => {
+                lost += 1;
+                assert_eq!(json!([shown["state"], shown["steps"]]), json!(["waiting", 0]));
+                let again = answers(&home, &thread, &["--data", &data]);
+                assert_eq!(again.code, Some(0), "{}", again.told());
+            }
+            _ => panic!("{}", next.told()),
+        }
+    }
+    assert!(recorded + lost == 20);
+    assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
 }

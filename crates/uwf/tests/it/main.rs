@@ -2,11 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 #![expect(clippy::print_stderr, reason = "a test says when files it would read are not there")]
 
+mod acp;
 mod agent_protocol;
 mod agents;
 mod cas;
 mod check_release;
+mod child;
+mod config;
 mod cursor;
+mod doctor;
 mod documents;
 mod evaluating;
 mod examples;
@@ -20,6 +24,7 @@ mod keeper;
 mod killing;
 mod ladder;
 mod listing;
+mod mcp;
 mod mock;
 mod pausing;
 mod reading;
