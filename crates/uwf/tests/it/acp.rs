@@ -76,7 +76,7 @@ fn the_answer_is_found_among_what_real_agents_say() {
         "ignoreEof": true,
         "prompts": [[
             { "print": "  ! sandbox is not available, going on without" },
-            { "text": "Warning: long threads cost more. " },
+            { "text": "Warning: long threads cost more." },
             { "text": "[MODE_UPDATE] yolo" },
             { "thought": "There are " }, { "thought": "two moons." },
             { "update": { "sessionUpdate": "plan", "entries": [{ "content": "count", "priority": "high", "status": "pending" }] } },
@@ -107,7 +107,7 @@ fn the_answer_is_found_among_what_real_agents_say() {
     let turns = session["turns"].as_array().unwrap();
     assert_eq!(turns.len(), 1);
     assert_snapshot!(turns[0]["output"].as_str().unwrap(), @r"
-    Warning: long threads cost more. I look first.
+    Warning: long threads cost more.I look first.
 
     <thought>
     There are two moons.
