@@ -4,6 +4,7 @@
 //! of the engine: stepper and agent meet only at the process boundary.
 
 pub mod check;
+pub mod choice;
 pub mod command;
 pub mod describe;
 pub mod mock;

@@ -10,6 +10,7 @@ pub mod child;
 pub mod configure;
 pub mod doctor;
 pub mod end;
+pub mod env_file;
 pub mod environment;
 pub mod error;
 

@@ -161,7 +161,7 @@ fn the_first_value_makes_the_file() {
     home.json(&["config", "set", "models.\"gpt-4.1\"", "{provider: p, name: gpt-4.1}"]);
     assert_snapshot!(file(&home), @r#"
     agents:
-      coder: { command: sh, args: ["-c", exit 0] }
+      coder: { command: sh, args: [-c, exit 0] }
     models:
       gpt-4.1: { provider: p, name: gpt-4.1 }
     "#);

@@ -22,6 +22,7 @@ mod mock;
 mod reading;
 mod reference;
 mod review;
+mod setup;
 mod shared_examples;
 mod stepping;
 mod workflows;
