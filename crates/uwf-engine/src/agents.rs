@@ -16,6 +16,12 @@ use crate::settings::Settings;
 /// Prefix of commands that are found in the binary itself when they are not on `PATH`.
 pub const BUILT_IN_PREFIX: &str = "uwf-";
 
+/// The built-in agent that is a person.
+pub const HUMAN: &str = "human";
+
+/// The built-in agent that is a workflow.
+pub const WORKFLOW: &str = "workflow";
+
 /// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -92,6 +98,12 @@ impl AgentSpec {
     pub fn built_in(&self) -> Option<&str> {
         let name = self.command.strip_prefix(BUILT_IN_PREFIX)?;
         find_program(&self.command).is_none().then_some(name)
+    }
+
+    /// Whether its command is the built-in agent of this name, also when that is installed on `PATH`.
+    pub fn is_built_in(&self, name: &str) -> bool {
+        let program = Path::new(&self.command).file_name().and_then(|file| file.to_str());
+        program.and_then(|file| file.strip_prefix(BUILT_IN_PREFIX)) == Some(name)
     }
 
     /// Whether uwf itself is the agent process, which runs the command and records what came of it.

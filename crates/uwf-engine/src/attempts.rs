@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
-use crate::agents::AgentSpec;
+use crate::agents::{AgentSpec, HUMAN};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::marks::{self, Mark};
@@ -112,6 +112,9 @@ pub struct GaveUp {
     pub kind: Kind,
     /// Why, one line or more.
     pub error: String,
+    /// What to try next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
     /// Exit code of the command inside, if there was one.
     pub exit_code: Option<i32>,
 }
@@ -144,6 +147,8 @@ pub enum Outcome {
     Failed,
     /// It has a result, but the head had moved: kept, not linked.
     Quarantined,
+    /// It waits for a person or for room below a limit: nothing has failed, and nothing came of it yet.
+    Suspended,
 }
 
 /// The newest attempt as far as it got.
@@ -162,6 +167,19 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
+    /// a person's.
+    pub fn only_waits(&self) -> bool {
+        let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == Kind::Waiting);
+        self.finished.is_none() && (waits || self.opened.agent.is_built_in(HUMAN))
+    }
+
+    /// Whether it was the wait of this role at this head.
+    pub fn was_suspended_at(&self, head: Hash, role: &str) -> bool {
+        let suspended = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Suspended);
+        suspended && self.opened.expected_head == head && self.opened.role == role
+    }
+
     /// Attempt nodes a next try at `head` inherits.
     pub fn earlier_at(&self, head: Hash) -> Vec<Hash> {
         if self.opened.expected_head != head {

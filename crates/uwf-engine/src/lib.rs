@@ -4,9 +4,11 @@
 //! implementation of the step. Start reading at [`step`]: moderator → agent → extract → persist.
 
 pub mod agents;
+pub mod answer;
 pub mod attempts;
 pub mod chain;
 pub mod child;
+pub mod children;
 pub mod configure;
 pub mod doctor;
 pub mod end;
@@ -28,6 +30,7 @@ pub mod lock;
 pub mod log;
 pub mod marks;
 pub mod moderate;
+pub mod pause;
 pub mod persist;
 pub mod plan;
 pub mod processes;

@@ -54,6 +54,10 @@ impl Plan {
         if let Some(key) = agents::model_key(&self.config, &spec) {
             spec.env.push(key.to_owned());
         }
+        if spec.built_in() == Some(agents::WORKFLOW) {
+            // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.
+            spec.env = self.config.secret_names().into_iter().collect();
+        }
         Ok(spec)
     }
 

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
 
-use crate::agents;
+use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
 use crate::chain::{self, Record};
-use crate::child::{self, Job, Signals};
+use crate::child::{self, Ended, Job, Signals};
+use crate::children;
 use crate::end;
 use crate::environment;
 use crate::error::{AtPath, Error, Kind, Result};
@@ -74,6 +75,25 @@ pub struct Report {
     pub explain_next: Option<Explained>,
 }
 
+impl Report {
+    /// Of a thread that stands at `head` and is not done; nothing more is told.
+    pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> Report {
+        Report {
+            workflow,
+            thread,
+            head,
+            done: false,
+            role: None,
+            agent: None,
+            adopted: false,
+            reason: None,
+            next: None,
+            explain: None,
+            explain_next: None,
+        }
+    }
+}
+
 /// What comes after a step: a role, or the reason why the moderator could not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,13 +122,13 @@ pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<
     step.run(signals)
 }
 
-struct Step<'a> {
-    home: &'a Home,
-    thread: &'a Thread<'a>,
-    head: &'a Head,
-    plan: &'a Plan,
-    request: &'a Request,
-    log: Log,
+pub(crate) struct Step<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) thread: &'a Thread<'a>,
+    pub(crate) head: &'a Head,
+    pub(crate) plan: &'a Plan,
+    pub(crate) request: &'a Request,
+    pub(crate) log: Log,
 }
 
 impl Step<'_> {
@@ -133,7 +153,11 @@ impl Step<'_> {
             self.mark(Mark::Limited, &role, &limit.message);
             return Err(limit);
         }
-        let attempt = self.open(&role, earlier)?;
+        let agent = self.plan.agent(&role, self.request.agent.as_deref())?;
+        if let Some(waits) = self.still_asked(&role, &agent)? {
+            return Err(waits);
+        }
+        let attempt = self.open(&role, agent, earlier)?;
         let report = self.attempt(&attempt, signals).and_then(|(step, synced)| self.link(&attempt, step, synced));
         match report {
             Ok(report) => Ok(Report { explain: self.request.explain.then(|| moderate::explain(&decision)), ..report }),
@@ -153,14 +177,25 @@ impl Step<'_> {
         })
     }
 
+    /// What a person is asked already: nobody needs to be started to ask it again.
+    fn still_asked(&self, role: &str, agent: &AgentSpec) -> Result<Option<Error>> {
+        let Some(reason) = marks::get(self.home, &self.thread.id, Mark::Waiting) else { return Ok(None) };
+        let last = attempts::read(self.home, &self.thread.id)?.filter(|last| {
+            agent.is_built_in(agents::HUMAN)
+                && last.opened.agent == *agent
+                && last.was_suspended_at(self.head.hash, role)
+        });
+        Ok(last.map(|_| Error::new(Kind::Waiting, reason.message())))
+    }
+
     /// Records the attempt before anything is started.
-    fn open(&self, role: &str, earlier: Vec<Hash>) -> Result<Attempt> {
+    pub(crate) fn open(&self, role: &str, agent: AgentSpec, earlier: Vec<Hash>) -> Result<Attempt> {
         let opened = Opened {
             attempt: crate::ids::new_ulid().to_string(),
             thread: self.thread.id.clone(),
             expected_head: self.thread.head,
             role: role.to_owned(),
-            agent: self.plan.agent(role, self.request.agent.as_deref())?,
+            agent,
             workspace: self.plan.settings.workspace.clone(),
             secrets: self.plan.config.secret_names().into_iter().collect(),
             prompt_budget: self.plan.config.limits.prompt_budget,
@@ -195,8 +230,10 @@ impl Step<'_> {
             // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
             return Ok((finished.step, true));
         }
-        if let Some(gave_up) = after.and_then(|after| after.gave_up) {
-            return Err(Error::new(gave_up.kind, gave_up.error));
+        // What an agent says when it is told to end is not why it ended.
+        let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
+        if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
+            return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
         }
         let out = job
             .stdout
@@ -231,7 +268,7 @@ impl Step<'_> {
     }
 
     /// Verifies a finished step and moves the head to it; then looks ahead and ends the thread if that was the last.
-    fn link(&self, attempt: &Attempt, step_hash: Hash, synced: bool) -> Result<Report> {
+    pub(crate) fn link(&self, attempt: &Attempt, step_hash: Hash, synced: bool) -> Result<Report> {
         let opened = &attempt.opened;
         let step = persist::verify(self.thread, &opened.role, self.plan.role(&opened.role)?, step_hash, synced)?;
         if !synced {
@@ -301,10 +338,18 @@ impl Step<'_> {
                 "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
             );
         }
+        let mark = match error.kind {
+            Kind::Waiting => Mark::Waiting,
+            Kind::Limit => Mark::Limited,
+            _ => Mark::Stuck,
+        };
+        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
+            return self.suspend(attempt, mark, error);
+        }
         let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
         let kept = recover::fail(self.home, attempt, exit_code, &error.message);
         if self.still_active() {
-            let mark = if error.kind == Kind::Waiting { Mark::Waiting } else { Mark::Stuck };
             self.mark(mark, &opened.role, &error.message);
         }
         match kept {
@@ -320,13 +365,35 @@ impl Step<'_> {
         }
     }
 
+    /// Nothing failed: the step can be done later.
+    fn suspend(&self, attempt: &Attempt, mark: Mark, error: Error) -> Error {
+        let why = error.message.lines().next().map(str::to_owned);
+        if let Err(lost) = recover::suspend(self.home, attempt, why) {
+            log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
+        }
+        // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
+        let is_paused = children::paused(self.home, &self.thread.id).is_some();
+        if self.still_active() && !(is_paused && mark == Mark::Waiting) {
+            self.mark(mark, &attempt.opened.role, &error.message);
+        }
+        error
+    }
+
+    fn said_anything(&self, opened: &Opened) -> bool {
+        let raw = OutputFiles::of(self.home, &opened.thread, &opened.attempt).raw;
+        raw.metadata().is_ok_and(|meta| meta.len() > 0)
+    }
+
     fn still_active(&self) -> bool {
         matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(_)))
     }
 
     fn mark(&self, mark: Mark, role: &str, why: &str) {
-        let reason = Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::ids::now_ms() };
-        if let Err(error) = marks::set(self.home, &self.thread.id, mark, &reason) {
+        let others: Vec<Mark> =
+            [Mark::Waiting, Mark::Limited, Mark::Stuck].into_iter().filter(|other| *other != mark).collect();
+        let set = marks::clear(self.home, &self.thread.id, &others)
+            .and_then(|()| marks::set(self.home, &self.thread.id, mark, &Reason::of(mark, role, why)));
+        if let Err(error) = set {
             log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {}", mark.name(), error.message);
         }
     }
@@ -338,25 +405,13 @@ impl Step<'_> {
     }
 
     fn report(&self, head: Hash) -> Report {
-        Report {
-            workflow: self.thread.start.workflow,
-            thread: self.thread.id.clone(),
-            head,
-            done: false,
-            role: None,
-            agent: None,
-            adopted: false,
-            reason: None,
-            next: None,
-            explain: None,
-            explain_next: None,
-        }
+        Report::standing(self.thread.start.workflow, self.thread.id.clone(), head)
     }
 }
 
-fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
-    match marks::get(home, thread, Mark::Paused) {
-        None => Ok(()),
-        Some(reason) => Err(Error::new(Kind::Waiting, format!("thread {thread} is paused: {}", reason.why))),
-    }
+pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
+    let Some((paused, reason)) = children::paused(home, thread) else { return Ok(()) };
+    let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
+    Err(Error::new(Kind::Waiting, format!("thread {thread} is paused{with}: {}", reason.why))
+        .hint(format!("`uwf thread resume {paused}` lets it go on")))
 }

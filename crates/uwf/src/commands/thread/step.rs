@@ -150,10 +150,15 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     }
     let mut signals = Signals::listen()?;
     let report = keeper::step(&context.home, &request, &mut signals, &mut || {})?;
+    printed(context, report, args.exit_code)
+}
+
+/// A step's report; with `exit_code` the command exits with 10 when the thread has ended.
+pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
     if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
     }
-    Printed::new(&Stepped { report, exit_code: args.exit_code })
+    Printed::new(&Stepped { report, exit_code })
 }
 
 fn dry_run(context: &Context, request: &Request) -> CommandResult {

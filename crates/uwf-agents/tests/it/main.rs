@@ -1,0 +1,3 @@
+//! The pure parts of the built-in agents.
+
+mod acp;
