@@ -5,6 +5,7 @@
 
 pub mod acp;
 pub mod check;
+pub mod choice;
 pub mod command;
 pub mod cursor;
 pub mod describe;

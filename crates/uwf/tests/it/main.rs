@@ -30,6 +30,7 @@ mod pausing;
 mod reading;
 mod reference;
 mod review;
+mod setup;
 mod shared_examples;
 mod stepping;
 mod traces;
