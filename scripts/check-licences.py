@@ -17,6 +17,7 @@ ALLOWED = {
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    "CDLA-Permissive-2.0",  # a list of root certificates is data
     "ISC",
     "MIT",
     "MIT-0",

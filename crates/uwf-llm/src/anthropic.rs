@@ -1,0 +1,162 @@
+//! Anthropic's messages.
+
+mod assembly;
+
+pub(crate) use assembly::Assembly;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::message::{Message, ToolCall};
+use crate::reply::{Finish, Reply};
+use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
+use crate::usage::Usage;
+
+/// The API wants a limit with every request. Enough for a large file in one call; a model that may write less says so
+/// and is asked again with its own limit.
+const DEFAULT_MAX_TOKENS: u32 = 16_384;
+
+/// The body of a request.
+pub(crate) fn body(model: &str, request: &ChatRequest) -> Value {
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(model));
+    body.insert("max_tokens".to_owned(), request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).into());
+    let mut set = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            body.insert(name.to_owned(), value);
+        }
+    };
+    set("system", system(&request.messages));
+    set("messages", Some(Value::Array(messages(&request.messages))));
+    set("tools", (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()));
+    set("tool_choice", request.tool_choice.as_ref().map(tool_choice));
+    set("output_config", request.response_format.as_ref().and_then(output_config));
+    set("temperature", request.temperature.map(Value::from));
+    set("stream", request.stream.then_some(Value::Bool(true)));
+    Value::Object(body)
+}
+
+/// What the system says is not a message here.
+fn system(messages: &[Message]) -> Option<Value> {
+    let texts = messages.iter().filter_map(|message| match message {
+        Message::System(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.collect();
+    (!texts.is_empty()).then(|| json!(texts.join("\n\n")))
+}
+
+/// Messages with their roles alternating: results of calls are the user's, and all results of one round have to be in
+/// one message.
+fn messages(messages: &[Message]) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let (role, blocks) = match message {
+            Message::System(_) => continue,
+            Message::User(text) => ("user", vec![json!({ "type": "text", "text": text })]),
+            Message::Assistant { text, tool_calls, reasoning } => {
+                ("assistant", assistant(text, tool_calls, reasoning.as_ref()))
+            }
+            Message::Tool { id, content, is_error } => ("user", vec![tool_result(id, content, *is_error)]),
+        };
+        match turns.last_mut() {
+            // An empty turn is refused, and says nothing.
+            _ if blocks.is_empty() => {}
+            Some((last, all)) if *last == role => all.extend(blocks),
+            _ => turns.push((role, blocks)),
+        }
+    }
+    turns.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
+}
+
+fn assistant(text: &str, tool_calls: &[ToolCall], reasoning: Option<&Value>) -> Vec<Value> {
+    // Reasoning has to go back before the calls it led to, and unchanged, for it is signed.
+    let mut blocks: Vec<Value> = match reasoning {
+        Some(Value::Array(blocks)) if !tool_calls.is_empty() => blocks.clone(),
+        _ => Vec::new(),
+    };
+    if !text.trim().is_empty() {
+        blocks.push(json!({ "type": "text", "text": text.trim_end() }));
+    }
+    let call =
+        |call: &ToolCall| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.sendable() });
+    blocks.extend(tool_calls.iter().map(call));
+    blocks
+}
+
+fn tool_result(id: &str, content: &str, is_error: bool) -> Value {
+    let mut block = json!({ "type": "tool_result", "tool_use_id": id, "content": content });
+    if is_error {
+        block["is_error"] = json!(true);
+    }
+    block
+}
+
+fn tool(tool: &Tool) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!({ "type": "auto" }),
+        ToolChoice::None => json!({ "type": "none" }),
+        ToolChoice::Required => json!({ "type": "any" }),
+        ToolChoice::Tool(name) => json!({ "type": "tool", "name": name }),
+    }
+}
+
+/// There is JSON of a schema here, always enforced, but no JSON without one.
+fn output_config(format: &ResponseFormat) -> Option<Value> {
+    match format {
+        ResponseFormat::JsonObject => None,
+        ResponseFormat::JsonSchema { schema, .. } => {
+            Some(json!({ "format": { "type": "json_schema", "schema": schema } }))
+        }
+    }
+}
+
+/// Reads a reply that is complete.
+pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<Reply> {
+    if let Some(error) = Error::inside(endpoint, &raw) {
+        return Err(error);
+    }
+    let Some(blocks) = raw.get("content").and_then(Value::as_array) else {
+        return Err(Error::bad_reply(endpoint, "there is no content in it", &raw.to_string()));
+    };
+    let kind = |block: &Value| block.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let thoughts: Vec<Value> =
+        blocks.iter().filter(|block| matches!(&*kind(block), "thinking" | "redacted_thinking")).cloned().collect();
+    let finish = match raw.get("stop_reason").and_then(Value::as_str).unwrap_or_default() {
+        "end_turn" | "stop_sequence" => Finish::Stop,
+        "max_tokens" => Finish::Length,
+        "tool_use" => Finish::ToolCalls,
+        other => Finish::Other(other.to_owned()),
+    };
+    Ok(Reply {
+        text: blocks
+            .iter()
+            .filter(|block| kind(block) == "text")
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect(),
+        tool_calls: blocks.iter().filter(|block| kind(block) == "tool_use").map(read_call).collect(),
+        usage: raw.get("usage").and_then(Usage::anthropic),
+        finish,
+        reasoning: (!thoughts.is_empty()).then_some(Value::Array(thoughts)),
+        latency: Duration::ZERO,
+        raw,
+    })
+}
+
+fn read_call(block: &Value) -> ToolCall {
+    let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let arguments = match block.get("input") {
+        // A streamed call whose pieces were no JSON: what was written.
+        Some(Value::String(written)) => written.clone(),
+        Some(input) => input.to_string(),
+        None => String::new(),
+    };
+    ToolCall { id: text("id"), name: text("name"), arguments, extra: Map::new() }
+}

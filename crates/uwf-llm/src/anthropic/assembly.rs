@@ -1,0 +1,142 @@
+//! Puts the events of a streamed message together into one that is not streamed.
+
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::sse::Event;
+use crate::stream::Delta;
+
+/// A message so far.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    message: Map<String, Value>,
+    blocks: Vec<Block>,
+    /// All text blocks so far, for those who want to know what had come.
+    text: String,
+    done: bool,
+}
+
+/// A block of content, and the JSON of its input as far as it was written.
+#[derive(Debug)]
+struct Block {
+    index: u64,
+    fields: Map<String, Value>,
+    input: String,
+}
+
+impl Assembly {
+    /// Takes one event.
+    pub(crate) fn push(
+        &mut self,
+        endpoint: &Endpoint,
+        event: &Event,
+        on_delta: &mut dyn FnMut(Delta<'_>),
+    ) -> Result<()> {
+        let data: Value = serde_json::from_str(&event.data)
+            .map_err(|error| Error::bad_reply(endpoint, format!("an event is not JSON ({error})"), &event.data))?;
+        if let Some(error) = Error::inside(endpoint, &data) {
+            return Err(error);
+        }
+        match data.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "message_start" => {
+                if let Some(Value::Object(message)) = data.get("message") {
+                    self.message.clone_from(message);
+                }
+            }
+            "content_block_start" => self.start_block(&data, on_delta),
+            "content_block_delta" => self.add(&data, on_delta),
+            "message_delta" => self.change(&data),
+            "message_stop" => self.done = true,
+            // `content_block_stop`, `ping`, and whatever will be added.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The provider said that this is all.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Text so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The whole message; `None` when the stream ended before the message did.
+    pub(crate) fn finish(self) -> Option<Value> {
+        if !self.done {
+            return None;
+        }
+        let mut message = self.message;
+        message.insert("content".to_owned(), self.blocks.into_iter().map(Block::whole).collect());
+        Some(Value::Object(message))
+    }
+
+    fn start_block(&mut self, data: &Value, on_delta: &mut dyn FnMut(Delta<'_>)) {
+        let Some(Value::Object(fields)) = data.get("content_block") else { return };
+        if fields.get("type").and_then(Value::as_str) == Some("tool_use") {
+            let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
+            on_delta(Delta::Call { name, arguments: "" });
+        }
+        let index = data.get("index").and_then(Value::as_u64).unwrap_or(self.blocks.len() as u64);
+        self.blocks.push(Block { index, fields: fields.clone(), input: String::new() });
+    }
+
+    fn add(&mut self, data: &Value, on_delta: &mut dyn FnMut(Delta<'_>)) {
+        let index = data.get("index").and_then(Value::as_u64);
+        let Some(block) = self.blocks.iter_mut().rev().find(|block| index.is_none_or(|index| block.index == index))
+        else {
+            return;
+        };
+        let text = |name: &str| data.pointer(&format!("/delta/{name}")).and_then(Value::as_str);
+        if let Some(more) = text("text") {
+            on_delta(Delta::Text(more));
+            self.text.push_str(more);
+            block.append("text", more);
+        } else if let Some(more) = text("partial_json") {
+            on_delta(Delta::Call { name: "", arguments: more });
+            block.input.push_str(more);
+        } else if let Some(more) = text("thinking") {
+            on_delta(Delta::Reasoning(more));
+            block.append("thinking", more);
+        } else if let Some(signature) = text("signature") {
+            block.append("signature", signature);
+        }
+    }
+
+    /// The end of the message: why it stopped, and the final counts of tokens beside those of its start.
+    fn change(&mut self, data: &Value) {
+        if let Some(Value::Object(delta)) = data.get("delta") {
+            self.message.extend(delta.clone());
+        }
+        let Some(Value::Object(counts)) = data.get("usage") else { return };
+        let usage = self.message.entry("usage").or_insert_with(|| json!({}));
+        if let Value::Object(usage) = usage {
+            usage.extend(
+                counts.iter().filter(|(_, count)| !count.is_null()).map(|(name, count)| (name.clone(), count.clone())),
+            );
+        }
+    }
+}
+
+impl Block {
+    fn append(&mut self, name: &str, more: &str) {
+        match self.fields.get_mut(name) {
+            Some(Value::String(text)) => text.push_str(more),
+            _ => {
+                self.fields.insert(name.to_owned(), json!(more));
+            }
+        }
+    }
+
+    fn whole(mut self) -> Value {
+        if !self.input.is_empty() {
+            // What is no JSON stays a text, so that whoever reads the call sees what was written.
+            let input = serde_json::from_str(&self.input).unwrap_or(Value::String(self.input));
+            self.fields.insert("input".to_owned(), input);
+        }
+        Value::Object(self.fields)
+    }
+}

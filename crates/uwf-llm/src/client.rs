@@ -1,0 +1,183 @@
+//! One exchange with a model, with its retries.
+
+use std::fmt;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::endpoint::{Endpoint, Wire};
+use crate::error::{Error, Result};
+use crate::http::{Http, Timeouts};
+use crate::reply::Reply;
+use crate::request::ChatRequest;
+use crate::retry::{Retry, Retrying};
+use crate::stream::{self, Delta};
+use crate::{anthropic, openai};
+
+/// Most fields of one request that are changed because the model refuses them.
+const MAX_CONCESSIONS: usize = 4;
+
+type RetryHook = Box<dyn Fn(&Retrying<'_>) + Send + Sync>;
+
+/// Talks to one model. Connections are kept open between exchanges.
+pub struct Client {
+    endpoint: Endpoint,
+    http: Http,
+    timeouts: Timeouts,
+    retry: Retry,
+    on_retry: Option<RetryHook>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("endpoint", &self.endpoint)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`Error::Endpoint`] when the base URL is no HTTP URL or the certificates of `SSL_CERT_FILE` cannot be read.
+    pub fn new(endpoint: Endpoint, timeouts: Timeouts, retry: Retry) -> Result<Client> {
+        Ok(Client { http: Http::new(&endpoint, timeouts)?, endpoint, timeouts, retry, on_retry: None })
+    }
+
+    /// The same client, which tells of every try that failed and is repeated.
+    #[must_use]
+    pub fn on_retry(mut self, hook: impl Fn(&Retrying<'_>) + Send + Sync + 'static) -> Client {
+        self.on_retry = Some(Box::new(hook));
+        self
+    }
+
+    /// Whom it talks to.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The body that is sent for a request, for traces. There is no key in it.
+    pub fn body(&self, request: &ChatRequest) -> Value {
+        match self.endpoint.wire {
+            Wire::OpenAi => openai::body(&self.endpoint.model, request),
+            Wire::Anthropic => anthropic::body(&self.endpoint.model, request),
+        }
+    }
+
+    /// Asks, and waits for the whole reply.
+    ///
+    /// # Errors
+    /// [`Error`]; what is transient was tried as often as [`Retry`] says.
+    pub fn chat(&self, request: &ChatRequest) -> Result<Reply> {
+        self.chat_with(request, &mut |_| {})
+    }
+
+    /// As [`Client::chat`]; of a streamed reply, each piece is told as it comes. A reply that breaks in the middle is
+    /// asked for again, which [`Delta::Restart`] tells.
+    ///
+    /// # Errors
+    /// As [`Client::chat`]. [`Error::partial`] is what had come.
+    pub fn chat_with(&self, request: &ChatRequest, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<Reply> {
+        let mut body = self.body(request);
+        let deadline = Instant::now() + self.timeouts.total;
+        let mut concessions = 0;
+        loop {
+            let result = self.with_retries(deadline, |first| {
+                if !first && request.stream {
+                    on_delta(Delta::Restart);
+                }
+                self.exchange(&body, deadline, on_delta)
+            });
+            match result {
+                Err(Error::Status { code: 400 | 422, ref message, .. })
+                    if concessions < MAX_CONCESSIONS && concede(&mut body, message) =>
+                {
+                    concessions += 1;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Names of the provider's models, in its order.
+    ///
+    /// # Errors
+    /// [`Error`], as of [`Client::chat`].
+    pub fn models(&self) -> Result<Vec<String>> {
+        let url = self.endpoint.models_url();
+        let deadline = Instant::now() + self.timeouts.total;
+        let list = self.with_retries(deadline, |_| self.http.get(&url, deadline)?.json())?;
+        // OpenAI and Anthropic: `data`; some local servers: a plain list, or `models`.
+        let models = ["/data", "/models", ""].iter().find_map(|place| list.pointer(place).and_then(Value::as_array));
+        let Some(models) = models else {
+            return Err(Error::bad_reply(&self.endpoint, "there is no list of models in it", &list.to_string()));
+        };
+        let name = |model: &Value| ["id", "name"].iter().find_map(|key| model.get(key)?.as_str().map(str::to_owned));
+        Ok(models.iter().filter_map(name).collect())
+    }
+
+    fn exchange(&self, body: &Value, deadline: Instant, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<Reply> {
+        let sent = Instant::now();
+        let incoming = self.http.post(&self.endpoint.chat_url(), body, deadline)?;
+        // A server that cannot stream answers in one piece whatever it was asked.
+        let raw =
+            if incoming.is_stream { stream::read(&self.endpoint, incoming, on_delta)? } else { incoming.json()? };
+        let reply = match self.endpoint.wire {
+            Wire::OpenAi => openai::reply(&self.endpoint, raw),
+            Wire::Anthropic => anthropic::reply(&self.endpoint, raw),
+        }?;
+        Ok(Reply { latency: sent.elapsed(), ..reply })
+    }
+
+    /// Tries until it succeeds, the error is final, the tries are used up, or the next would be too late. `attempt` is
+    /// told whether it is the first.
+    fn with_retries<T>(&self, deadline: Instant, mut attempt: impl FnMut(bool) -> Result<T>) -> Result<T> {
+        let mut number = 1;
+        loop {
+            let error = match attempt(number == 1) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            let wait = self.retry.wait(&error, number, fastrand::f64());
+            let Some(wait) = wait.filter(|wait| Instant::now() + *wait < deadline) else { return Err(error) };
+            if let Some(hook) = &self.on_retry {
+                hook(&Retrying { attempt: number, of: self.retry.attempts, wait, error: &error });
+            }
+            std::thread::sleep(wait);
+            number += 1;
+        }
+    }
+}
+
+/// Changes a body by what a provider says it does not take from this model: newer models of OpenAI want the limit of
+/// tokens under another name and no temperature, some servers know no `stream_options`, and each model of Anthropic has
+/// a highest `max_tokens`. False when the refusal is about something else.
+fn concede(body: &mut Value, refusal: &str) -> bool {
+    let Some(fields) = body.as_object_mut() else { return false };
+    if refusal.contains("max_completion_tokens")
+        && let Some(limit) = fields.shift_remove("max_tokens")
+    {
+        fields.insert("max_completion_tokens".to_owned(), limit);
+        return true;
+    }
+    if refusal.contains("max_tokens") && lower_limit(fields, refusal) {
+        return true;
+    }
+    ["temperature", "stream_options"]
+        .iter()
+        .any(|field| refusal.contains(field) && fields.shift_remove(*field).is_some())
+}
+
+/// Sets `max_tokens` to the lower number a refusal names (`max_tokens: 16384 > 8192, which is the maximum`).
+fn lower_limit(fields: &mut serde_json::Map<String, Value>, refusal: &str) -> bool {
+    let Some(limit) = fields.get("max_tokens").and_then(Value::as_u64) else { return false };
+    let about = refusal.find("max_tokens").map_or("", |at| &refusal[at..]);
+    let numbers = about.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<u64>().ok());
+    // Smaller numbers than that are no limits of tokens, but parts of names and dates.
+    match numbers.filter(|number| (256..limit).contains(number)).max() {
+        Some(lower) => fields.insert("max_tokens".to_owned(), lower.into()).is_some(),
+        None => false,
+    }
+}

@@ -1,0 +1,267 @@
+//! How an exchange can fail.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::endpoint::{Endpoint, shown};
+
+/// Of a provider's error page, this many characters are kept.
+const MAX_EXCERPT: usize = 600;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Which limit of time was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// For the connection.
+    Connect,
+    /// For the next sign of life.
+    Idle,
+    /// For the whole exchange, its retries included.
+    Total,
+}
+
+impl fmt::Display for Waited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Waited::Connect => "no connection within the connect timeout",
+            Waited::Idle => "silent for longer than the idle timeout",
+            Waited::Total => "not done within the total timeout",
+        })
+    }
+}
+
+/// Why there is no reply. No text of it contains the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The endpoint itself cannot be used: URL, key, or certificates.
+    #[error("cannot use {url}: {reason}")]
+    Endpoint {
+        /// URL.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No connection, or it broke before anything came back.
+    #[error("cannot talk to {url}: {reason}")]
+    Connect {
+        /// URL.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// It took too long.
+    #[error("{url}: {which} ({after:?})")]
+    Timeout {
+        /// URL.
+        url: String,
+        /// Which limit.
+        which: Waited,
+        /// That limit.
+        after: Duration,
+        /// Text that had come until then.
+        partial: String,
+    },
+    /// The provider refused, or failed.
+    #[error("{url} answered {code}: {message}")]
+    Status {
+        /// URL.
+        url: String,
+        /// HTTP status; that of an error inside a reply otherwise well received is the provider's code for it.
+        code: u16,
+        /// The provider's own words, or the beginning of its page.
+        message: String,
+        /// The beginning of what it sent.
+        body: String,
+        /// How long it wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// 401 or 403: the key is wrong, missing, or not allowed to do this.
+    #[error("{url} does not accept the key ({code}): {message}")]
+    Auth {
+        /// URL.
+        url: String,
+        /// 401 or 403.
+        code: u16,
+        /// The provider's own words.
+        message: String,
+        /// A key was sent.
+        had_key: bool,
+    },
+    /// The reply ended in the middle.
+    #[error("the reply of {url} was cut: {reason}")]
+    CutStream {
+        /// URL.
+        url: String,
+        /// What happened.
+        reason: String,
+        /// Text that had come until then.
+        partial: String,
+    },
+    /// The reply is not what it should be.
+    #[error("the reply of {url} cannot be read: {reason}")]
+    BadReply {
+        /// URL.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+        /// The beginning of what it sent.
+        body: String,
+    },
+    /// The model reached `max_tokens` before the value was complete.
+    #[error("the model `{model}` reached its limit of output tokens before the value was complete")]
+    Truncated {
+        /// Name of the model.
+        model: String,
+        /// What had come until then.
+        partial: String,
+    },
+    /// The model answered, and there is no JSON value in it.
+    #[error("the model `{model}` gave no JSON value")]
+    NoValue {
+        /// Name of the model.
+        model: String,
+        /// What it said.
+        text: String,
+    },
+}
+
+impl Error {
+    /// The next thing to try.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Error::Endpoint { .. } => "check `baseUrl` of the provider; it begins with http:// or https://",
+            Error::Connect { .. } => "check that the endpoint is up and that `baseUrl` of the provider is right",
+            Error::Timeout { which: Waited::Connect, .. } => {
+                "check the network and `baseUrl` of the provider; a proxy may be needed (HTTPS_PROXY)"
+            }
+            Error::Timeout { .. } => "try again, choose a faster model, or allow more time",
+            Error::Auth { had_key: false, .. } => "set the key: `apiKeyEnv` of the provider names its variable in .env",
+            Error::Auth { .. } => "check the key in the variable that `apiKeyEnv` of the provider names",
+            Error::Status { code: 404, .. } => "check the model's name and `baseUrl` (usually it ends in /v1)",
+            Error::Status { code: 402 | 429, .. } => "check the account's limits and credit, or wait and try again",
+            Error::Status { code: 300..=399, .. } => "`baseUrl` redirects; use the address it redirects to",
+            Error::Status { code: 500.., .. } | Error::CutStream { .. } => {
+                "this is a fault of the provider; try again later or use another model"
+            }
+            Error::BadReply { .. } => "check that `baseUrl` is that of an API and `kind` of the provider is right",
+            Error::Truncated { .. } => "allow more output tokens, or ask for less",
+            Error::NoValue { .. } => "use a model that can call tools or write JSON",
+            Error::Status { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// Status of the provider's answer, where there is one.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Error::Status { code, .. } | Error::Auth { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// What the model had said before it failed; empty when nothing had come.
+    pub fn partial(&self) -> &str {
+        match self {
+            Error::Timeout { partial, .. } | Error::CutStream { partial, .. } | Error::Truncated { partial, .. } => {
+                partial
+            }
+            Error::NoValue { text, .. } => text,
+            _ => "",
+        }
+    }
+
+    /// Another try may succeed without anything being changed.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Error::Connect { .. } | Error::CutStream { .. } => true,
+            Error::Timeout { which, .. } => *which != Waited::Total,
+            Error::Status { code, .. } => matches!(code, 408 | 429 | 500..=599),
+            _ => false,
+        }
+    }
+
+    /// A refusal of what was asked for, rather than a failure: something else may be accepted.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Error::Status { code: 400 | 404 | 422, .. })
+    }
+
+    /// The same error with the text that had come before it.
+    pub(crate) fn after(mut self, so_far: &str) -> Error {
+        if let Error::Timeout { partial, .. } | Error::CutStream { partial, .. } = &mut self {
+            so_far.clone_into(partial);
+        }
+        self
+    }
+
+    /// An answer of a status that is not success.
+    pub(crate) fn refused(
+        endpoint: &Endpoint,
+        url: &str,
+        code: u16,
+        retry_after: Option<Duration>,
+        body: &str,
+    ) -> Error {
+        let body = endpoint.redact(body);
+        let (url, message) = (shown(url), provider_message(&body));
+        if matches!(code, 401 | 403) {
+            return Error::Auth { url, code, message, had_key: endpoint.api_key.is_some() };
+        }
+        Error::Status { url, code, message, body: excerpt(&body), retry_after }
+    }
+
+    /// The failure that a reply of status 200, or an event of a stream, tells of in its `error`.
+    pub(crate) fn inside(endpoint: &Endpoint, reply: &Value) -> Option<Error> {
+        let error = reply.get("error").filter(|error| !error.is_null())?;
+        let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+        let code = number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
+        let code = code.or_else(|| code_of(error.get("type")?.as_str()?)).unwrap_or(500);
+        Some(Error::refused(endpoint, &endpoint.chat_url(), code, None, &reply.to_string()))
+    }
+
+    pub(crate) fn bad_reply(endpoint: &Endpoint, reason: impl Into<String>, body: &str) -> Error {
+        let body = excerpt(&endpoint.redact(body));
+        Error::BadReply { url: shown(&endpoint.chat_url()), reason: reason.into(), body }
+    }
+}
+
+/// The status that belongs to an Anthropic type of error, as its documentation pairs them.
+fn code_of(kind: &str) -> Option<u16> {
+    Some(match kind {
+        "invalid_request_error" => 400,
+        "authentication_error" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "timeout_error" => 504,
+        "overloaded_error" => 529,
+        _ => return None,
+    })
+}
+
+/// The provider's own words in an error page of any of the known forms, else the beginning of the page.
+fn provider_message(body: &str) -> String {
+    let value: Value = serde_json::from_str(body).unwrap_or_default();
+    // Some wrap the object into a list.
+    let value = value.get(0).unwrap_or(&value);
+    let places = ["/error/message", "/message", "/detail", "/error", "/detail/0/msg"];
+    let told = places.iter().find_map(|place| value.pointer(place).and_then(Value::as_str));
+    match told.filter(|told| !told.trim().is_empty()) {
+        Some(told) => excerpt(told),
+        None if body.trim().is_empty() => "no explanation".to_owned(),
+        None => excerpt(body.trim()),
+    }
+}
+
+/// The beginning of a text.
+pub(crate) fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(MAX_EXCERPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,220 @@
+//! The one place that speaks HTTP: a request out, a status and a body in, the HTTP library's errors as ours.
+
+use std::io::Read;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::Value;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, BodyReader};
+
+use crate::endpoint::{Endpoint, shown};
+use crate::error::{Error, Result, Waited};
+use crate::retry::retry_after;
+
+/// Largest reply read. Models write some hundred kilobytes; a body beyond this is a mistake or an attack.
+const MAX_REPLY_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Of an error page no more than this is read.
+const MAX_ERROR_BYTES: u64 = 64 * 1024;
+
+/// Bytes read at once.
+const CHUNK: usize = 16 * 1024;
+
+/// How long an exchange may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For finding the host and making the connection, TLS included.
+    pub connect: Duration,
+    /// Longest silence. Before the first byte too, so it is also how long a model may think about a reply that is not
+    /// streamed.
+    pub idle: Duration,
+    /// For everything: all tries and the waits between them.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    /// 15 s, 3 min and 20 min: reasoning models are silent for minutes.
+    fn default() -> Timeouts {
+        let seconds = Duration::from_secs;
+        Timeouts { connect: seconds(15), idle: seconds(180), total: seconds(1200) }
+    }
+}
+
+/// Connections to one endpoint.
+#[derive(Debug)]
+pub(crate) struct Http {
+    agent: Agent,
+    endpoint: Endpoint,
+    timeouts: Timeouts,
+}
+
+/// A body of status 200 that is being read.
+pub(crate) struct Incoming<'a> {
+    http: &'a Http,
+    url: String,
+    reader: BodyReader<'static>,
+    /// True for `text/event-stream`.
+    pub(crate) is_stream: bool,
+}
+
+impl Http {
+    pub(crate) fn new(endpoint: &Endpoint, timeouts: Timeouts) -> Result<Http> {
+        let fail = |reason: String| Error::Endpoint { url: shown(&endpoint.base_url), reason };
+        if !(endpoint.base_url.starts_with("https://") || endpoint.base_url.starts_with("http://")) {
+            return Err(fail("it is not an http or https URL".to_owned()));
+        }
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirected POST would lose its body or its key; the base URL is to be the right one.
+            .max_redirects(0)
+            .user_agent(concat!("uwf/", env!("CARGO_PKG_VERSION")))
+            .timeout_resolve(Some(timeouts.connect))
+            .timeout_connect(Some(timeouts.connect))
+            .timeout_per_read(Some(timeouts.idle))
+            .timeout_per_write(Some(timeouts.idle))
+            .tls_config(TlsConfig::builder().root_certs(roots().map_err(fail)?).build());
+        if endpoint.is_local() {
+            config = config.proxy(None);
+        }
+        Ok(Http { agent: config.build().into(), endpoint: endpoint.clone(), timeouts })
+    }
+
+    /// Sends a JSON body; anything but a status of success is an error.
+    pub(crate) fn post(&self, url: &str, body: &Value, deadline: Instant) -> Result<Incoming<'_>> {
+        let mut request = self.agent.post(url).header("content-type", "application/json");
+        for (name, value) in self.endpoint.headers() {
+            request = request.header(name, value);
+        }
+        let request = request.config().timeout_global(Some(self.left(url, deadline)?)).build();
+        self.answered(url, request.send(body.to_string()))
+    }
+
+    /// Fetches what is at a URL.
+    pub(crate) fn get(&self, url: &str, deadline: Instant) -> Result<Incoming<'_>> {
+        let mut request = self.agent.get(url);
+        for (name, value) in self.endpoint.headers() {
+            request = request.header(name, value);
+        }
+        let request = request.config().timeout_global(Some(self.left(url, deadline)?)).build();
+        self.answered(url, request.call())
+    }
+
+    /// Time left until a deadline.
+    fn left(&self, url: &str, deadline: Instant) -> Result<Duration> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(self.timeout(url, Waited::Total)) } else { Ok(left) }
+    }
+
+    fn answered(
+        &self,
+        url: &str,
+        sent: std::result::Result<ureq::http::Response<Body>, ureq::Error>,
+    ) -> Result<Incoming<'_>> {
+        let response = sent.map_err(|error| self.failed(url, error, false))?;
+        let code = response.status().as_u16();
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        if !(200..300).contains(&code) {
+            let wait = header("retry-after").and_then(|value| retry_after(&value, SystemTime::now()));
+            let mut body = Vec::new();
+            // What could be read of the page is enough: the status says that it failed.
+            let _ = response.into_body().into_reader().take(MAX_ERROR_BYTES).read_to_end(&mut body);
+            return Err(Error::refused(&self.endpoint, url, code, wait, &String::from_utf8_lossy(&body)));
+        }
+        let is_stream = header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let reader = response.into_body().into_with_config().limit(MAX_REPLY_BYTES).reader();
+        Ok(Incoming { http: self, url: url.to_owned(), reader, is_stream })
+    }
+
+    /// An error of the HTTP library as ours. `reading`: the reply had begun.
+    fn failed(&self, url: &str, error: ureq::Error, reading: bool) -> Error {
+        let (url, reason) = (shown(url), self.endpoint.redact(&reason(&error)));
+        match error {
+            ureq::Error::Timeout(which) => self.timeout(&url, waited(which)),
+            ureq::Error::BodyExceedsLimit(_) => Error::BadReply {
+                url,
+                reason: format!("it is longer than {MAX_REPLY_BYTES} bytes"),
+                body: String::new(),
+            },
+            ureq::Error::BadUri(_)
+            | ureq::Error::Http(_)
+            | ureq::Error::InvalidProxyUrl
+            | ureq::Error::Rustls(_)
+            | ureq::Error::Pem(_) => Error::Endpoint { url, reason },
+            _ if reading => Error::CutStream { url, reason, partial: String::new() },
+            _ => Error::Connect { url, reason },
+        }
+    }
+
+    fn timeout(&self, url: &str, which: Waited) -> Error {
+        let after = match which {
+            Waited::Connect => self.timeouts.connect,
+            Waited::Idle => self.timeouts.idle,
+            Waited::Total => self.timeouts.total,
+        };
+        Error::Timeout { url: shown(url), which, after, partial: String::new() }
+    }
+}
+
+impl Incoming<'_> {
+    /// The next bytes; `None` at the end.
+    pub(crate) fn chunk(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut buffer = vec![0; CHUNK];
+        let read = self.reader.read(&mut buffer).map_err(|error| self.http.failed(&self.url, error.into(), true))?;
+        buffer.truncate(read);
+        Ok(Some(buffer).filter(|buffer| !buffer.is_empty()))
+    }
+
+    /// All of it, as JSON.
+    pub(crate) fn json(mut self) -> Result<Value> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk()? {
+            body.extend(chunk);
+        }
+        serde_json::from_slice(&body).map_err(|error| {
+            let reason = format!("it is not JSON ({error})");
+            Error::bad_reply(&self.http.endpoint, reason, &String::from_utf8_lossy(&body))
+        })
+    }
+}
+
+/// Which of our limits one of the HTTP library is.
+fn waited(timeout: ureq::Timeout) -> Waited {
+    match timeout {
+        ureq::Timeout::Resolve | ureq::Timeout::Connect => Waited::Connect,
+        ureq::Timeout::PerRead | ureq::Timeout::PerWrite => Waited::Idle,
+        _ => Waited::Total,
+    }
+}
+
+/// What happened, in words that need no knowledge of the HTTP library.
+fn reason(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::HostNotFound => "there is no such host".to_owned(),
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "it closed the connection before it was done".to_owned()
+        }
+        ureq::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// The roots certificates are checked against: Mozilla's, or those of `SSL_CERT_FILE`, which is how a company that opens
+/// its own TLS connections tells its programs.
+fn roots() -> std::result::Result<RootCerts, String> {
+    let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
+        return Ok(RootCerts::WebPki);
+    };
+    let fail = |reason: String| format!("cannot read the certificates in {} (SSL_CERT_FILE): {reason}", path.display());
+    let pem = std::fs::read(&path).map_err(|error| fail(error.to_string()))?;
+    let certificates: Vec<_> = parse_pem(&pem)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+            Ok(_) => None,
+            Err(error) => Some(Err(fail(error.to_string()))),
+        })
+        .collect::<std::result::Result<_, _>>()?;
+    if certificates.is_empty() {
+        return Err(fail("there is none".to_owned()));
+    }
+    Ok(RootCerts::new_with_certs(&certificates))
+}

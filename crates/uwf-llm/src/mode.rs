@@ -1,0 +1,109 @@
+//! Which way of asking for a JSON value a model understands, and what was learned about it.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde_json::{Map, Value, json};
+use tempfile::NamedTempFile;
+
+use crate::endpoint::{Endpoint, Wire};
+
+/// A way of asking for a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A tool with the schema as its arguments, which has to be called.
+    ForcedTool,
+    /// The same tool, and the prompt says to call it: some reasoning models cannot be forced.
+    ToolAuto,
+    /// `response_format: json_schema`, with the strict copy of the schema where it has one.
+    JsonSchema,
+    /// `response_format: json_object`, the schema in the prompt.
+    JsonObject,
+    /// Nothing but the schema in the prompt.
+    PlainText,
+}
+
+impl Mode {
+    /// All modes, the most dependable first.
+    pub const LADDER: [Mode; 5] =
+        [Mode::ForcedTool, Mode::ToolAuto, Mode::JsonSchema, Mode::JsonObject, Mode::PlainText];
+
+    /// Its name in configuration, cache and traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::ForcedTool => "tool",
+            Mode::ToolAuto => "tool_auto",
+            Mode::JsonSchema => "json_schema",
+            Mode::JsonObject => "json_object",
+            Mode::PlainText => "text",
+        }
+    }
+
+    /// The modes to try at an endpoint, from `first` on. Anthropic has no JSON without a schema.
+    pub(crate) fn from(first: Mode, wire: Wire) -> impl Iterator<Item = Mode> {
+        let known = move |mode: &Mode| wire == Wire::OpenAi || *mode != Mode::JsonObject;
+        Mode::LADDER.into_iter().skip_while(move |mode| *mode != first).filter(known)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Mode, String> {
+        Mode::LADDER.into_iter().find(|mode| mode.name() == text).ok_or_else(|| {
+            let names = Mode::LADDER.map(Mode::name).join(", ");
+            format!("`{text}` is no mode of structured output; there are {names}")
+        })
+    }
+}
+
+/// What worked with which model: a small JSON file `{base URL: {model: mode}}` that may be deleted at any time. Missing
+/// and broken files are empty ones. Two processes that write at once may lose one entry, which is learned again.
+#[derive(Debug, Clone)]
+pub struct ModeCache {
+    path: PathBuf,
+}
+
+impl ModeCache {
+    /// The cache in a file, whose directory is made when there is something to keep.
+    pub fn new(path: impl Into<PathBuf>) -> ModeCache {
+        ModeCache { path: path.into() }
+    }
+
+    /// What worked with a model the last time.
+    pub fn get(&self, endpoint: &Endpoint) -> Option<Mode> {
+        self.read().get(&endpoint.base_url)?.get(&endpoint.model)?.as_str()?.parse().ok()
+    }
+
+    /// Keeps what worked. The file is replaced as a whole.
+    ///
+    /// # Errors
+    /// When it cannot be written; nothing depends on it.
+    pub fn remember(&self, endpoint: &Endpoint, mode: Mode) -> io::Result<()> {
+        let mut all = self.read();
+        let models = all.entry(&endpoint.base_url).or_insert_with(|| json!({}));
+        if !models.is_object() {
+            *models = json!({});
+        }
+        models[&endpoint.model] = json!(mode.name());
+        let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(dir)?;
+        let mut file = NamedTempFile::new_in(dir)?;
+        file.write_all(format!("{:#}\n", Value::Object(all)).as_bytes())?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+
+    fn read(&self) -> Map<String, Value> {
+        let text = std::fs::read(&self.path).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+}

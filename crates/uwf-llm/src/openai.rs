@@ -1,0 +1,166 @@
+//! OpenAI's chat completions, as most providers understand them.
+
+mod assembly;
+
+pub(crate) use assembly::Assembly;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::message::{Message, ToolCall};
+use crate::reply::{Finish, Reply};
+use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
+use crate::usage::Usage;
+
+/// Fields of a message that are reasoning to be sent back with the calls it led to (DeepSeek, OpenRouter).
+const REASONING: [&str; 2] = ["reasoning_content", "reasoning_details"];
+
+/// The body of a request.
+pub(crate) fn body(model: &str, request: &ChatRequest) -> Value {
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(model));
+    body.insert("messages".to_owned(), request.messages.iter().map(message).collect());
+    if !request.tools.is_empty() {
+        body.insert("tools".to_owned(), request.tools.iter().map(tool).collect());
+    }
+    let mut set = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            body.insert(name.to_owned(), value);
+        }
+    };
+    set("tool_choice", request.tool_choice.as_ref().map(tool_choice));
+    set("response_format", request.response_format.as_ref().map(response_format));
+    set("temperature", request.temperature.map(Value::from));
+    set("max_tokens", request.max_tokens.map(Value::from));
+    set("stream", request.stream.then_some(Value::Bool(true)));
+    set("stream_options", request.stream.then(|| json!({ "include_usage": true })));
+    Value::Object(body)
+}
+
+fn message(message: &Message) -> Value {
+    match message {
+        Message::System(text) => json!({ "role": "system", "content": text }),
+        Message::User(text) => json!({ "role": "user", "content": text }),
+        Message::Tool { id, content, .. } => json!({ "role": "tool", "tool_call_id": id, "content": content }),
+        Message::Assistant { text, tool_calls, .. } if tool_calls.is_empty() => {
+            json!({ "role": "assistant", "content": text })
+        }
+        Message::Assistant { text, tool_calls, reasoning } => {
+            let content = if text.is_empty() { Value::Null } else { json!(text) };
+            let calls: Vec<Value> = tool_calls.iter().map(sent_call).collect();
+            let mut message = json!({ "role": "assistant", "content": content, "tool_calls": calls });
+            if let (Some(fields), Some(Value::Object(reasoning))) = (message.as_object_mut(), reasoning) {
+                fields.extend(reasoning.clone());
+            }
+            message
+        }
+    }
+}
+
+fn sent_call(call: &ToolCall) -> Value {
+    let arguments = match call.parsed() {
+        Ok(_) if !call.arguments.trim().is_empty() => call.arguments.clone(),
+        _ => Value::Object(call.sendable()).to_string(),
+    };
+    let mut sent =
+        json!({ "id": call.id, "type": "function", "function": { "name": call.name, "arguments": arguments } });
+    if let Some(fields) = sent.as_object_mut() {
+        fields.extend(call.extra.clone());
+    }
+    sent
+}
+
+fn tool(tool: &Tool) -> Value {
+    let Tool { name, description, parameters } = tool;
+    json!({ "type": "function", "function": { "name": name, "description": description, "parameters": parameters } })
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Tool(name) => json!({ "type": "function", "function": { "name": name } }),
+    }
+}
+
+fn response_format(format: &ResponseFormat) -> Value {
+    match format {
+        ResponseFormat::JsonObject => json!({ "type": "json_object" }),
+        ResponseFormat::JsonSchema { name, schema, strict } => {
+            json!({ "type": "json_schema", "json_schema": { "name": name, "schema": schema, "strict": strict } })
+        }
+    }
+}
+
+/// Reads a reply that is complete.
+pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<Reply> {
+    if let Some(error) = Error::inside(endpoint, &raw) {
+        return Err(error);
+    }
+    let Some(message) = raw.pointer("/choices/0/message").filter(|message| message.is_object()) else {
+        return Err(Error::bad_reply(endpoint, "there is no message in it", &raw.to_string()));
+    };
+    let tool_calls = message.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let tool_calls: Vec<ToolCall> = tool_calls.iter().enumerate().map(|(index, call)| read_call(index, call)).collect();
+    let refusal = message.get("refusal").and_then(Value::as_str);
+    let finish = match raw.pointer("/choices/0/finish_reason").and_then(Value::as_str).unwrap_or_default() {
+        _ if refusal.is_some() => Finish::Other("refusal".to_owned()),
+        "length" => Finish::Length,
+        // Some providers say `stop` beside calls.
+        "stop" | "tool_calls" if !tool_calls.is_empty() => Finish::ToolCalls,
+        "stop" => Finish::Stop,
+        other => Finish::Other(other.to_owned()),
+    };
+    let text = message.get("content").map(text).filter(|text| !text.is_empty());
+    Ok(Reply {
+        text: text.or_else(|| refusal.map(str::to_owned)).unwrap_or_default(),
+        usage: raw.get("usage").and_then(Usage::openai),
+        finish,
+        reasoning: reasoning(message),
+        tool_calls,
+        latency: Duration::ZERO,
+        raw,
+    })
+}
+
+/// Content is a text, or a list of parts.
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+fn reasoning(message: &Value) -> Option<Value> {
+    let kept: Map<String, Value> = REASONING
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), message.get(name).filter(|value| !value.is_null())?.clone())))
+        .collect();
+    Some(kept).filter(|kept| !kept.is_empty()).map(Value::Object)
+}
+
+fn read_call(index: usize, call: &Value) -> ToolCall {
+    let text = |place: &str| call.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let arguments = match call.pointer("/function/arguments") {
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        // Some servers send the object itself.
+        Some(other) => other.to_string(),
+    };
+    // Some send no id, and results need one to refer to.
+    let id = Some(text("/id")).filter(|id| !id.is_empty()).unwrap_or_else(|| format!("call_{index}"));
+    let own = ["id", "type", "function", "index"];
+    let fields = call.as_object().into_iter().flatten();
+    let extra = fields.filter(|(name, _)| !own.contains(&name.as_str()));
+    ToolCall {
+        id,
+        name: text("/function/name"),
+        arguments,
+        extra: extra.map(|(name, value)| (name.clone(), value.clone())).collect(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Puts the pieces of a streamed completion together into one that is not streamed.
+
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::sse::Event;
+use crate::stream::Delta;
+
+/// Texts that come whole. Some providers repeat them in every piece, so they are set and not appended.
+const WHOLE: [&str; 6] = ["role", "id", "type", "name", "format", "signature"];
+
+/// Most calls in one reply; a larger index is nonsense that would only fill memory.
+const MAX_CALLS: usize = 128;
+
+/// A completion so far.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    /// Everything outside `choices`.
+    outer: Map<String, Value>,
+    message: Map<String, Value>,
+    finish: Option<Value>,
+    done: bool,
+}
+
+impl Assembly {
+    /// Takes one event.
+    pub(crate) fn push(
+        &mut self,
+        endpoint: &Endpoint,
+        event: &Event,
+        on_delta: &mut dyn FnMut(Delta<'_>),
+    ) -> Result<()> {
+        if event.data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        if event.data.trim().is_empty() {
+            return Ok(());
+        }
+        let chunk: Value = serde_json::from_str(&event.data)
+            .map_err(|error| Error::bad_reply(endpoint, format!("a piece is not JSON ({error})"), &event.data))?;
+        if let Some(error) = Error::inside(endpoint, &chunk) {
+            return Err(error);
+        }
+        let Value::Object(mut fields) = chunk else {
+            return Err(Error::bad_reply(endpoint, "a piece is not an object", &event.data));
+        };
+        let choices = fields.remove("choices");
+        self.outer.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
+        let Some(choice) = choices.as_ref().and_then(|choices| choices.get(0)) else { return Ok(()) };
+        if let Some(Value::Object(delta)) = choice.get("delta") {
+            tell(delta, on_delta);
+            merge(&mut self.message, delta);
+        }
+        if let Some(finish) = choice.get("finish_reason").filter(|finish| !finish.is_null()) {
+            self.finish = Some(finish.clone());
+        }
+        Ok(())
+    }
+
+    /// The provider said that this is all.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Text so far.
+    pub(crate) fn text(&self) -> &str {
+        self.message.get("content").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The whole completion; `None` when the stream ended before the model did. Not every provider says `[DONE]`, so a
+    /// reason to finish is enough.
+    pub(crate) fn finish(self) -> Option<Value> {
+        let finish = match (self.finish, self.done) {
+            (Some(finish), _) => finish,
+            (None, true) => Value::Null,
+            (None, false) => return None,
+        };
+        let mut reply = self.outer;
+        reply.insert("object".to_owned(), json!("chat.completion"));
+        let choice = json!({ "index": 0, "message": self.message, "finish_reason": finish });
+        reply.insert("choices".to_owned(), json!([choice]));
+        Some(Value::Object(reply))
+    }
+}
+
+fn tell(delta: &Map<String, Value>, on_delta: &mut dyn FnMut(Delta<'_>)) {
+    let text = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
+        on_delta(Delta::Reasoning(thought));
+    }
+    if let Some(text) = text("content") {
+        on_delta(Delta::Text(text));
+    }
+    for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        let part = |place: &str| call.pointer(place).and_then(Value::as_str).unwrap_or_default();
+        on_delta(Delta::Call { name: part("/function/name"), arguments: part("/function/arguments") });
+    }
+}
+
+/// Adds a piece: texts are appended, lists go by the `index` of their items, everything else is set.
+fn merge(into: &mut Map<String, Value>, piece: &Map<String, Value>) {
+    for (name, value) in piece {
+        match (into.get_mut(name), value) {
+            (_, Value::Null) => {}
+            (Some(Value::String(text)), Value::String(more)) if WHOLE.contains(&name.as_str()) => {
+                if !more.is_empty() {
+                    more.clone_into(text);
+                }
+            }
+            (Some(Value::String(text)), Value::String(more)) => text.push_str(more),
+            (Some(Value::Object(object)), Value::Object(more)) => merge(object, more),
+            (Some(Value::Array(items)), Value::Array(more)) => merge_items(items, more),
+            (None, Value::Array(more)) => {
+                let mut items = Vec::new();
+                merge_items(&mut items, more);
+                into.insert(name.clone(), Value::Array(items));
+            }
+            (_, value) => {
+                into.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn merge_items(items: &mut Vec<Value>, more: &[Value]) {
+    for piece in more {
+        let index = piece.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
+        // Without an index (Gemini, some local servers) every piece is an item of its own.
+        let place = match index.filter(|index| *index < MAX_CALLS) {
+            Some(index) => {
+                items.iter().position(|item| item.get("index").and_then(Value::as_u64) == Some(index as u64))
+            }
+            None => None,
+        };
+        match (place.and_then(|place| items.get_mut(place)), piece) {
+            (Some(Value::Object(item)), Value::Object(piece)) => merge(item, piece),
+            _ => items.push(piece.clone()),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! When to try again, and how long to wait before.
+
+use std::time::{Duration, SystemTime};
+
+use crate::error::Error;
+
+/// How often and how patiently a request is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// Tries in all, the first included; 0 counts as 1.
+    pub attempts: u32,
+    /// Wait before the second try; doubled before each further one.
+    pub first_wait: Duration,
+    /// No wait of our own is longer.
+    pub longest_wait: Duration,
+    /// No wait the provider asks for (`Retry-After`) is longer.
+    pub longest_retry_after: Duration,
+}
+
+impl Default for Retry {
+    /// 4 tries, waits of about 1, 2 and 4 seconds, at most 2 minutes where the provider says how long.
+    fn default() -> Retry {
+        let seconds = Duration::from_secs;
+        Retry { attempts: 4, first_wait: seconds(1), longest_wait: seconds(30), longest_retry_after: seconds(120) }
+    }
+}
+
+/// A try that failed and is followed by another, for whoever wants to tell or log it.
+#[derive(Debug, Clone, Copy)]
+pub struct Retrying<'a> {
+    /// Number of the try that failed, from 1.
+    pub attempt: u32,
+    /// Tries there may be in all.
+    pub of: u32,
+    /// How long until the next.
+    pub wait: Duration,
+    /// Why it failed.
+    pub error: &'a Error,
+}
+
+impl Retry {
+    /// One try only.
+    pub fn never() -> Retry {
+        Retry { attempts: 1, ..Retry::default() }
+    }
+
+    /// The wait before the next try, or `None` when there is none. `attempt` is the one that failed, from 1; `chance` is
+    /// a number from 0 to 1 that keeps many clients from coming back at the same moment.
+    pub fn wait(&self, error: &Error, attempt: u32, chance: f64) -> Option<Duration> {
+        if attempt >= self.attempts || !error.is_transient() {
+            return None;
+        }
+        if let Error::Status { retry_after: Some(asked), .. } = error {
+            return Some((*asked).min(self.longest_retry_after));
+        }
+        let doubled = self.first_wait.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
+        Some(doubled.min(self.longest_wait).mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0))
+    }
+}
+
+/// Reads a `Retry-After` header: seconds, or a date (RFC 9110, 10.2.3). A date that is over asks for no wait.
+pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    // Some send fractions, which the standard does not know.
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}

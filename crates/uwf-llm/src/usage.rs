@@ -1,0 +1,63 @@
+//! What a reply cost, as the provider counted it.
+
+use serde_json::Value;
+
+/// Token counts of a reply. What the provider did not say is `None`, never a guess.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Usage {
+    /// Tokens read, those from a cache included.
+    pub input: Option<u64>,
+    /// Tokens written, those spent on reasoning included.
+    pub output: Option<u64>,
+    /// Part of `input` that came from a cache.
+    pub cached: Option<u64>,
+    /// Part of `output` spent on reasoning.
+    pub reasoning: Option<u64>,
+    /// US dollars, where the provider tells.
+    pub cost: Option<f64>,
+}
+
+impl Usage {
+    /// Reads `usage` of an OpenAI-compatible reply; `None` when nothing in it is known.
+    pub fn openai(usage: &Value) -> Option<Usage> {
+        known(Usage {
+            input: count(usage, "/prompt_tokens"),
+            output: count(usage, "/completion_tokens"),
+            // DeepSeek has a name of its own for it.
+            cached: count(usage, "/prompt_tokens_details/cached_tokens")
+                .or_else(|| count(usage, "/prompt_cache_hit_tokens")),
+            reasoning: count(usage, "/completion_tokens_details/reasoning_tokens"),
+            // OpenRouter.
+            cost: usage.get("cost").and_then(Value::as_f64),
+        })
+    }
+
+    /// Reads `usage` of an Anthropic reply, whose `input_tokens` are only those that no cache had to do with.
+    pub fn anthropic(usage: &Value) -> Option<Usage> {
+        let read = count(usage, "/cache_read_input_tokens");
+        let written = count(usage, "/cache_creation_input_tokens");
+        let input = count(usage, "/input_tokens").map(|new| new + read.unwrap_or(0) + written.unwrap_or(0));
+        known(Usage { input, output: count(usage, "/output_tokens"), cached: read, reasoning: None, cost: None })
+    }
+
+    /// Both together; a count that one of them does not know is not known of both.
+    #[must_use]
+    pub fn plus(self, other: Usage) -> Usage {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        Usage {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cached: sum(self.cached, other.cached),
+            reasoning: sum(self.reasoning, other.reasoning),
+            cost: self.cost.zip(other.cost).map(|(a, b)| a + b),
+        }
+    }
+}
+
+fn known(usage: Usage) -> Option<Usage> {
+    (usage != Usage::default()).then_some(usage)
+}
+
+fn count(usage: &Value, pointer: &str) -> Option<u64> {
+    usage.pointer(pointer).and_then(Value::as_u64)
+}

@@ -1,0 +1,155 @@
+//! A scripted model provider: a real HTTP server on 127.0.0.1 that records what it is asked and says what it was told to.
+//!
+//! The path of a request decides the wire (`/chat/completions`, `/messages`, `/responses`, `/models`), and its `stream`
+//! whether the answer comes in pieces, so one script serves every client. It ends when it is dropped.
+
+mod anthropic;
+mod http;
+mod openai;
+mod responses;
+mod say;
+mod script;
+mod script_file;
+
+pub use http::Request;
+pub use say::{Say, Usage};
+pub use script::Script;
+
+use std::io::Write;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use serde_json::json;
+
+use http::{Response, read_request};
+
+/// A running server.
+pub struct LlmServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    script: Mutex<Script>,
+    requests: Mutex<Vec<Request>>,
+    connections: Mutex<Vec<TcpStream>>,
+    stopping: AtomicBool,
+}
+
+impl LlmServer {
+    /// Starts a server. A list of answers is given in its order; a closure decides by the request.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    pub fn start(script: impl Into<Script>) -> LlmServer {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let shared = Arc::new(Shared {
+            script: Mutex::new(script.into()),
+            requests: Mutex::default(),
+            connections: Mutex::default(),
+            stopping: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&shared);
+        let acceptor = thread::spawn(move || accept(&listener, &accepting));
+        LlmServer { address, shared, acceptor: Some(acceptor) }
+    }
+
+    /// Base URL for OpenAI-compatible clients, ending in `/v1`.
+    pub fn url(&self) -> String {
+        format!("{}/v1", self.origin())
+    }
+
+    /// The server without a path, which is what clients of Anthropic take.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Every request so far, oldest first.
+    pub fn requests(&self) -> Vec<Request> {
+        lock(&self.shared.requests).clone()
+    }
+
+    /// The requests that asked a model, oldest first: not the lists of models and what clients try out.
+    pub fn asked(&self) -> Vec<Request> {
+        self.requests().into_iter().filter(Request::asks).collect()
+    }
+}
+
+impl Drop for LlmServer {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // Wakes the acceptor.
+        drop(TcpStream::connect(self.address));
+        for connection in lock(&self.shared.connections).iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+/// What a thread that panicked left is still worth reading.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for stream in listener.incoming() {
+        if shared.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(stream) = stream else { continue };
+        if let Ok(kept) = stream.try_clone() {
+            lock(&shared.connections).push(kept);
+        }
+        let shared = Arc::clone(shared);
+        thread::spawn(move || serve(stream, &shared));
+    }
+}
+
+/// Answers the requests of one connection, until one side closes it.
+fn serve(mut stream: TcpStream, shared: &Shared) {
+    let Ok(reading) = stream.try_clone() else { return };
+    // Pieces are to leave at once, and one by one.
+    let _ = stream.set_nodelay(true);
+    let mut reading = std::io::BufReader::new(reading);
+    while let Ok(Some(request)) = read_request(&mut reading, &mut stream) {
+        lock(&shared.requests).push(request.clone());
+        let keep = respond(&request, shared).send(&mut stream).unwrap_or(false);
+        if !keep || stream.flush().is_err() {
+            break;
+        }
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+fn respond(request: &Request, shared: &Shared) -> Response {
+    if !request.asks() {
+        let script = lock(&shared.script);
+        return match request.path_only() {
+            path if path.ends_with("/models") => Response::json(200, &models(script.models())),
+            path => Response::json(404, &json!({ "error": { "message": format!("nothing at {path}") } })),
+        };
+    }
+    let (number, say) = lock(&shared.script).next(request);
+    thread::sleep(say.delay);
+    let path = request.path_only();
+    if path.ends_with("/messages") {
+        anthropic::response(&say, request, number)
+    } else if path.ends_with("/responses") {
+        responses::response(&say, request, number)
+    } else {
+        openai::response(&say, request, number)
+    }
+}
+
+/// A list both OpenAI's and Anthropic's clients can read.
+fn models(names: &[String]) -> serde_json::Value {
+    let model = |name: &String| json!({ "id": name, "object": "model", "type": "model", "display_name": name });
+    json!({ "object": "list", "data": names.iter().map(model).collect::<Vec<_>>(), "has_more": false })
+}

@@ -1,0 +1,228 @@
+//! As much of HTTP/1.1 as clients of models use.
+
+use std::io::{self, BufRead, Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::say::{Say, Travel};
+
+/// Largest body taken.
+const MAX_BODY: usize = 64 * 1024 * 1024;
+
+/// Paths that ask a model.
+const ASKING: [&str; 3] = ["/chat/completions", "/messages", "/responses"];
+
+/// A request as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// `GET`, `POST`.
+    pub method: String,
+    /// Path with its query.
+    pub path: String,
+    /// Headers in their order, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Body as it came.
+    pub text: String,
+    /// Body as JSON; null when it is none.
+    pub body: Value,
+}
+
+impl Request {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// True when it asks a model, rather than for a list of models or whatever else clients try.
+    pub fn asks(&self) -> bool {
+        self.method == "POST" && ASKING.iter().any(|path| self.path_only().ends_with(path))
+    }
+
+    /// True when the answer is to come in pieces.
+    pub fn streams(&self) -> bool {
+        self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    pub(crate) fn path_only(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+}
+
+/// Reads the next request of a connection; `None` when there is none.
+pub(crate) fn read_request(reader: &mut impl BufRead, stream: &mut TcpStream) -> io::Result<Option<Request>> {
+    let Some(first) = line(reader)? else { return Ok(None) };
+    let mut words = first.split_whitespace();
+    let (method, path) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
+    let mut headers = Vec::new();
+    while let Some(header) = line(reader)?.filter(|line| !line.is_empty()) {
+        if let Some((name, value)) = header.split_once(':') {
+            headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+        }
+    }
+    let header = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    if header("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue")) {
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+    }
+    let bytes = if header("transfer-encoding").is_some_and(|value| value.contains("chunked")) {
+        chunked(reader)?
+    } else {
+        let length = header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+        exactly(reader, length)?
+    };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    Ok(Some(Request { method, path, headers, text, body }))
+}
+
+fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8_lossy(&line).trim_end().to_owned()))
+}
+
+fn exactly(reader: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
+    if length > MAX_BODY {
+        return Err(io::Error::other("the body is too long"));
+    }
+    let mut bytes = vec![0; length];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn chunked(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    loop {
+        let size = line(reader)?.unwrap_or_default();
+        let size =
+            usize::from_str_radix(size.split(';').next().unwrap_or_default().trim(), 16).map_err(io::Error::other)?;
+        all.extend(exactly(reader, size.min(MAX_BODY - all.len().min(MAX_BODY)))?);
+        line(reader)?;
+        if size == 0 {
+            return Ok(all);
+        }
+    }
+}
+
+/// An answer in the form of a wire, ready to be sent.
+pub(crate) struct Response {
+    status: u16,
+    headers: Vec<(String, String)>,
+    content: Content,
+    travel: Travel,
+    pause: Duration,
+}
+
+enum Content {
+    Body(String),
+    Events(Vec<String>),
+}
+
+impl Response {
+    pub(crate) fn json(status: u16, body: &Value) -> Response {
+        Response::new(status, "application/json", Content::Body(body.to_string()))
+    }
+
+    /// The events of a stream, each `event: …\ndata: …`.
+    pub(crate) fn events(events: Vec<String>) -> Response {
+        Response::new(200, "text/event-stream", Content::Events(events))
+    }
+
+    fn new(status: u16, content_type: &str, content: Content) -> Response {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        Response { status, headers, content, travel: Travel::Whole, pause: Duration::ZERO }
+    }
+
+    /// An answer as a script has it, in the form a wire gives it.
+    pub(crate) fn of(
+        say: &Say,
+        request: &Request,
+        body: &dyn Fn() -> Value,
+        events: &dyn Fn() -> Vec<String>,
+    ) -> Response {
+        let response = match &say.raw {
+            Some(raw) => Response::new(raw.status, &raw.content_type, Content::Body(raw.body.clone())),
+            None if request.streams() && !say.never_streams => Response::events(events()),
+            None => Response::json(200, &body()),
+        };
+        let headers = response.headers.iter().chain(&say.headers).cloned().collect();
+        Response { headers, travel: say.travel, pause: say.pause, ..response }
+    }
+
+    /// Sends it; true when the connection can go on.
+    pub(crate) fn send(&self, stream: &mut TcpStream) -> io::Result<bool> {
+        if self.travel == Travel::HangUp {
+            return Ok(false);
+        }
+        let mut head = format!("HTTP/1.1 {} Scripted\r\n", self.status);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        match &self.content {
+            Content::Body(body) => {
+                head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+                stream.write_all(head.as_bytes())?;
+                self.send_body(stream, body.as_bytes())
+            }
+            Content::Events(events) => {
+                head.push_str("transfer-encoding: chunked\r\n\r\n");
+                stream.write_all(head.as_bytes())?;
+                self.send_events(stream, events)
+            }
+        }
+    }
+
+    fn send_body(&self, stream: &mut TcpStream, body: &[u8]) -> io::Result<bool> {
+        match self.travel {
+            Travel::Cut(bytes) => stream.write_all(&body[..bytes.min(body.len())])?,
+            Travel::Trickle(bytes, pause) => {
+                for piece in body.chunks(bytes) {
+                    thread::sleep(pause);
+                    stream.write_all(piece)?;
+                }
+            }
+            Travel::Whole | Travel::HangUp => stream.write_all(body)?,
+        }
+        Ok(!matches!(self.travel, Travel::Cut(_)))
+    }
+
+    fn send_events(&self, stream: &mut TcpStream, events: &[String]) -> io::Result<bool> {
+        let (kept, cut) = match self.travel {
+            Travel::Cut(pieces) if pieces < events.len() => (&events[..pieces], true),
+            _ => (events, false),
+        };
+        for (number, event) in kept.iter().enumerate() {
+            if number > 0 {
+                thread::sleep(self.pause);
+            }
+            let bytes = format!("{event}\n\n");
+            match self.travel {
+                Travel::Trickle(size, pause) => {
+                    for piece in bytes.as_bytes().chunks(size) {
+                        thread::sleep(pause);
+                        chunk(stream, piece)?;
+                    }
+                }
+                Travel::Whole | Travel::HangUp | Travel::Cut(_) => chunk(stream, bytes.as_bytes())?,
+            }
+        }
+        if cut {
+            return Ok(false);
+        }
+        stream.write_all(b"0\r\n\r\n")?;
+        Ok(true)
+    }
+}
+
+fn chunk(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
+    // One write, so that a piece is one packet.
+    let mut framed = format!("{:x}\r\n", bytes.len()).into_bytes();
+    framed.extend(bytes);
+    framed.extend(b"\r\n");
+    stream.write_all(&framed)
+}

@@ -1,0 +1,236 @@
+//! What the scripted model says, in no wire's form.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Counts of tokens of an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usage {
+    /// Tokens read, those from a cache included.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Part of `input` from a cache.
+    pub cached: Option<u64>,
+    /// Part of `output` spent on reasoning.
+    pub reasoning: Option<u64>,
+    /// US dollars.
+    pub cost: Option<f64>,
+}
+
+impl Default for Usage {
+    /// 11 read, 7 written, nothing else known.
+    fn default() -> Usage {
+        Usage { input: 11, output: 7, cached: None, reasoning: None, cost: None }
+    }
+}
+
+/// How the bytes of an answer travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Travel {
+    /// As they should.
+    Whole,
+    /// The connection is closed before a byte was sent.
+    HangUp,
+    /// The connection is closed after this many pieces (events of a stream, or bytes of a body that is none).
+    Cut(usize),
+    /// In pieces of this many bytes with this pause before each.
+    Trickle(usize, Duration),
+}
+
+/// An HTTP answer that no model gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Raw {
+    pub(crate) status: u16,
+    pub(crate) content_type: String,
+    pub(crate) body: String,
+}
+
+/// One answer.
+#[derive(Debug, Clone)]
+pub struct Say {
+    pub(crate) text: String,
+    pub(crate) thinking: String,
+    pub(crate) calls: Vec<(String, String)>,
+    pub(crate) chunks: Option<Vec<String>>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) cut_at_max_tokens: bool,
+    pub(crate) raw: Option<Raw>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) delay: Duration,
+    pub(crate) pause: Duration,
+    pub(crate) travel: Travel,
+    pub(crate) never_streams: bool,
+    pub(crate) only_if: Option<String>,
+    pub(crate) repeats: bool,
+}
+
+impl Say {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Say {
+        Say {
+            text: text.into(),
+            thinking: String::new(),
+            calls: Vec::new(),
+            chunks: None,
+            usage: Some(Usage::default()),
+            cut_at_max_tokens: false,
+            raw: None,
+            headers: Vec::new(),
+            delay: Duration::ZERO,
+            pause: Duration::ZERO,
+            travel: Travel::Whole,
+            never_streams: false,
+            only_if: None,
+            repeats: false,
+        }
+    }
+
+    /// A call of a tool.
+    pub fn call(name: &str, arguments: Value) -> Say {
+        Say::text("").and_call(name, arguments)
+    }
+
+    /// An error of a status, with a message in the form the wire has for it.
+    pub fn status(status: u16, message: &str) -> Say {
+        let kind = match status {
+            400 | 422 => "invalid_request_error",
+            401 => "authentication_error",
+            403 => "permission_error",
+            404 => "not_found_error",
+            429 => "rate_limit_error",
+            529 => "overloaded_error",
+            _ => "api_error",
+        };
+        let error = json!({ "type": "error", "error": { "type": kind, "message": message } });
+        Say::raw(status, "application/json", error.to_string())
+    }
+
+    /// Any HTTP answer.
+    pub fn raw(status: u16, content_type: &str, body: impl Into<String>) -> Say {
+        let raw = Raw { status, content_type: content_type.to_owned(), body: body.into() };
+        Say { raw: Some(raw), ..Say::text("") }
+    }
+
+    /// No answer: the connection is closed.
+    pub fn hang_up() -> Say {
+        Say { travel: Travel::HangUp, ..Say::text("") }
+    }
+
+    /// One more call beside what is said.
+    #[must_use]
+    pub fn and_call(self, name: &str, arguments: Value) -> Say {
+        self.and_call_as_written(name, arguments.to_string())
+    }
+
+    /// One more call, with arguments that need not be JSON.
+    #[must_use]
+    pub fn and_call_as_written(mut self, name: &str, arguments: impl Into<String>) -> Say {
+        self.calls.push((name.to_owned(), arguments.into()));
+        self
+    }
+
+    /// Reasoning before it.
+    #[must_use]
+    pub fn thinking(self, thinking: impl Into<String>) -> Say {
+        Say { thinking: thinking.into(), ..self }
+    }
+
+    /// Its counts of tokens; otherwise those of [`Usage::default`].
+    #[must_use]
+    pub fn usage(self, usage: Usage) -> Say {
+        Say { usage: Some(usage), ..self }
+    }
+
+    /// No counts of tokens.
+    #[must_use]
+    pub fn without_usage(self) -> Say {
+        Say { usage: None, ..self }
+    }
+
+    /// The model stopped because it had written all it may.
+    #[must_use]
+    pub fn cut_at_max_tokens(self) -> Say {
+        Say { cut_at_max_tokens: true, ..self }
+    }
+
+    /// A header of the answer.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Say {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A wait before the answer.
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Say {
+        Say { delay, ..self }
+    }
+
+    /// The pieces the text comes in when it is streamed.
+    #[must_use]
+    pub fn chunks<S: Into<String>>(self, chunks: impl IntoIterator<Item = S>) -> Say {
+        let chunks: Vec<String> = chunks.into_iter().map(Into::into).collect();
+        Say { text: chunks.concat(), chunks: Some(chunks), ..self }
+    }
+
+    /// A wait before every piece of a stream after the first.
+    #[must_use]
+    pub fn pausing(self, pause: Duration) -> Say {
+        Say { pause, ..self }
+    }
+
+    /// The connection is closed after this many events of a stream, or bytes of a body that is none.
+    #[must_use]
+    pub fn cut_after(self, pieces: usize) -> Say {
+        Say { travel: Travel::Cut(pieces), ..self }
+    }
+
+    /// The body comes this many bytes at a time, with a pause before each.
+    #[must_use]
+    pub fn trickling(self, bytes: usize, pause: Duration) -> Say {
+        Say { travel: Travel::Trickle(bytes.max(1), pause), ..self }
+    }
+
+    /// In one piece, even if a stream was asked for.
+    #[must_use]
+    pub fn never_streamed(self) -> Say {
+        Say { never_streams: true, ..self }
+    }
+
+    /// Only for a request whose body contains this text; other answers are given to the others.
+    #[must_use]
+    pub fn only_if(self, contains: &str) -> Say {
+        Say { only_if: Some(contains.to_owned()), ..self }
+    }
+
+    /// Given again and again.
+    #[must_use]
+    pub fn repeated(self) -> Say {
+        Say { repeats: true, ..self }
+    }
+
+    /// The text in the pieces it is streamed in; two if nothing else was said.
+    pub(crate) fn pieces(&self) -> Vec<String> {
+        match &self.chunks {
+            Some(chunks) => chunks.clone(),
+            None => halves(&self.text),
+        }
+    }
+
+    pub(crate) fn finish<'a>(&self, stop: &'a str, calls: &'a str, length: &'a str) -> &'a str {
+        match (self.cut_at_max_tokens, self.calls.is_empty()) {
+            (true, _) => length,
+            (false, true) => stop,
+            (false, false) => calls,
+        }
+    }
+}
+
+/// A text in two pieces; no pieces if it is empty.
+pub(crate) fn halves(text: &str) -> Vec<String> {
+    let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+    let (first, second) = text.split_at(middle);
+    [first, second].into_iter().filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+}

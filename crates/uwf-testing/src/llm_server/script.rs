@@ -1,0 +1,101 @@
+//! Which answer a request gets.
+
+use serde_json::Value;
+
+use super::{Request, Say};
+
+type Decide = Box<dyn FnMut(&Request) -> Say + Send>;
+
+enum Source {
+    List(Vec<Option<Say>>),
+    Closure(Decide),
+}
+
+/// The answers of a server.
+pub struct Script {
+    source: Source,
+    refuses: Vec<String>,
+    models: Vec<String>,
+    given: usize,
+}
+
+impl Script {
+    /// Answers in their order; those with a condition ([`Say::only_if`]) wait for a request that meets it. When they are
+    /// used up, requests get status 418, which no client tries again.
+    pub fn new(answers: impl IntoIterator<Item = Say>) -> Script {
+        Script::of(Source::List(answers.into_iter().map(Some).collect()))
+    }
+
+    /// Answers by a function of the request.
+    pub fn deciding(decide: impl FnMut(&Request) -> Say + Send + 'static) -> Script {
+        Script::of(Source::Closure(Box::new(decide)))
+    }
+
+    fn of(source: Source) -> Script {
+        Script { source, refuses: Vec::new(), models: vec!["scripted-model".to_owned()], given: 0 }
+    }
+
+    /// Refuses, with status 400 and without using an answer up, every request with this in it: `tools`, `tool_choice`
+    /// (a forced one), `json_schema`, `json_object`, or any other field of the body.
+    #[must_use]
+    pub fn refusing(mut self, feature: &str) -> Script {
+        self.refuses.push(feature.to_owned());
+        self
+    }
+
+    /// Names in the list of models, instead of `scripted-model`.
+    #[must_use]
+    pub fn with_models<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Script {
+        self.models = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    pub(crate) fn models(&self) -> &[String] {
+        &self.models
+    }
+
+    /// The answer to a request, and its number from 1.
+    pub(crate) fn next(&mut self, request: &Request) -> (usize, Say) {
+        self.given += 1;
+        if let Some(feature) = self.refuses.iter().find(|feature| uses(&request.body, feature)) {
+            return (self.given, Say::status(400, &format!("`{feature}` is not supported by this model")));
+        }
+        let say = match &mut self.source {
+            Source::Closure(decide) => decide(request),
+            Source::List(answers) => from_list(answers, request),
+        };
+        (self.given, say)
+    }
+}
+
+impl<I: IntoIterator<Item = Say>> From<I> for Script {
+    fn from(answers: I) -> Script {
+        Script::new(answers)
+    }
+}
+
+fn from_list(answers: &mut [Option<Say>], request: &Request) -> Say {
+    let meant = |say: &Say| say.only_if.as_ref().is_none_or(|text| request.text.contains(text));
+    let Some(slot) = answers.iter_mut().find(|slot| slot.as_ref().is_some_and(meant)) else {
+        return Say::status(418, "the script has no answer left for this request");
+    };
+    match slot {
+        Some(say) if say.repeats => say.clone(),
+        // Found above, so there is one; the text would tell if not.
+        slot => slot.take().unwrap_or_else(|| Say::text("")),
+    }
+}
+
+fn uses(body: &Value, feature: &str) -> bool {
+    match feature {
+        "json_schema" => {
+            body.pointer("/response_format/type").is_some_and(|kind| kind == "json_schema")
+                || body.get("output_config").is_some()
+        }
+        "json_object" => body.pointer("/response_format/type").is_some_and(|kind| kind == "json_object"),
+        "tool_choice" => body
+            .get("tool_choice")
+            .is_some_and(|choice| choice != "auto" && choice.get("type").is_none_or(|kind| kind != "auto")),
+        field => body.get(field).is_some(),
+    }
+}

@@ -1,0 +1,152 @@
+//! Scripts as JSON files, for tests in other languages.
+//!
+//! `{"models": [names], "refuse": [features], "answers": [answer…]}`, or just the list. An answer is a text, or an object
+//! with any of `text`, `thinking`, `calls: [{name, arguments}]`, `chunks`, `usage: {input, output, cached, reasoning,
+//! cost}` or null, `status` with `message`, `body` with `contentType`, `headers`, `delayMs`, `pauseMs`, `cutAfter`,
+//! `trickleBytes`, `hangUp`, `neverStreamed`, `cutAtMaxTokens`, `onlyIf`, `repeat`. Arguments may be a text, which is then
+//! sent as it is.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::{Say, Script, Usage};
+
+/// Every key an answer may have.
+const KEYS: [&str; 19] = [
+    "text",
+    "thinking",
+    "calls",
+    "chunks",
+    "usage",
+    "status",
+    "message",
+    "body",
+    "contentType",
+    "headers",
+    "delayMs",
+    "pauseMs",
+    "cutAfter",
+    "trickleBytes",
+    "hangUp",
+    "neverStreamed",
+    "cutAtMaxTokens",
+    "onlyIf",
+    "repeat",
+];
+
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// What cannot be read, and in which answer.
+    pub fn from_json(text: &str) -> Result<Script, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let list = value.as_array().or_else(|| value.get("answers")?.as_array());
+        let list = list.ok_or("a script is a list of answers, or an object with a list `answers`")?;
+        let answers: Result<Vec<Say>, String> = list
+            .iter()
+            .enumerate()
+            .map(|(at, one)| answer(one).map_err(|problem| format!("answer {}: {problem}", at + 1)))
+            .collect();
+        let mut script = Script::new(answers?);
+        for feature in texts(value.get("refuse"))? {
+            script = script.refusing(&feature);
+        }
+        Ok(if value.get("models").is_some() { script.with_models(texts(value.get("models"))?) } else { script })
+    }
+}
+
+fn answer(value: &Value) -> Result<Say, String> {
+    let fields = match value {
+        Value::String(text) => return Ok(Say::text(text)),
+        Value::Object(fields) => fields,
+        other => return Err(format!("{other} is neither a text nor an object")),
+    };
+    if let Some(unknown) = fields.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(format!("unknown key `{unknown}`"));
+    }
+    let mut say = begun(fields)?;
+    for call in fields.get("calls").and_then(Value::as_array).into_iter().flatten() {
+        let name = call.get("name").and_then(Value::as_str).ok_or("a call has no `name`")?;
+        say = match call.get("arguments") {
+            Some(Value::String(written)) => say.and_call_as_written(name, written),
+            arguments => say.and_call(name, arguments.cloned().unwrap_or_else(|| Value::Object(Map::new()))),
+        };
+    }
+    for (name, value) in fields.get("headers").and_then(Value::as_object).into_iter().flatten() {
+        say = say.header(name, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    Ok(travelling(say, fields))
+}
+
+/// What is said.
+fn begun(fields: &Map<String, Value>) -> Result<Say, String> {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    let mut say = match (fields.get("status").and_then(Value::as_u64), text("body")) {
+        (status, Some(body)) => {
+            Say::raw(to_status(status.unwrap_or(200))?, text("contentType").unwrap_or("application/json"), body)
+        }
+        (Some(status), None) => Say::status(to_status(status)?, text("message").unwrap_or("scripted failure")),
+        (None, None) => Say::text(text("text").unwrap_or_default()),
+    };
+    if fields.contains_key("chunks") {
+        say = say.chunks(texts(fields.get("chunks"))?);
+    }
+    if let Some(thinking) = text("thinking") {
+        say = say.thinking(thinking);
+    }
+    if let Some(condition) = text("onlyIf") {
+        say = say.only_if(condition);
+    }
+    Ok(match fields.get("usage") {
+        None => say,
+        Some(Value::Null) => say.without_usage(),
+        Some(told) => say.usage(usage(told)),
+    })
+}
+
+/// How it travels.
+fn travelling(mut say: Say, fields: &Map<String, Value>) -> Say {
+    let number = |key: &str| fields.get(key).and_then(Value::as_u64);
+    let size = |key: &str| number(key).and_then(|number| usize::try_from(number).ok());
+    let is = |key: &str| fields.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let pause = Duration::from_millis(number("pauseMs").unwrap_or(0));
+    say = say.after(Duration::from_millis(number("delayMs").unwrap_or(0))).pausing(pause);
+    if let Some(pieces) = size("cutAfter") {
+        say = say.cut_after(pieces);
+    }
+    if let Some(bytes) = size("trickleBytes") {
+        say = say.trickling(bytes, pause);
+    }
+    if is("hangUp") {
+        say = Say { travel: Say::hang_up().travel, ..say };
+    }
+    if is("neverStreamed") {
+        say = say.never_streamed();
+    }
+    if is("cutAtMaxTokens") {
+        say = say.cut_at_max_tokens();
+    }
+    if is("repeat") { say.repeated() } else { say }
+}
+
+fn to_status(number: u64) -> Result<u16, String> {
+    u16::try_from(number).ok().filter(|code| (100..600).contains(code)).ok_or(format!("{number} is no HTTP status"))
+}
+
+fn usage(told: &Value) -> Usage {
+    let count = |key: &str| told.get(key).and_then(Value::as_u64);
+    Usage {
+        input: count("input").unwrap_or(0),
+        output: count("output").unwrap_or(0),
+        cached: count("cached"),
+        reasoning: count("reasoning"),
+        cost: told.get("cost").and_then(Value::as_f64),
+    }
+}
+
+fn texts(list: Option<&Value>) -> Result<Vec<String>, String> {
+    let items = list.and_then(Value::as_array).into_iter().flatten();
+    items.map(|item| item.as_str().map(str::to_owned).ok_or(format!("{item} is not a text"))).collect()
+}
