@@ -2,6 +2,7 @@
 
 mod bytes;
 mod calls;
+mod cpu;
 mod footprint;
 mod index;
 mod parallel;
@@ -62,6 +63,8 @@ pub fn all(programs: &Programs, sizes: &Sizes, dir: &Path, tell: &mut dyn FnMut(
     groups.push(bytes::measure(&bench, &place, &long)?);
     tell("routing");
     groups.push(routing::measure(&bench, &place, &long)?);
+    tell("processor time");
+    groups.push(cpu::measure(&bench, &place, &long)?);
     tell("binary and memory");
     groups.push(footprint::measure(&bench, &place, &long)?);
     Ok(groups)

@@ -12,7 +12,8 @@ use uwf_engine::attempts::{self, Attempt};
 use uwf_engine::environment::{Redactor, read_env_file};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
-use uwf_engine::load::{self, Thread};
+use uwf_engine::load::Thread;
+use uwf_engine::spoken;
 
 /// Bytes of a prompt that headings and the description of the answer's form take at most, by a generous estimate.
 const FRAME_BYTES: usize = 8 << 10;
@@ -182,37 +183,5 @@ impl<'h> Context<'h> {
 /// What an agent wrote beside its structured output, when its text was more than that.
 pub(crate) fn spoken(home: &Home, detail: Hash) -> Result<Option<String>> {
     let store = home.store();
-    let node = store.get(detail)?;
-    if node.payload.get("extractedBy").and_then(serde_json::Value::as_str) == Some("submit") {
-        return Ok(None);
-    }
-    let raw = load::raw_text(store, detail, &node)?;
-    Ok(raw.map(|raw| after_header(&raw).to_owned()).filter(|text| !text.trim().is_empty()))
-}
-
-/// A text without the frontmatter it begins with.
-fn after_header(raw: &str) -> &str {
-    let text = raw.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
-    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else { return raw };
-    let mut offset = 0;
-    for line in rest.split_inclusive('\n') {
-        offset += line.len();
-        if line.trim_end() == "---" {
-            return &rest[offset..];
-        }
-    }
-    raw
-}
-
-#[cfg(test)]
-mod tests {
-    use super::after_header;
-
-    #[test]
-    fn the_header_is_left_out() {
-        assert_eq!(after_header("---\na: 1\n---\nbody\n"), "body\n");
-        assert_eq!(after_header("\n---\r\na: 1\r\n---\r\nbody"), "body");
-        assert_eq!(after_header("no header"), "no header");
-        assert_eq!(after_header("---\nunclosed"), "---\nunclosed");
-    }
+    spoken::spoken(store, detail, &store.get(detail)?, None)
 }

@@ -36,6 +36,7 @@ pub mod remove;
 pub mod resolve;
 pub mod settings;
 pub mod show;
+pub mod spoken;
 pub mod start;
 pub mod state;
 pub mod step;

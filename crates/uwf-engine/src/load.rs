@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use json_cas::{Hash, Head, Node, Store};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use uwf_core::node::{Kind, Payload, ReactSession, StartNode, StepNode};
+use uwf_core::node::{Kind, Payload, StartNode, StepNode};
 use uwf_core::thread::{StepRecord, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
@@ -172,22 +172,6 @@ pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
         .map_err(|error| Error::new(error::Kind::Data, format!("workflow {hash} is not readable: {error}")))
 }
 
-/// The raw text a step's detail, a node with this hash, tells of, if it tells of one.
-///
-/// # Errors
-/// Those of the nodes.
-pub fn raw_text(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
-    match Kind::of(node.type_hash) {
-        Some(Kind::Content) => Ok(text_of(&node.payload)),
-        Some(Kind::ReactSession) => {
-            let session: ReactSession = payload(detail, node)?;
-            Ok(text_of(&store.get(session.raw)?.payload))
-        }
-        Some(Kind::HermesRaw) => Ok(text_of(&node.payload)),
-        _ => Ok(None),
-    }
-}
-
 /// How the output of a step was obtained, when its detail says so.
 ///
 /// # Errors
@@ -228,8 +212,4 @@ pub fn title(store: &Store, node: &Node) -> String {
     let schema = store.try_get(node.type_hash).ok().flatten();
     let title = schema.as_ref().and_then(|schema| schema.payload.get("title")).and_then(Value::as_str);
     title.map_or_else(|| format!("node of type {}", node.type_hash), |title| format!("`{title}` node"))
-}
-
-fn text_of(payload: &Value) -> Option<String> {
-    payload.get("text").and_then(Value::as_str).or(payload.as_str()).map(str::to_owned)
 }

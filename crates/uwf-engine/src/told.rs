@@ -1,8 +1,6 @@
 //! What pages tell of a thread's parts: a step, the failed tries since, how it stands.
 
 use json_cas::{Hash, Store};
-use serde_json::Value;
-use uwf_core::extract::{self, Extraction};
 use uwf_core::node::{self, ExtractedBy, Kind, ReactSession, ThreadEnd};
 use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, Ending, Failure, Source, Told};
@@ -13,6 +11,7 @@ use crate::error::Result;
 use crate::home::Home;
 use crate::load;
 use crate::show::Shown;
+use crate::spoken;
 use crate::state::State;
 
 /// Step `position` (from 0). What lies below its StepNode and is not readable is told as such.
@@ -37,19 +36,11 @@ pub fn step(store: &Store, position: usize, hash: Hash) -> Result<Told> {
 /// Where a step's text comes from; `schema` is the type of its output.
 fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
     let detail_node = store.get(detail)?;
-    let answer = |text| Source::Answer { text, extracted_by: None, failed: 0 };
+    let text = spoken::spoken(store, detail, &detail_node, schema)?;
     Ok(match Kind::of(detail_node.type_hash) {
         Some(Kind::StepNode) => Source::ChildThread(detail),
         Some(Kind::ReactSession) => {
             let session: ReactSession = load::payload(detail, &detail_node)?;
-            let text = match session.extracted_by {
-                // The raw text is the output itself.
-                ExtractedBy::Submit => None,
-                ExtractedBy::Frontmatter | ExtractedBy::Feedback | ExtractedBy::Llm => {
-                    load::raw_text(store, detail, &detail_node)?
-                }
-            };
-            let text = text.map(|raw| beside_output(store, raw, schema));
             let extracted_by = match session.extracted_by {
                 ExtractedBy::Submit | ExtractedBy::Frontmatter => None,
                 ExtractedBy::Feedback => Some("asking again"),
@@ -57,34 +48,8 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
             };
             Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed: session.attempts.len() }
         }
-        Some(Kind::Content | Kind::HermesRaw) => {
-            answer(load::raw_text(store, detail, &detail_node)?.map(|raw| beside_output(store, raw, schema)))
-        }
-        Some(Kind::HermesDetail) => {
-            answer(last_words(store, &detail_node.payload)?.map(|raw| beside_output(store, raw, schema)))
-        }
-        _ => answer(None),
+        _ => Source::Answer { text, extracted_by: None, failed: 0 },
     })
-}
-
-/// What the agent wrote beside the output; all of it when that cannot be told apart.
-fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
-    let found = schema.and_then(|schema| store.schema(schema).ok()).map(|schema| extract::frontmatter(&raw, &schema));
-    match found {
-        Some(Extraction::Found(found)) => found.body,
-        Some(Extraction::Failed(_)) | None => raw,
-    }
-}
-
-/// The text of the last turn of a session that an earlier implementation recorded.
-fn last_words(store: &Store, session: &Value) -> Result<Option<String>> {
-    let turns = session.get("turns").and_then(Value::as_array);
-    let Some(last) = turns.and_then(|turns| turns.last()).and_then(Value::as_str).and_then(|turn| turn.parse().ok())
-    else {
-        return Ok(None);
-    };
-    let turn = store.get(last)?;
-    Ok(turn.payload.get("content").and_then(Value::as_str).map(str::to_owned))
 }
 
 /// Failed tries since the step that is the head, oldest first.

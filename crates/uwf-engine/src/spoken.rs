@@ -1,0 +1,86 @@
+//! What an agent wrote beside its structured output: what pages show of a step, and what later roles are told of it.
+
+use json_cas::{Hash, Node, Store};
+use serde_json::Value;
+use uwf_core::extract::{self, Extraction};
+use uwf_core::node::{ExtractedBy, Kind, ReactSession};
+
+use crate::error::Result;
+use crate::load;
+
+/// The text of a step's detail without the output it may hold; `None` when there is no more to it than the output.
+/// `schema` is the type of the output: with it a header that is not written as asked for is found too.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn spoken(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
+    let text = match Kind::of(node.type_hash) {
+        Some(Kind::ReactSession) => {
+            let session: ReactSession = load::payload(detail, node)?;
+            let Some(raw) = text_of(&store.get(session.raw)?.payload) else { return Ok(None) };
+            match session.extracted_by {
+                // Handed in as a value: the text is that value, or what was said beside it.
+                ExtractedBy::Submit if serde_json::from_str::<Value>(raw.trim()).is_ok() => None,
+                ExtractedBy::Submit | ExtractedBy::Frontmatter => Some(beside_output(store, raw, schema)),
+                // The value came from elsewhere, so the text holds no header that could be read.
+                ExtractedBy::Feedback | ExtractedBy::Llm => Some(raw),
+            }
+        }
+        Some(Kind::Content | Kind::HermesRaw) => text_of(&node.payload).map(|raw| beside_output(store, raw, schema)),
+        Some(Kind::HermesDetail) => last_words(store, &node.payload)?.map(|raw| beside_output(store, raw, schema)),
+        _ => None,
+    };
+    Ok(text.filter(|text| !text.trim().is_empty()))
+}
+
+/// All of the text when the output cannot be told apart from it.
+fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
+    let found = schema.and_then(|schema| store.schema(schema).ok()).map(|schema| extract::frontmatter(&raw, &schema));
+    match found {
+        Some(Extraction::Found(found)) => found.body,
+        Some(Extraction::Failed(_)) | None => after_header(&raw).map_or_else(|| raw.clone(), str::to_owned),
+    }
+}
+
+/// What follows the header a text begins with, when it is written as asked for.
+fn after_header(raw: &str) -> Option<&str> {
+    let text = raw.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
+    let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
+    let mut offset = 0;
+    for line in rest.split_inclusive('\n') {
+        offset += line.len();
+        if line.trim_end() == "---" {
+            return Some(&rest[offset..]);
+        }
+    }
+    None
+}
+
+/// A text node's text; earlier implementations made the text itself the payload.
+fn text_of(payload: &Value) -> Option<String> {
+    payload.as_str().or_else(|| payload.get("text")?.as_str()).map(str::to_owned)
+}
+
+/// The text of the last turn of a session that an earlier implementation recorded.
+fn last_words(store: &Store, session: &Value) -> Result<Option<String>> {
+    let turns = session.get("turns").and_then(Value::as_array);
+    let Some(last) = turns.and_then(|turns| turns.last()).and_then(Value::as_str).and_then(|turn| turn.parse().ok())
+    else {
+        return Ok(None);
+    };
+    let turn = store.get(last)?;
+    Ok(turn.payload.get("content").and_then(Value::as_str).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_header;
+
+    #[test]
+    fn the_header_is_left_out() {
+        assert_eq!(after_header("---\na: 1\n---\nbody\n"), Some("body\n"));
+        assert_eq!(after_header("\n---\r\na: 1\r\n---\r\nbody"), Some("body"));
+        assert_eq!(after_header("no header"), None);
+        assert_eq!(after_header("---\nunclosed"), None);
+    }
+}
