@@ -64,6 +64,7 @@ pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
             attempt: attempt.opened.attempt.clone(),
             kind: error.kind,
             error: error.message.clone(),
+            hints: error.hints.clone(),
             exit_code,
         };
         let _ = attempts::gave_up(thread.home(), &thread.id, line);

@@ -3,6 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::model;
+use crate::react;
+
 /// What an agent is and takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -51,8 +54,41 @@ pub fn describe(name: &str) -> Option<Description> {
                 },
             }),
         }),
+        "react" => Some(Description {
+            name: "react",
+            version,
+            capabilities: &[
+                "tools",
+                "read-files",
+                "edit-files",
+                "run-commands",
+                "submit",
+                "feedback",
+                "trace",
+                "tokens",
+            ],
+            config_schema: model_settings(json!({
+                "maxRounds": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": react::MAX_ROUNDS,
+                    "description": "requests to the model in one step; 50 by default",
+                },
+            })),
+        }),
         _ => None,
     }
+}
+
+/// Settings of an agent that talks to a model itself: its own, and those they all have.
+fn model_settings(own: Value) -> Value {
+    let mut schema = json!({ "type": "object", "additionalProperties": false });
+    let mut properties = own;
+    if let (Some(all), Value::Object(common)) = (properties.as_object_mut(), model::settings_schema()) {
+        all.extend(common);
+    }
+    schema["properties"] = properties;
+    schema
 }
 
 #[cfg(test)]

@@ -5,7 +5,12 @@
 
 pub mod command;
 pub mod describe;
+pub mod excerpt;
 pub mod mock;
+pub mod model;
+pub mod progress;
+pub mod react;
+pub mod settings;
 
 use agent_kit::play;
 use uwf_core::thread::ThreadId;
@@ -13,7 +18,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 2] = ["command", "mock"];
+pub const NAMES: [&str; 3] = ["command", "mock", "react"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -23,6 +28,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     match name {
         "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
         "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),
+        "react" => play(home, thread, role, &mut react::ReactAgent::default(), None),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
     }

@@ -32,6 +32,10 @@ pub struct AgentSpec {
     pub model: Option<String>,
     /// Secrets it is given.
     pub env: Vec<String>,
+    /// Secrets uwf itself needs when it is this agent's process: the keys of the agent's model and of the one that
+    /// extracts. Programs started inside are not given them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_keys: Vec<String>,
     /// Limit on the whole run, milliseconds.
     pub timeout_ms: Option<u64>,
     /// Limit on a time without output, milliseconds.
@@ -54,6 +58,7 @@ impl AgentSpec {
             output: agent.output.as_str().to_owned(),
             model: agent.model.clone(),
             env: agent.env.clone(),
+            own_keys: Vec::new(),
             timeout_ms: agent.timeout.map(millis),
             idle_timeout_ms: agent.idle_timeout.map(millis),
             exit_codes: agent.exit_codes.iter().map(|(code, meaning)| (*code, *meaning == ExitMeaning::Ok)).collect(),
@@ -187,10 +192,20 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The key of the model a built-in agent uses, by the name of its environment variable.
-pub fn model_key<'c>(config: &'c Config, spec: &AgentSpec) -> Option<&'c str> {
-    spec.built_in()?;
-    let alias = spec.model.as_deref().or(config.default_model.as_deref())?;
+/// Keys uwf needs when it is the agent's process, by the names of their variables: that of a built-in agent's model, and
+/// that of the model that extracts. None for an agent that is a program of its own.
+pub fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
+    let is_built_in = spec.built_in().is_some();
+    let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
+    let extracting = config.model_for("extract").filter(|_| is_built_in || spec.is_wrapped());
+    let mut keys: Vec<String> =
+        own.into_iter().chain(extracting).filter_map(|alias| model_key(config, alias)).map(str::to_owned).collect();
+    keys.dedup();
+    keys
+}
+
+/// The variable that holds the key of a model, by the model's alias.
+pub fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> {
     let model = config.models.get(alias)?;
     config.providers.get(&model.provider)?.api_key_env.as_deref()
 }

@@ -112,6 +112,9 @@ pub struct GaveUp {
     pub kind: Kind,
     /// Why, one line or more.
     pub error: String,
+    /// What to try next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
     /// Exit code of the command inside, if there was one.
     pub exit_code: Option<i32>,
 }

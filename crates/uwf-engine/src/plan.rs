@@ -51,9 +51,7 @@ impl Plan {
     /// Those of [`agents::choose`].
     pub fn agent(&self, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
         let mut spec = agents::choose(&self.config, &self.settings, &self.workflow.name, role, asked)?;
-        if let Some(key) = agents::model_key(&self.config, &spec) {
-            spec.env.push(key.to_owned());
-        }
+        spec.own_keys = agents::own_keys(&self.config, &spec);
         Ok(spec)
     }
 

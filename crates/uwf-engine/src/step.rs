@@ -196,7 +196,7 @@ impl Step<'_> {
             return Ok((finished.step, true));
         }
         if let Some(gave_up) = after.and_then(|after| after.gave_up) {
-            return Err(Error::new(gave_up.kind, gave_up.error));
+            return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
         }
         let out = job
             .stdout
@@ -211,7 +211,8 @@ impl Step<'_> {
         environment::protect_env_file(&env_path)?;
         let env_file = environment::read_env_file(&env_path)?;
         let secrets = self.plan.config.secret_names();
-        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
+        let given = [opened.agent.env.as_slice(), &opened.agent.own_keys].concat();
+        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &given);
         let variables = agents::protocol_variables(self.home, opened.thread.as_str(), &opened.role, &opened.attempt);
         env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         Ok(Job {

@@ -52,13 +52,8 @@ pub trait Tool: Sync {
 }
 
 /// All tools but `submit`, which is the loop's own.
-pub const ALL: [&dyn Tool; 5] = [
-    &read_file::ReadFile,
-    &write_file::WriteFile,
-    &patch_file::PatchFile,
-    &shell_exec::ShellExec,
-    &cas_get::CasGet,
-];
+pub const ALL: [&dyn Tool; 5] =
+    [&read_file::ReadFile, &write_file::WriteFile, &patch_file::PatchFile, &shell_exec::ShellExec, &cas_get::CasGet];
 
 /// The tool of a name.
 pub fn find(name: &str) -> Option<&'static dyn Tool> {

@@ -62,7 +62,9 @@ impl Workspace {
     /// Why not, in words.
     pub fn read(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
-        self.beneath(&path, OFlags::RDONLY, Mode::empty()).map_err(|errno| explain(typed, errno)).and_then(regular(typed))
+        self.beneath(&path, OFlags::RDONLY, Mode::empty())
+            .map_err(|errno| explain(typed, errno))
+            .and_then(regular(typed))
     }
 
     /// Opens an existing regular file for reading and writing.

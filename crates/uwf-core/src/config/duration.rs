@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// Reads `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, also for what
-/// is negative or does not fit.
-pub(super) fn parse(text: &str) -> Option<Duration> {
+/// A duration as people write it: `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else,
+/// also for what is negative or does not fit.
+pub fn parse(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

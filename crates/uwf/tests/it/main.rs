@@ -17,6 +17,7 @@ mod killing;
 mod ladder;
 mod listing;
 mod mock;
+mod react;
 mod reading;
 mod reference;
 mod review;

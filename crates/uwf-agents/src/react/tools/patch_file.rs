@@ -66,7 +66,8 @@ impl Tool for PatchFile {
 
 fn whole(file: &mut File, path: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let read = file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot read `{path}`: {error}"))?;
+    let read =
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot read `{path}`: {error}"))?;
     if read as u64 > MAX_FILE {
         return Err(format!("`{path}` is larger than {MAX_FILE} bytes; change it by a command"));
     }

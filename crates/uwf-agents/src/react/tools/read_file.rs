@@ -101,7 +101,9 @@ impl Window {
             return Some(format!("[line {line} is longer than this; the file has {size} bytes]"));
         }
         let last = self.first + self.lines - 1;
-        self.more.then(|| format!("[lines {} to {last} of a file of {size} bytes; go on with offset {}]", self.first, last + 1))
+        self.more.then(|| {
+            format!("[lines {} to {last} of a file of {size} bytes; go on with offset {}]", self.first, last + 1)
+        })
     }
 }
 

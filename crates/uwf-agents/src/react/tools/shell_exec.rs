@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_engine::agents::find_program;
@@ -25,6 +25,9 @@ const OUTPUT_CAP: usize = 32 << 10;
 
 /// Time between TERM and KILL for a command whose time is over.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a killed group may take to disappear. The kernel needs that long only under extreme load.
+const KILL_WAIT: Duration = Duration::from_secs(2);
 
 /// How often it is looked whether the command has ended, when it is silent.
 const LOOK: Duration = Duration::from_millis(20);
@@ -84,8 +87,9 @@ impl Tool for ShellExec {
                 .ok_or_else(|| format!("invalid arguments: `timeout` is {seconds}; it can be up to 1800 seconds"))?,
         };
         let (mut child, output) = start(scene, &command).map_err(|error| format!("cannot start a shell: {error}"))?;
-        let mut run = Run { group: group(&child), output, eof: false, kept: Capped::new(OUTPUT_CAP), heard: scene.heard };
-        let ended = run.to_end(&mut child, timeout).map_err(|error| format!("the command got lost: {error}"))?;
+        let mut run =
+            Run { group: group(&child), output, eof: false, kept: Capped::new(OUTPUT_CAP), heard: scene.heard };
+        let ended = run.watch(&mut child, timeout).map_err(|error| format!("the command got lost: {error}"))?;
         Ok(format!("{}\n{}", run.how(ended, timeout), run.kept.text()))
     }
 }
@@ -122,7 +126,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// `None` when it had to be ended.
-    fn to_end(&mut self, child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
+    fn watch(&mut self, child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + timeout;
         while Instant::now() < deadline {
             if let Some(status) = child.try_wait()? {
@@ -173,12 +177,17 @@ impl Run<'_> {
         let deadline = Instant::now() + GRACE;
         while Instant::now() < deadline {
             self.hear(LOOK)?;
-            if child.try_wait()?.is_some() && test_kill_process_group(group).is_err() {
+            if child.try_wait()?.is_some() && !is_alive(group) {
                 return Ok(());
             }
         }
         let _ = kill_process_group(group, Signal::KILL);
-        child.wait().map(drop)
+        child.wait()?;
+        let deadline = Instant::now() + KILL_WAIT;
+        while is_alive(group) && Instant::now() < deadline {
+            std::thread::sleep(LOOK_AT_END);
+        }
+        Ok(())
     }
 
     fn how(&self, ended: Option<ExitStatus>, timeout: Duration) -> String {
@@ -189,9 +198,16 @@ impl Run<'_> {
             (Some(code), _) => format!("exit {code}"),
             (None, signal) => format!("ended by signal {}", signal.unwrap_or(0)),
         };
-        if self.group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
+        if self.group.is_some_and(is_alive) {
             return format!("{how} (something it started still runs; what that prints from now on is not told)");
         }
         how
     }
+}
+
+/// Whether anything of a group whose leader has been waited for is left. The dead among it that came back to this
+/// process, where it is their subreaper, are collected on the way.
+fn is_alive(group: Pid) -> bool {
+    while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+    test_kill_process_group(group).is_ok()
 }
