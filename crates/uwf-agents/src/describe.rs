@@ -40,6 +40,19 @@ pub fn describe(name: &str) -> Option<Description> {
                 "description": "Not read by this agent; the program it runs can ask for it with `uwf agent context`.",
             }),
         }),
+        "llm" => Some(Description {
+            name: "llm",
+            version,
+            capabilities: &["structured-output", "feedback", "trace", "tokens"],
+            config_schema: model_settings(json!({
+                "structured": {
+                    "type": "string",
+                    "enum": ["auto", "tool", "tool_auto", "json_schema", "json_object", "text"],
+                    "description": "how the output is asked for; auto (the default): as a value in the best way the model has, or as text under a header when the role's schema has no place for prose",
+                },
+                "system": { "type": "string", "description": "what the model is told before the prompt" },
+            })),
+        }),
         "mock" => Some(Description {
             name: "mock",
             version,

@@ -7,7 +7,7 @@ use uwf_core::node::Tokens;
 use uwf_core::workflow::nearest;
 use uwf_engine::environment::read_env_file;
 use uwf_engine::home::Home;
-use uwf_llm::{Client, Endpoint, ModeCache, Retry, Timeouts, Usage};
+use uwf_llm::{Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
 
 use crate::progress;
 use crate::settings::Settings;
@@ -130,6 +130,18 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
         Some(hint) => failed.hint(hint),
         None => failed,
     }
+}
+
+/// Refuses a reply without calls that ends where the model had written all it may: half an answer is none.
+///
+/// # Errors
+/// [`uwf_llm::Error::Truncated`] with what there is of it.
+pub fn whole(client: &Client, reply: &Reply) -> std::result::Result<(), uwf_llm::Error> {
+    if reply.finish != Finish::Length || !reply.tool_calls.is_empty() {
+        return Ok(());
+    }
+    let model = client.endpoint().model.clone();
+    Err(uwf_llm::Error::Truncated { model, partial: reply.text.clone() })
 }
 
 /// Counts as they are stored.

@@ -185,7 +185,7 @@ impl Session {
             Delta::Restart => progress::line("\n[the answer broke off and is asked for again]"),
         });
         progress::line("");
-        reply.map_err(|error| {
+        reply.and_then(|reply| model::whole(&self.client, &reply).map(|()| reply)).map_err(|error| {
             self.transcript.push_str(error.partial());
             let failed = model::failed(&error);
             // What is refused at once is refused for what every request has: the tools.

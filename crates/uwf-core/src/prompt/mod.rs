@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use budget::Budget;
 pub use step::{PER_STEP_CAP, PriorStep, StepSection};
 
-pub(crate) use format::header_example;
+pub(crate) use format::{header_example, json_example};
 
 use crate::workflow::Role;
 

@@ -3,10 +3,9 @@
 use json_cas::Hash;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use uwf_core::node::Kind;
 
 use super::{Answer, Scene, Tool, typed};
-use crate::excerpt::without_middle;
+use crate::node_text::node_text;
 
 /// Bytes of a node that are told: some 16,000 tokens.
 const MAX_BYTES: usize = 64 << 10;
@@ -41,16 +40,6 @@ impl Tool for CasGet {
     fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
         let Arguments { hash } = typed(arguments)?;
         let hash: Hash = hash.parse().map_err(|error| format!("`{hash}` is not a hash: {error}"))?;
-        told(scene.store, hash)
+        node_text(scene.store, hash, MAX_BYTES)
     }
-}
-
-/// A node in words: a text as it is, anything else as JSON.
-pub(crate) fn told(store: &json_cas::Store, hash: Hash) -> Answer {
-    let node = store.get(hash).map_err(|error| error.to_string())?;
-    let text = match (Kind::of(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {
-        (Some(Kind::Content), Some(text)) => text.to_owned(),
-        _ => format!("{:#}", node.payload),
-    };
-    Ok(without_middle(&text, MAX_BYTES).into_owned())
 }

@@ -2,6 +2,7 @@
 
 mod context;
 mod describe;
+mod extract;
 mod run;
 mod submit;
 
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Context(context::Args),
     /// Hand in a role's output: it is checked and stored, and the step's hash printed.
     Submit(submit::Args),
+    /// Read the value of a schema out of a text, as a step does.
+    Extract(extract::Args),
     /// Be a built-in agent for a role of a thread. `uwf thread step` does this.
     Run(run::Args),
     /// Name, version, capabilities and settings of an agent, and what would be run.
@@ -41,6 +44,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Context(args) => context::run(context, &args),
         Command::Submit(args) => submit::run(context, &args),
+        Command::Extract(args) => extract::run(context, &args),
         Command::Run(args) => run::run(context, &args),
         Command::Describe(args) => describe::run(context, &args),
     }
