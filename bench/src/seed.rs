@@ -186,7 +186,7 @@ impl<'h> Seed<'h> {
     pub fn thread(&mut self, head: Hash, workspace: &Path, player: Player) -> Result<ThreadId> {
         let id = ids::new_thread_id();
         let agents = self.roles.roles.keys().map(|role| (role.clone(), player.alias().to_owned())).collect();
-        let settings = Settings { workspace: workspace.to_owned(), agents, max_steps: None };
+        let settings = Settings { workspace: workspace.to_owned(), agents, ..Settings::default() };
         self.home.make_thread_dir(&id)?;
         let file = self.home.settings_file(&id);
         let text = serde_json::to_vec(&settings).expect("settings are texts and numbers");

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use json_cas::{Hash, Schema};
 use uwf_core::node::StepNode;
-use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, build};
+use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, brief, build};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
 use uwf_engine::attempts::{self, Attempt};
 use uwf_engine::environment::{Redactor, read_env_file};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
-use uwf_engine::load::Thread;
+use uwf_engine::load::{self, Thread};
 use uwf_engine::spoken;
 
 /// Bytes of a prompt that headings and the description of the answer's form take at most, by a generous estimate.
@@ -36,8 +36,16 @@ impl<'h> Context<'h> {
     /// `NotFound` when the thread is not active, `Usage` when its workflow has no such role, those of its nodes.
     pub fn load(home: &'h Home, thread: &ThreadId, role: &str) -> Result<Context<'h>> {
         let running = std::env::var("UWF_ATTEMPT").ok();
+        Context::within(home, thread, role, running.as_deref())
+    }
+
+    /// The same for a process that was told its attempt in another way than by its environment.
+    ///
+    /// # Errors
+    /// As [`Context::load`].
+    pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Context<'h>> {
         let attempt = attempts::read(home, thread)?
-            .filter(|attempt| Some(&attempt.opened.attempt) == running.as_ref() && attempt.opened.role == role);
+            .filter(|attempt| Some(attempt.opened.attempt.as_str()) == running && attempt.opened.role == role);
         let thread = match &attempt {
             Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
             None => Thread::active(home, thread)?.0,
@@ -106,16 +114,36 @@ impl<'h> Context<'h> {
     /// # Errors
     /// Those of the nodes it reads; no more are read than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
-        let chain = self.thread.chain()?;
-        let span = chain.span_of(&self.role_name);
+        let span = self.thread.chain()?.span_of(&self.role_name);
         let first_new = span.map_or(0, |(_, last)| last + 1);
+        let visit = if span.is_some() { Visit::Return } else { Visit::First };
+        self.tell(first_new, visit, form, budget, build)
+    }
+
+    /// The task of a child thread that plays this role, at most `budget` bytes of it previous steps. A child thread
+    /// remembers nothing, so it is told the whole history at every visit.
+    ///
+    /// # Errors
+    /// As [`Context::prompt`].
+    pub fn brief(&self, budget: usize) -> Result<String> {
+        self.tell(0, Visit::First, AnswerForm::Frontmatter, budget, brief)
+    }
+
+    fn tell<T>(
+        &self,
+        first_new: usize,
+        visit: Visit,
+        form: AnswerForm,
+        budget: usize,
+        tell: impl FnOnce(&PromptInput<'_>) -> T,
+    ) -> Result<T> {
         let schema = self.schema.value();
         let texts = [&self.role.goal, &self.role.procedure, &self.role.output, &self.thread.start.prompt];
         let frame: usize = texts.iter().map(|text| text.len()).sum::<usize>() + schema.to_string().len() + FRAME_BYTES;
         let budget = budget.saturating_sub(frame);
         let (steps, over_budget) = self.newest_within(first_new, budget)?;
         let read_hint = format!("uwf thread read {}", self.thread.id);
-        Ok(build(&PromptInput {
+        Ok(tell(&PromptInput {
             workflow: &self.workflow_name,
             role_name: &self.role_name,
             role: &self.role,
@@ -123,7 +151,7 @@ impl<'h> Context<'h> {
             task: self.task(),
             steps: &steps,
             omitted: Omitted { over_budget, told_before: first_new },
-            visit: if span.is_some() { Visit::Return } else { Visit::First },
+            visit,
             budget,
             read_hint: Some(&read_hint),
             output: form,
@@ -183,5 +211,6 @@ impl<'h> Context<'h> {
 /// What an agent wrote beside its structured output, when its text was more than that.
 pub(crate) fn spoken(home: &Home, detail: Hash) -> Result<Option<String>> {
     let store = home.store();
-    spoken::spoken(store, detail, &store.get(detail)?, None)
+    let (detail, node) = load::telling(store, detail)?;
+    spoken::spoken(store, detail, &node, None)
 }

@@ -5,8 +5,11 @@
 
 pub mod agent;
 pub mod answer;
+pub mod briefing;
 pub mod context;
+pub mod frames;
 pub mod ladder;
+pub mod mcp;
 pub mod play;
 pub mod spawn;
 pub mod submit;

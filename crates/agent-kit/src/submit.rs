@@ -23,15 +23,44 @@ pub const UNNAMED_AGENT: &str = "external";
 pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: Ladder<'_, '_>) -> Result<Hash> {
     let redactor = context.redactor()?;
     let mut answer = answer;
+    let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
+    store(context, &answer, extracted, &redactor)
+}
+
+/// The same for a role that was played by a child thread: `detail` is that thread's last step, which tells how the
+/// output came to be. Of the answer only the output is stored anew.
+///
+/// # Errors
+/// As [`submit`].
+pub fn submit_child(
+    context: &Context<'_>,
+    answer: Answer,
+    form: AnswerForm,
+    ladder: Ladder<'_, '_>,
+    detail: Hash,
+) -> Result<Hash> {
+    let redactor = context.redactor()?;
+    let mut answer = answer;
+    let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
+    let mut batch = Batch::default();
+    let output = batch.output(context, &extracted, &redactor)?;
+    finish(context, batch, output, detail)
+}
+
+fn extract(
+    context: &Context<'_>,
+    answer: &mut Answer,
+    form: AnswerForm,
+    ladder: Ladder<'_, '_>,
+    redactor: &Redactor,
+) -> Result<Extracted> {
     let mut climb = Climb::new(form, context.schema());
-    let found = climb.first(&answer, &ladder.rungs).or_else(|failure| {
+    let (found, by) = climb.first(answer, &ladder.rungs).or_else(|failure| {
         // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
         keep(context, &redactor.text(&answer.raw))?;
-        climb.lower(&mut answer, failure, ladder).map_err(|failure| not_extractable(context, &climb.rungs, &failure))
+        climb.lower(answer, failure, ladder).map_err(|failure| not_extractable(context, &climb.rungs, &failure))
     })?;
-    let (found, by) = found;
-    let extracted = Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs };
-    store(context, &answer, extracted, &redactor)
+    Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })
 }
 
 /// Keeps an answer that is no use where the record of a failed attempt takes it from. That of a command is there
@@ -40,7 +69,7 @@ pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: L
 /// # Errors
 /// `Io`.
 pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
-    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.agent.is_wrapped()) else {
+    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.is_wrapped()) else {
         return Ok(());
     };
     let thread = context.thread();
@@ -64,15 +93,10 @@ fn not_extractable(context: &Context<'_>, rungs: &[node::Rung], failure: &Failur
 }
 
 fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
-    let spec = context.attempt().map(|attempt| &attempt.opened.agent);
-    let agent = spec.map_or_else(unnamed, |spec| spec.payload());
     let mut batch = Batch::default();
     let raw = batch.content(&redactor.text(&answer.raw));
-    let agent_hash = batch.add(agent.draft());
-    let output = batch.add(
-        Draft::new(context.role().meta, redactor.value(&extracted.value))
-            .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?,
-    );
+    let agent_hash = batch.add(agent(context).draft());
+    let output = batch.output(context, &extracted, redactor)?;
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
     let session = ReactSession {
         agent: agent_hash,
@@ -90,12 +114,21 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
         extraction: extracted.rungs,
     };
     let detail = batch.add(session.draft());
-    let step = batch.add(context.step_node(output, detail, &agent.name).draft());
+    finish(context, batch, output, detail)
+}
+
+/// Stores the batch and the StepNode that links it to the thread, and records the result.
+fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash) -> Result<Hash> {
+    let step = batch.add(context.step_node(output, detail, &agent(context).name).draft());
     context.thread().home().store().put_all(&batch.drafts)?;
     if let Some(attempt) = context.attempt() {
         attempts::finished(context.thread().home(), &context.thread().id, &attempt.opened.attempt, step)?;
     }
     Ok(step)
+}
+
+fn agent(context: &Context<'_>) -> node::Agent {
+    context.attempt().map_or_else(unnamed, |attempt| attempt.opened.agent.payload())
 }
 
 fn unnamed() -> node::Agent {
@@ -122,6 +155,12 @@ impl Batch {
             self.drafts.push(draft);
         }
         hash
+    }
+
+    fn output(&mut self, context: &Context<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
+        let draft = Draft::new(context.role().meta, redactor.value(&extracted.value))
+            .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?;
+        Ok(self.add(draft))
     }
 
     fn content(&mut self, text: &str) -> Hash {

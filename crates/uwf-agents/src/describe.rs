@@ -24,6 +24,12 @@ pub struct Description {
 pub fn describe(name: &str) -> Option<Description> {
     let version = env!("CARGO_PKG_VERSION");
     match name {
+        "acp" => Some(Description {
+            name: "acp",
+            version,
+            capabilities: &["session", "feedback", "mcp-submit", "tool-calls", "permissions", "prompt-of-any-size"],
+            config_schema: crate::acp::settings::config_schema(),
+        }),
         "command" => Some(Description {
             name: "command",
             version,
@@ -38,6 +44,16 @@ pub fn describe(name: &str) -> Option<Description> {
             config_schema: json!({
                 "type": "object",
                 "description": "Not read by this agent; the program it runs can ask for it with `uwf agent context`.",
+            }),
+        }),
+        "human" => Some(Description {
+            name: "human",
+            version,
+            capabilities: &["waits-for-a-person", "offline"],
+            config_schema: json!({
+                "type": "object",
+                "description": "A person needs no settings; `uwf thread answer` takes the answer.",
+                "additionalProperties": false,
             }),
         }),
         "llm" => Some(Description {
@@ -88,6 +104,31 @@ pub fn describe(name: &str) -> Option<Description> {
                     "description": "requests to the model in one step; 50 by default",
                 },
             })),
+        }),
+        "workflow" => Some(Description {
+            name: "workflow",
+            version,
+            capabilities: &["child-thread", "resumes", "output-step"],
+            config_schema: json!({
+                "type": "object",
+                "properties": {
+                    "workflow": {
+                        "type": "string",
+                        "description": "The workflow that plays the role: path, name or hash. The agent's first argument does the same.",
+                    },
+                    "agents": {
+                        "type": "object",
+                        "additionalProperties": { "type": "string" },
+                        "description": "Role of that workflow → agent, for its child threads. For all others agentOverrides and defaultAgent hold.",
+                    },
+                    "maxSteps": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "Most steps a child thread may have; `maxSteps` of the configuration by default.",
+                    },
+                },
+                "additionalProperties": false,
+            }),
         }),
         _ => None,
     }

@@ -16,6 +16,12 @@ use crate::settings::Settings;
 /// Prefix of commands that are found in the binary itself when they are not on `PATH`.
 pub const BUILT_IN_PREFIX: &str = "uwf-";
 
+/// The built-in agent that is a person.
+pub const HUMAN: &str = "human";
+
+/// The built-in agent that is a workflow.
+pub const WORKFLOW: &str = "workflow";
+
 /// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,6 +73,20 @@ impl AgentSpec {
         }
     }
 
+    /// An agent as it was recorded in a trace; limits are not recorded.
+    pub fn recorded(agent: node::Agent) -> AgentSpec {
+        let mut config = agent.config;
+        let output = config.shift_remove("output").and_then(|output| output.as_str().map(str::to_owned));
+        AgentSpec {
+            name: agent.name,
+            args: agent.args,
+            output: output.unwrap_or_else(|| OutputMode::Step.as_str().to_owned()),
+            model: agent.model,
+            config,
+            ..AgentSpec::new("", &config::Agent::from_command(agent.command, Vec::new()))
+        }
+    }
+
     /// What it prints.
     pub fn output_mode(&self) -> OutputMode {
         OutputMode::ALL.into_iter().find(|mode| mode.as_str() == self.output).unwrap_or_default()
@@ -99,6 +119,12 @@ impl AgentSpec {
         find_program(&self.command).is_none().then_some(name)
     }
 
+    /// Whether its command is the built-in agent of this name, also when that is installed on `PATH`.
+    pub fn is_built_in(&self, name: &str) -> bool {
+        let program = Path::new(&self.command).file_name().and_then(|file| file.to_str());
+        program.and_then(|file| file.strip_prefix(BUILT_IN_PREFIX)) == Some(name)
+    }
+
     /// Whether uwf itself is the agent process, which runs the command and records what came of it.
     pub fn is_wrapped(&self) -> bool {
         self.output_mode() != OutputMode::Step && self.built_in().is_none()
@@ -110,7 +136,7 @@ impl AgentSpec {
         let bin = bin.to_string_lossy().into_owned();
         let mut line = match (self.output_mode(), self.built_in()) {
             (OutputMode::Json | OutputMode::Text, None) => vec![bin, "agent".into(), "run".into(), "command".into()],
-            (_, Some(name)) => vec![bin, "agent".into(), "run".into(), name.to_owned()],
+            (_, Some(name)) => return built_in_command_line(Path::new(&bin), name, thread, role),
             (OutputMode::Step, None) => {
                 let mut line = vec![self.command.clone()];
                 line.extend(self.args.iter().cloned());
@@ -121,6 +147,12 @@ impl AgentSpec {
         line.push(role.to_owned());
         line
     }
+}
+
+/// The command line by which uwf runs one of its own agents.
+pub fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: &str) -> Vec<String> {
+    let bin = bin.to_string_lossy().into_owned();
+    [&bin, "agent", "run", name, thread, role].map(str::to_owned).into()
 }
 
 /// Chooses the agent for a role: `--agent` > bound at start > `agentOverrides` > `defaultAgent`.
@@ -197,11 +229,16 @@ fn is_executable(path: &Path) -> bool {
 pub fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
     let is_built_in = spec.built_in().is_some();
     let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
-    let extracting = config.model_for("extract").filter(|_| is_built_in || spec.is_wrapped());
-    let mut keys: Vec<String> =
-        own.into_iter().chain(extracting).filter_map(|alias| model_key(config, alias)).map(str::to_owned).collect();
+    let own = own.and_then(|alias| model_key(config, alias));
+    let extracting = extraction_key(config).filter(|_| is_built_in || spec.is_wrapped());
+    let mut keys: Vec<String> = own.into_iter().chain(extracting).map(str::to_owned).collect();
     keys.dedup();
     keys
+}
+
+/// The variable that holds the key of the model that extracts.
+pub fn extraction_key(config: &Config) -> Option<&str> {
+    model_key(config, config.model_for("extract")?)
 }
 
 /// The variable that holds the key of a model, by the model's alias.

@@ -23,10 +23,11 @@ use serde::{Deserialize, Serialize};
 use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
-use crate::agents::AgentSpec;
+use crate::agents::{self, AgentSpec, HUMAN};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::marks::{self, Mark};
+use crate::reextract;
 
 /// Bytes after which the record is begun anew: some hundred attempts.
 const RECORD_LIMIT: u64 = 64 << 10;
@@ -78,6 +79,21 @@ pub struct Opened {
     pub boot_id: String,
     /// Unix milliseconds.
     pub opened_at: u64,
+}
+
+impl Opened {
+    /// Whether uwf itself is the agent process, which runs a command and records what came of it.
+    pub fn is_wrapped(&self) -> bool {
+        self.reextract.is_none() && self.agent.is_wrapped()
+    }
+
+    /// The command line of the agent process.
+    pub fn command_line(&self, bin: &Path) -> Vec<String> {
+        match self.reextract {
+            Some(_) => agents::built_in_command_line(bin, reextract::AGENT, self.thread.as_str(), &self.role),
+            None => self.agent.command_line(bin, self.thread.as_str(), &self.role),
+        }
+    }
 }
 
 /// The agent's process exists.
@@ -147,6 +163,8 @@ pub enum Outcome {
     Failed,
     /// It has a result, but the head had moved: kept, not linked.
     Quarantined,
+    /// It waits for a person or for room below a limit: nothing has failed, and nothing came of it yet.
+    Suspended,
 }
 
 /// The newest attempt as far as it got.
@@ -165,6 +183,19 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
+    /// a person's.
+    pub fn only_waits(&self) -> bool {
+        let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == Kind::Waiting);
+        self.finished.is_none() && (waits || self.opened.agent.is_built_in(HUMAN))
+    }
+
+    /// Whether it was the wait of this role at this head.
+    pub fn was_suspended_at(&self, head: Hash, role: &str) -> bool {
+        let suspended = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Suspended);
+        suspended && self.opened.expected_head == head && self.opened.role == role
+    }
+
     /// Attempt nodes a next try at `head` inherits.
     pub fn earlier_at(&self, head: Hash) -> Vec<Hash> {
         if self.opened.expected_head != head {

@@ -68,6 +68,8 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
         settings.workspace = std::fs::canonicalize(cwd.join(workspace)).at("find the workspace", workspace)?;
     }
     settings.max_steps = changes.max_steps.or(settings.max_steps);
+    // Whoever forks a child thread goes on with it alone.
+    settings.parent = None;
     Ok(settings)
 }
 

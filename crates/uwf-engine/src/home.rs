@@ -37,9 +37,17 @@ impl Home {
     /// # Errors
     /// `Config` when neither a root variable nor `HOME` is set, `Internal` when this program's own path is unknown.
     pub fn from_environment() -> Result<Home> {
+        Home::at(&root_from_environment()?)
+    }
+
+    /// Opens a root that was named, with this program as its `uwf`.
+    ///
+    /// # Errors
+    /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
+    pub fn at(root: &Path) -> Result<Home> {
         let bin = std::env::current_exe()
             .map_err(|source| Error::new(Kind::Internal, format!("cannot find the path of uwf itself: {source}")))?;
-        Ok(Home::open(root_from_environment()?, bin))
+        Ok(Home::open(std::path::absolute(root).at("make absolute", root)?, bin))
     }
 
     /// The directory itself.
@@ -149,6 +157,11 @@ impl Home {
     /// Directory of the attempts' output files.
     pub fn attempts_dir(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("attempts")
+    }
+
+    /// Names of the thread's child threads.
+    pub fn children_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("children")
     }
 
     /// Log of the thread.

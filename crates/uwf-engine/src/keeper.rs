@@ -79,6 +79,8 @@ fn spawn(home: &Home, request: &Request) -> Result<Child> {
         .arg(KEEPER_ARGUMENT)
         .arg(request)
         .env(crate::home::ROOT_VARIABLES[0], home.root())
+        // Started by an agent, it is still no part of that agent's attempt: should that one be abandoned, this step is not.
+        .env_remove("UWF_ATTEMPT")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(stderr)
@@ -92,6 +94,7 @@ fn spawn(home: &Home, request: &Request) -> Result<Child> {
 fn wait(keeper: &Child, stdout: &ChildStdout, signals: &mut Signals, tick: &mut dyn FnMut()) {
     let mut told = false;
     while !signals.wait_or_readable(TICK, stdout) {
+        tick();
         if signals.stop().is_some() && !told {
             told = true;
             if let Some(pid) = Pid::from_raw(keeper.id().cast_signed()) {
@@ -99,7 +102,6 @@ fn wait(keeper: &Child, stdout: &ChildStdout, signals: &mut Signals, tick: &mut 
                 let _ = rustix::process::kill_process(pid, Signal::TERM);
             }
         }
-        tick();
     }
 }
 

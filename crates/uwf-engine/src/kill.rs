@@ -10,7 +10,7 @@ use uwf_core::thread::ThreadId;
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
-use crate::{attempts, end, lock, processes, recover};
+use crate::{attempts, children, end, lock, processes, recover};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -18,16 +18,31 @@ const KEEPER_MARGIN: Duration = Duration::from_secs(10);
 /// Tries to drop a thread whose head keeps moving. Each try takes a millisecond, a step far longer.
 const TRIES: usize = 50;
 
-/// Kills a thread. Returns its thread-end node, `None` when its own nodes are not readable. When this returns, its
+/// Kills a thread and its child threads. Returns its thread-end node, `None` when its own nodes are not readable. When this returns, its
 /// agent is gone.
 ///
 /// # Errors
 /// `NotFound` when it is not active.
 pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     let end = drop_from_index(home, id)?;
+    kill_children(home, id)?;
     let grace = home.config().map(|config| config.limits.kill_grace).unwrap_or(uwf_core::config::DEFAULT_KILL_GRACE);
     end_agent(home, id, grace)?;
+    // One that was about to begin.
+    kill_children(home, id)?;
     Ok(end)
+}
+
+/// Children end as their parent does, each with its own record.
+fn kill_children(home: &Home, id: &ThreadId) -> Result<()> {
+    for child in children::active(home, id)? {
+        match kill(home, &child) {
+            // It came to its end by itself.
+            Err(error) if error.kind == Kind::NotFound => {}
+            other => drop(other?),
+        }
+    }
+    Ok(())
 }
 
 fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {

@@ -3,10 +3,13 @@
 //! It is a crate of its own so that every way of driving threads (the command, a server, a test) shares one
 //! implementation of the step. Start reading at [`step`]: moderator → agent → extract → persist.
 
+pub mod advisors;
 pub mod agents;
+pub mod answer;
 pub mod attempts;
 pub mod chain;
 pub mod child;
+pub mod children;
 pub mod end;
 pub mod environment;
 pub mod error;
@@ -25,11 +28,13 @@ pub mod lock;
 pub mod log;
 pub mod marks;
 pub mod moderate;
+pub mod pause;
 pub mod persist;
 pub mod plan;
 pub mod processes;
 pub mod put;
 pub mod recover;
+pub mod reextract;
 pub mod registry;
 pub mod reindex;
 pub mod remove;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
+use crate::children;
 use crate::error::Result;
 use crate::history;
 use crate::home::Home;
@@ -84,6 +85,7 @@ pub fn list(home: &Home, filter: &Filter) -> Result<Vec<Row>> {
 fn active(home: &Home) -> Result<Vec<Row>> {
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
+    let paused_below = children::paused_below(home, &marks)?;
     let mut memory = if heads.len() > READ_DIRECTLY { Memory::load(home) } else { Memory::default() };
     let mut rows = Vec::with_capacity(heads.len());
     for (name, head) in &heads {
@@ -102,6 +104,13 @@ fn active(home: &Home) -> Result<Vec<Row>> {
                 .and_then(|mark| marks::get(home, &thread, *mark))
                 .map(|reason| reason.why),
             thread,
+        };
+        let row = match paused_below.get(&row.thread) {
+            Some(above) if !matches!(row.state, State::Running | State::Paused) => {
+                let reason = marks::get(home, above, Mark::Paused).map(|reason| children::paused_with(above, reason));
+                Row { state: State::Paused, why: reason.map(|reason| reason.why), ..row }
+            }
+            _ => row,
         };
         rows.push(match memory.summary(home, &row.thread, *head) {
             Ok(summary) => {

@@ -172,12 +172,32 @@ pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
         .map_err(|error| Error::new(error::Kind::Data, format!("workflow {hash} is not readable: {error}")))
 }
 
+/// Child threads a detail may lead through; `maxDepth` keeps threads from being nested any deeper than makes sense.
+const MAX_NESTING: usize = 64;
+
+/// The node that tells how an output came to be. The detail of a role played by a workflow is the last step of a child
+/// thread: then it is that step's own.
+///
+/// # Errors
+/// Those of the nodes; `Data` when steps lead to steps without end.
+pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
+    let mut at = detail;
+    for _ in 0..MAX_NESTING {
+        let node = store.get(at)?;
+        if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+            return Ok((at, node));
+        }
+        at = payload::<StepNode>(at, &node)?.detail;
+    }
+    Err(Error::new(error::Kind::Data, format!("the detail {detail} lies more than {MAX_NESTING} threads deep")))
+}
+
 /// How the output of a step was obtained, when its detail says so.
 ///
 /// # Errors
 /// Those of the node.
 pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
-    let node = store.get(detail)?;
+    let (_, node) = telling(store, detail)?;
     Ok(node.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned))
 }
 

@@ -51,6 +51,24 @@ pub struct Reason {
     pub why: String,
     /// Since when, Unix milliseconds.
     pub since: u64,
+    /// What is asked of a person, when more than a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
+}
+
+impl Reason {
+    /// Why a thread is marked at a role, since now. A wait says why in the first line of its message; what follows is
+    /// asked.
+    pub fn of(mark: Mark, role: &str, message: &str) -> Reason {
+        let split = message.split_once('\n').filter(|_| mark == Mark::Waiting);
+        let (why, asks) = split.map_or((message, None), |(why, asks)| (why, Some(asks.to_owned())));
+        Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::ids::now_ms(), asks }
+    }
+
+    /// The message it was made of.
+    pub fn message(&self) -> String {
+        self.asks.as_ref().map_or_else(|| self.why.clone(), |asks| format!("{}\n{asks}", self.why))
+    }
 }
 
 /// Sets a mark.
@@ -78,7 +96,8 @@ pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         // The first mark of all, or a file system without links.
         Err(_) => {
-            let reason = Reason { role: None, why: "an attempt is open".to_owned(), since: crate::ids::now_ms() };
+            let reason =
+                Reason { role: None, why: "an attempt is open".to_owned(), since: crate::ids::now_ms(), asks: None };
             set(home, thread, Mark::Open, &reason)
         }
     }
@@ -102,7 +121,7 @@ pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
 /// Reads one mark.
 pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
     let text = fs::read_to_string(home.marks_dir().join(file_name(thread, mark))).ok()?;
-    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0 };
+    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, asks: None };
     Some(serde_json::from_str(text.trim_end()).unwrap_or(unreadable))
 }
 

@@ -52,6 +52,10 @@ impl Plan {
     pub fn agent(&self, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
         let mut spec = agents::choose(&self.config, &self.settings, &self.workflow.name, role, asked)?;
         spec.own_keys = agents::own_keys(&self.config, &spec);
+        if spec.built_in() == Some(agents::WORKFLOW) {
+            // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.
+            spec.own_keys = self.config.secret_names().into_iter().collect();
+        }
         Ok(spec)
     }
 

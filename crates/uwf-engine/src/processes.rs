@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
+use crate::keeper::KEEPER_ARGUMENT;
+
 /// How long a KILLed process may take to disappear. The kernel needs that long only under extreme load.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
@@ -30,14 +32,32 @@ pub fn own_session() {
 /// Ends everything an attempt started: TERM, a grace, KILL, until nothing is left. `group` is the agent's process
 /// group, `attempt` the value of its `UWF_ATTEMPT`.
 pub fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration) {
-    signal_all(group, attempt, Signal::TERM);
-    if gone_within(group, attempt, grace) {
+    end(group, attempt, Reach::Everything, grace);
+}
+
+/// Ends what an attempt started whose keeper is gone, but not the keepers among them: those perform steps of their own.
+pub fn end_abandoned(attempt: &str, grace: Duration) {
+    end(None, attempt, Reach::NoKeepers, grace);
+}
+
+/// Which descendants of an attempt's processes are ended with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// All of them.
+    Everything,
+    /// All but keepers and what those started.
+    NoKeepers,
+}
+
+fn end(group: Option<u32>, attempt: &str, reach: Reach, grace: Duration) {
+    signal_all(group, attempt, reach, Signal::TERM);
+    if gone_within(group, attempt, reach, grace) {
         return;
     }
     let deadline = Instant::now() + KILL_WAIT;
     loop {
-        signal_all(group, attempt, Signal::KILL);
-        if gone_within(group, attempt, Duration::from_millis(20)) || Instant::now() > deadline {
+        signal_all(group, attempt, reach, Signal::KILL);
+        if gone_within(group, attempt, reach, Duration::from_millis(20)) || Instant::now() > deadline {
             return;
         }
     }
@@ -55,7 +75,7 @@ pub fn children_left() -> bool {
 }
 
 /// Live processes of an attempt other than this one.
-pub fn survivors(attempt: &str) -> BTreeSet<u32> {
+fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
     let own = std::process::id();
     let table = process_table();
     let marker = format!("UWF_ATTEMPT={attempt}");
@@ -65,6 +85,7 @@ pub fn survivors(attempt: &str) -> BTreeSet<u32> {
         let more: Vec<u32> = table
             .iter()
             .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
+            .filter(|(pid, _)| reach == Reach::Everything || !is_keeper(**pid))
             .map(|(pid, _)| *pid)
             .collect();
         if more.is_empty() {
@@ -83,22 +104,22 @@ pub fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     process_table().into_keys().filter(|pid| *pid != own && carries(*pid, &marker)).collect()
 }
 
-fn signal_all(group: Option<u32>, attempt: &str, signal: Signal) {
+fn signal_all(group: Option<u32>, attempt: &str, reach: Reach, signal: Signal) {
     if let Some(group) = group.and_then(pid) {
         let _ = rustix::process::kill_process_group(group, signal);
     }
-    for survivor in survivors(attempt).into_iter().filter_map(pid) {
+    for survivor in survivors(attempt, reach).into_iter().filter_map(pid) {
         let _ = rustix::process::kill_process(survivor, signal);
     }
 }
 
-fn gone_within(group: Option<u32>, attempt: &str, limit: Duration) -> bool {
+fn gone_within(group: Option<u32>, attempt: &str, reach: Reach, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
     loop {
         children_left();
         let group_alive =
             group.and_then(pid).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok());
-        if !group_alive && survivors(attempt).is_empty() {
+        if !group_alive && survivors(attempt, reach).is_empty() {
             return true;
         }
         if Instant::now() >= deadline {
@@ -127,6 +148,11 @@ fn process_table() -> BTreeMap<u32, u32> {
             (state != "Z").then_some((pid, parent))
         })
         .collect()
+}
+
+fn is_keeper(pid: u32) -> bool {
+    let Ok(command) = std::fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+    command.split(|byte| *byte == 0).nth(1) == Some(KEEPER_ARGUMENT.as_bytes())
 }
 
 fn carries(pid: u32, marker: &str) -> bool {

@@ -42,6 +42,10 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
         let step = finished.step;
         return Ok(Left::Step(Box::new(attempt), step));
     }
+    if attempt.only_waits() {
+        suspend(home, &attempt, None)?;
+        return Ok(Left::Nothing(attempt.opened.earlier));
+    }
     let (exit_code, error) = match &attempt.gave_up {
         Some(gave_up) => (gave_up.exit_code, gave_up.error.as_str()),
         None => (None, "the keeper of this attempt died before the agent had finished"),
@@ -51,12 +55,28 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     Ok(Left::Nothing(closed.map(|closed| closed.earlier_at(thread.head)).unwrap_or_default()))
 }
 
-/// Ends processes of an attempt that outlived their keeper; never those of another boot.
+/// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads go on:
+/// they have keepers of their own, and what they do is paid for.
 pub fn end_survivors(attempt: &Attempt, grace: Duration) {
     let opened = &attempt.opened;
     if opened.boot_id == attempts::boot_id() && !processes::survivors_by_environment(&opened.attempt).is_empty() {
-        processes::end_attempt(None, &opened.attempt, grace);
+        processes::end_abandoned(&opened.attempt, grace);
     }
+}
+
+/// Concludes the record of an attempt that has to wait: there is nothing to keep of it.
+///
+/// # Errors
+/// Those of the record.
+pub fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
+    let closed = Closed {
+        attempt: attempt.opened.attempt.clone(),
+        outcome: Outcome::Suspended,
+        error: why,
+        node: None,
+        closed_at: crate::ids::now_ms(),
+    };
+    attempts::closed(home, &attempt.opened.thread, closed)
 }
 
 /// Keeps a failed attempt as a node and concludes its record. Returns the node.

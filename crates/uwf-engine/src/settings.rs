@@ -24,6 +24,9 @@ pub struct Settings {
     /// Most steps this thread may have; the configuration's limit holds when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,
+    /// The thread whose role this one plays, for a child thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ThreadId>,
 }
 
 impl Settings {

@@ -6,6 +6,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
 use crate::attempts::{self, Outcome};
+use crate::children;
 use crate::error::{Error, Kind, Result};
 use crate::history;
 use crate::home::Home;
@@ -39,6 +40,9 @@ pub struct Shown {
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What a waiting thread asks of a person, in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
     /// Unix milliseconds since when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
@@ -54,6 +58,15 @@ pub struct Shown {
     /// Thread-end node of a finished thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Hash>,
+    /// Head its parent had when this child thread began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Hash>,
+    /// The parent itself, when this machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_thread: Option<ThreadId>,
+    /// How many threads are above this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
     /// Directory its agents work in, when this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
@@ -72,8 +85,12 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<Shown> {
 
 fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
     let marked = marks::of(home, id);
-    let state = state::of_active(home, id, &marked);
     let reason = marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, id, *mark));
+    let (state, reason) = match (state::of_active(home, id, &marked), children::paused(home, id)) {
+        (State::Running, _) => (State::Running, reason),
+        (_, Some((above, paused))) if above != *id => (State::Paused, Some(children::paused_with(&above, paused))),
+        (state, _) => (state, reason),
+    };
     let mut shown = base(home, id, head, state)?;
     let attempt = attempts::read(home, id)?;
     if state == State::Running {
@@ -88,6 +105,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
         shown.at_role = reason.role;
         shown.why = Some(reason.why);
         shown.since = Some(reason.since);
+        shown.asks = reason.asks.filter(|_| state == State::Waiting);
     }
     if let Some(attempt) = attempt.filter(|attempt| attempt.opened.expected_head == head)
         && let Some(closed) = attempt.closed.filter(|closed| closed.outcome == Outcome::Failed)
@@ -114,6 +132,7 @@ fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
 
 fn base(home: &Home, id: &ThreadId, head: Hash, state: State) -> Result<Shown> {
     let thread = Thread::at(home, id.clone(), head)?;
+    let settings = Settings::load(home, id).ok().flatten();
     Ok(Shown {
         workflow: thread.start.workflow,
         thread: id.clone(),
@@ -125,11 +144,15 @@ fn base(home: &Home, id: &ThreadId, head: Hash, state: State) -> Result<Shown> {
         started_at: crate::ids::started_at(id),
         changed_at: thread.head_timestamp_ms,
         why: None,
+        asks: None,
         since: None,
         at_role: None,
         agent: None,
         attempt: None,
         end: None,
-        workspace: Settings::load(home, id).ok().flatten().map(|settings| settings.workspace),
+        parent: thread.start.parent,
+        parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),
+        depth: thread.start.depth,
+        workspace: settings.map(|settings| settings.workspace),
     })
 }

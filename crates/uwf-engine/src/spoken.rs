@@ -3,7 +3,7 @@
 use json_cas::{Hash, Node, Store};
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
-use uwf_core::node::{ExtractedBy, Kind, ReactSession};
+use uwf_core::node::{Kind, ReactSession};
 
 use crate::error::Result;
 use crate::load;
@@ -14,23 +14,31 @@ use crate::load;
 /// # Errors
 /// Those of the nodes.
 pub fn spoken(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
-    let text = match Kind::of(node.type_hash) {
+    let Some(raw) = raw(store, detail, node)? else { return Ok(None) };
+    let text = match node.payload.get("extractedBy").and_then(Value::as_str) {
+        // Handed in as a value: the text is that value, or what was said beside it.
+        Some("submit") if serde_json::from_str::<Value>(raw.trim()).is_ok() => return Ok(None),
+        // The value came from elsewhere, so the text holds no header that could be read.
+        Some("feedback" | "llm") => raw,
+        _ => beside_output(store, raw, schema),
+    };
+    Ok(Some(text).filter(|text| !text.trim().is_empty()))
+}
+
+/// The whole text a step's detail tells of, if it tells of one.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
+    Ok(match Kind::of(node.type_hash) {
         Some(Kind::ReactSession) => {
             let session: ReactSession = load::payload(detail, node)?;
-            let Some(raw) = text_of(&store.get(session.raw)?.payload) else { return Ok(None) };
-            match session.extracted_by {
-                // Handed in as a value: the text is that value, or what was said beside it.
-                ExtractedBy::Submit if serde_json::from_str::<Value>(raw.trim()).is_ok() => None,
-                ExtractedBy::Submit | ExtractedBy::Frontmatter => Some(beside_output(store, raw, schema)),
-                // The value came from elsewhere, so the text holds no header that could be read.
-                ExtractedBy::Feedback | ExtractedBy::Llm => Some(raw),
-            }
+            text_of(&store.get(session.raw)?.payload)
         }
-        Some(Kind::Content | Kind::HermesRaw) => text_of(&node.payload).map(|raw| beside_output(store, raw, schema)),
-        Some(Kind::HermesDetail) => last_words(store, &node.payload)?.map(|raw| beside_output(store, raw, schema)),
+        Some(Kind::Content | Kind::HermesRaw) => text_of(&node.payload),
+        Some(Kind::HermesDetail) => last_words(store, &node.payload)?,
         _ => None,
-    };
-    Ok(text.filter(|text| !text.trim().is_empty()))
+    })
 }
 
 /// All of the text when the output cannot be told apart from it.

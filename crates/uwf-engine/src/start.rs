@@ -53,9 +53,34 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
             .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
     }
     let Found { hash, notes, .. } = resolve::workflow(home, &request.workflow, cwd)?;
+    check_agents(home, hash, &request.agents)?;
+    let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
+    let settings = Settings { workspace, agents: request.agents.clone(), max_steps: request.max_steps, parent: None };
+    put::ensure_types(home)?;
+    let start = StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None }.draft();
+    let head = home.store().put(&start)?;
+    let thread = create(home, head, &settings)?;
+    Ok(Started { workflow: hash, thread, head, notes })
+}
+
+/// The workflow a child thread is pinned to, its agents checked.
+///
+/// # Errors
+/// `Config`, since it is the configuration that names workflow and agents.
+pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result<Hash> {
+    let found = resolve::workflow(home, workflow, &settings.workspace);
+    let hash = found.and_then(|found| check_agents(home, found.hash, &settings.agents).map(|()| found.hash));
+    hash.map_err(|error| match error.kind {
+        Kind::NotFound | Kind::Usage => Error { kind: Kind::Config, ..error },
+        _ => error,
+    })
+}
+
+/// Whether the workflow has each role an agent is given for, and there is such an agent.
+fn check_agents(home: &Home, hash: Hash, agents: &BTreeMap<String, String>) -> Result<()> {
     let workflow = load::workflow(home.store(), hash)?;
     let config = home.config()?;
-    for (role, agent) in &request.agents {
+    for (role, agent) in agents {
         if !workflow.roles.contains_key(role) {
             let error = Error::new(Kind::Usage, format!("workflow `{}` has no role `{role}`", workflow.name));
             let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
@@ -63,13 +88,7 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
         }
         agents::named_or_command(&config, agent)?;
     }
-    let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
-    let settings = Settings { workspace, agents: request.agents.clone(), max_steps: request.max_steps };
-    put::ensure_types(home)?;
-    let start = StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None }.draft();
-    let head = home.store().put(&start)?;
-    let thread = create(home, head, &settings)?;
-    Ok(Started { workflow: hash, thread, head, notes })
+    Ok(())
 }
 
 /// Creates a thread whose head is a stored node: settings first, the head last.

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
 
-use crate::agents;
+use crate::advisors::Advisors;
+use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
 use crate::chain::{self, Record};
-use crate::child::{self, Job, Signals};
+use crate::child::{self, Ended, Job, Signals};
+use crate::children;
 use crate::end;
 use crate::environment;
 use crate::error::{AtPath, Error, Kind, Result};
@@ -24,6 +26,7 @@ use crate::moderate::{self, Explained};
 use crate::persist;
 use crate::plan::Plan;
 use crate::recover::{self, Left};
+use crate::reextract;
 use crate::verdict;
 
 /// What to step, and how.
@@ -37,6 +40,16 @@ pub struct Request {
     pub cwd: Option<PathBuf>,
     /// Whether the report tells how the moderator decided.
     pub explain: bool,
+    /// Whether the text of the newest failed attempt is read again instead of running the agent.
+    #[serde(default)]
+    pub reextract: bool,
+}
+
+impl Request {
+    /// The next step of a thread, nothing special about it.
+    pub fn plain(thread: ThreadId) -> Request {
+        Request { thread, agent: None, cwd: None, explain: false, reextract: false }
+    }
 }
 
 /// What a step did. The first four keys are the contract.
@@ -60,7 +73,7 @@ pub struct Report {
     /// Whether the result came from an earlier attempt whose keeper had died.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
-    /// How the thread ended: `end` or `no-match`.
+    /// How the thread ended: `end`, `no-match`, or `supervisor: ` and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What comes next.
@@ -72,6 +85,25 @@ pub struct Report {
     /// How it then looked ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain_next: Option<Explained>,
+}
+
+impl Report {
+    /// Of a thread that stands at `head` and is not done; nothing more is told.
+    pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> Report {
+        Report {
+            workflow,
+            thread,
+            head,
+            done: false,
+            role: None,
+            agent: None,
+            adopted: false,
+            reason: None,
+            next: None,
+            explain: None,
+            explain_next: None,
+        }
+    }
 }
 
 /// What comes after a step: a role, or the reason why the moderator could not tell.
@@ -102,20 +134,20 @@ pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<
     step.run(signals)
 }
 
-struct Step<'a> {
-    home: &'a Home,
-    thread: &'a Thread<'a>,
-    head: &'a Head,
-    plan: &'a Plan,
-    request: &'a Request,
-    log: Log,
+pub(crate) struct Step<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) thread: &'a Thread<'a>,
+    pub(crate) head: &'a Head,
+    pub(crate) plan: &'a Plan,
+    pub(crate) request: &'a Request,
+    pub(crate) log: Log,
 }
 
 impl Step<'_> {
     fn run(&self, signals: &mut Signals) -> Result<Report> {
         let earlier = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
             Left::Nothing(earlier) => earlier,
-            Left::Step(attempt, step) => match self.link(&attempt, step, true) {
+            Left::Step(attempt, step) => match self.link(&attempt, step, true, signals) {
                 Ok(report) => return Ok(Report { adopted: true, ..report }),
                 Err(refused) if refused.kind == Kind::AgentFailed => {
                     log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
@@ -126,15 +158,26 @@ impl Step<'_> {
         };
         let decision = moderate::next(self.thread, &self.plan.workflow)?;
         let role = match &decision.next {
-            Next::End(_) => return self.end(&decision),
+            Next::End(_) => return self.end(&decision, signals),
             Next::Role(role) => role.clone(),
         };
         if let Err(limit) = self.plan.check_limit(self.thread.chain()?.len()) {
             self.mark(Mark::Limited, &role, &limit.message);
             return Err(limit);
         }
-        let attempt = self.open(&role, earlier)?;
-        let report = self.attempt(&attempt, signals).and_then(|(step, synced)| self.link(&attempt, step, synced));
+        let attempt = if self.request.reextract {
+            self.open_again(&role, earlier)?
+        } else {
+            let agent = self.plan.agent(&role, self.request.agent.as_deref())?;
+            if let Some(waits) = self.still_asked(&role, &agent)? {
+                return Err(waits);
+            }
+            self.open(&role, agent, earlier, None)?
+        };
+        let report = match self.attempt(&attempt, signals) {
+            Ok((step, synced)) => self.link(&attempt, step, synced, signals),
+            Err(error) => Err(error),
+        };
         match report {
             Ok(report) => Ok(Report { explain: self.request.explain.then(|| moderate::explain(&decision)), ..report }),
             Err(error) => Err(self.conclude(&attempt, error)),
@@ -142,9 +185,10 @@ impl Step<'_> {
     }
 
     /// The moderator chose the end: no agent runs.
-    fn end(&self, decision: &Decision) -> Result<Report> {
+    fn end(&self, decision: &Decision, signals: &mut Signals) -> Result<Report> {
         let Next::End(reason) = &decision.next else { unreachable!("only called for an end") };
-        end::complete(self.thread, self.head, *reason)?;
+        let summary = self.advisors(self.thread).summary(signals);
+        end::complete(self.thread, self.head, *reason, summary)?;
         Ok(Report {
             done: true,
             reason: Some(moderate::reason(*reason).to_owned()),
@@ -153,19 +197,43 @@ impl Step<'_> {
         })
     }
 
+    /// What a person is asked already: nobody needs to be started to ask it again.
+    fn still_asked(&self, role: &str, agent: &AgentSpec) -> Result<Option<Error>> {
+        let Some(reason) = marks::get(self.home, &self.thread.id, Mark::Waiting) else { return Ok(None) };
+        let last = attempts::read(self.home, &self.thread.id)?.filter(|last| {
+            agent.is_built_in(agents::HUMAN)
+                && last.opened.agent == *agent
+                && last.was_suspended_at(self.head.hash, role)
+        });
+        Ok(last.map(|_| Error::new(Kind::Waiting, reason.message())))
+    }
+
+    /// An attempt in which uwf reads what the agent of an earlier one wrote.
+    fn open_again(&self, role: &str, earlier: Vec<Hash>) -> Result<Attempt> {
+        let (attempt, mut agent) = reextract::readable(self.thread, role, &earlier)?;
+        agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
+        self.open(role, agent, earlier, Some(attempt))
+    }
+
     /// Records the attempt before anything is started.
-    fn open(&self, role: &str, earlier: Vec<Hash>) -> Result<Attempt> {
+    pub(crate) fn open(
+        &self,
+        role: &str,
+        agent: AgentSpec,
+        earlier: Vec<Hash>,
+        reextract: Option<Hash>,
+    ) -> Result<Attempt> {
         let opened = Opened {
             attempt: crate::ids::new_ulid().to_string(),
             thread: self.thread.id.clone(),
             expected_head: self.thread.head,
             role: role.to_owned(),
-            agent: self.plan.agent(role, self.request.agent.as_deref())?,
+            agent,
             workspace: self.plan.settings.workspace.clone(),
             secrets: self.plan.config.secret_names().into_iter().collect(),
             prompt_budget: self.plan.config.limits.prompt_budget,
             extract: self.plan.config.extract,
-            reextract: None,
+            reextract,
             output_cap: self.plan.config.limits.output_cap,
             earlier,
             keeper: std::process::id(),
@@ -195,7 +263,9 @@ impl Step<'_> {
             // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
             return Ok((finished.step, true));
         }
-        if let Some(gave_up) = after.and_then(|after| after.gave_up) {
+        // What an agent says when it is told to end is not why it ended.
+        let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
+        if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
             return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
         }
         let out = job
@@ -216,12 +286,12 @@ impl Step<'_> {
         let variables = agents::protocol_variables(self.home, opened.thread.as_str(), &opened.role, &opened.attempt);
         env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         Ok(Job {
-            argv: opened.agent.command_line(self.home.bin(), opened.thread.as_str(), &opened.role),
+            argv: opened.command_line(self.home.bin()),
             cwd: opened.workspace.clone(),
             env,
             watched: vec![files.out.clone(), files.err.clone(), files.raw.clone()],
             // Of the process that runs a command the record says all; its stdout would only repeat the hash.
-            stdout: (!opened.agent.is_wrapped()).then_some(files.out),
+            stdout: (!opened.is_wrapped()).then_some(files.out),
             stderr: files.err,
             attempt: opened.attempt.clone(),
             timeout: opened.agent.timeout_ms.map(Duration::from_millis),
@@ -232,7 +302,13 @@ impl Step<'_> {
     }
 
     /// Verifies a finished step and moves the head to it; then looks ahead and ends the thread if that was the last.
-    fn link(&self, attempt: &Attempt, step_hash: Hash, synced: bool) -> Result<Report> {
+    pub(crate) fn link(
+        &self,
+        attempt: &Attempt,
+        step_hash: Hash,
+        synced: bool,
+        signals: &mut Signals,
+    ) -> Result<Report> {
         let opened = &attempt.opened;
         let step = persist::verify(self.thread, &opened.role, self.plan.role(&opened.role)?, step_hash, synced)?;
         if !synced {
@@ -251,21 +327,29 @@ impl Step<'_> {
             agent: Some(opened.agent.name.clone()),
             ..self.report(step_hash)
         };
-        Ok(self.look_ahead(report))
+        Ok(self.look_ahead(report, signals))
     }
 
     /// The head has moved; what the moderator says now must not undo that.
-    fn look_ahead(&self, report: Report) -> Report {
-        let ahead = || -> Result<Report> {
+    fn look_ahead(&self, report: Report, signals: &mut Signals) -> Report {
+        let mut ahead = || -> Result<Report> {
             let (thread, head) = Thread::active(self.home, &self.thread.id)?;
             let decision = moderate::next(&thread, &self.plan.workflow)?;
             let explain_next = self.request.explain.then(|| moderate::explain(&decision));
             let (done, reason, next) = match decision.next {
                 Next::End(reason) => {
-                    end::complete(&thread, &head, reason)?;
+                    let summary = self.advisors(&thread).summary(signals);
+                    end::complete(&thread, &head, reason, summary)?;
                     (true, Some(moderate::reason(reason).to_owned()), None)
                 }
-                Next::Role(role) => (false, None, Some(Upcoming::Role(role))),
+                Next::Role(role) => match self.advisors(&thread).objection(signals) {
+                    Some(why) => {
+                        let reason = format!("{}{why}", end::REASON_SUPERVISOR);
+                        end::stop(&thread, &head, &reason)?;
+                        (true, Some(reason), None)
+                    }
+                    None => (false, None, Some(Upcoming::Role(role))),
+                },
             };
             Ok(Report { done, reason, next, explain_next, ..report.clone() })
         };
@@ -273,6 +357,10 @@ impl Step<'_> {
             log!(self.log, "H5W1YJ7S", Warn, "the moderator failed after the head moved: {}", error.message);
             Report { next: Some(Upcoming::Error(error.message)), ..report.clone() }
         })
+    }
+
+    fn advisors<'b>(&'b self, thread: &'b Thread<'b>) -> Advisors<'b> {
+        Advisors { thread, plan: self.plan, log: &self.log }
     }
 
     fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
@@ -302,12 +390,26 @@ impl Step<'_> {
                 "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
             );
         }
+        let mark = match error.kind {
+            Kind::Waiting => Mark::Waiting,
+            Kind::Limit => Mark::Limited,
+            _ => Mark::Stuck,
+        };
+        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
+            return self.suspend(attempt, mark, error);
+        }
         let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
         let kept = recover::fail(self.home, attempt, exit_code, &error.message);
         if self.still_active() {
-            let mark = if error.kind == Kind::Waiting { Mark::Waiting } else { Mark::Stuck };
             self.mark(mark, &opened.role, &error.message);
         }
+        let error = match error.kind {
+            Kind::NotExtractable => {
+                error.hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id))
+            }
+            _ => error,
+        };
         match kept {
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) => {
@@ -321,13 +423,35 @@ impl Step<'_> {
         }
     }
 
+    /// Nothing failed: the step can be done later.
+    fn suspend(&self, attempt: &Attempt, mark: Mark, error: Error) -> Error {
+        let why = error.message.lines().next().map(str::to_owned);
+        if let Err(lost) = recover::suspend(self.home, attempt, why) {
+            log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
+        }
+        // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
+        let is_paused = children::paused(self.home, &self.thread.id).is_some();
+        if self.still_active() && !(is_paused && mark == Mark::Waiting) {
+            self.mark(mark, &attempt.opened.role, &error.message);
+        }
+        error
+    }
+
+    fn said_anything(&self, opened: &Opened) -> bool {
+        let raw = OutputFiles::of(self.home, &opened.thread, &opened.attempt).raw;
+        raw.metadata().is_ok_and(|meta| meta.len() > 0)
+    }
+
     fn still_active(&self) -> bool {
         matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(_)))
     }
 
     fn mark(&self, mark: Mark, role: &str, why: &str) {
-        let reason = Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::ids::now_ms() };
-        if let Err(error) = marks::set(self.home, &self.thread.id, mark, &reason) {
+        let others: Vec<Mark> =
+            [Mark::Waiting, Mark::Limited, Mark::Stuck].into_iter().filter(|other| *other != mark).collect();
+        let set = marks::clear(self.home, &self.thread.id, &others)
+            .and_then(|()| marks::set(self.home, &self.thread.id, mark, &Reason::of(mark, role, why)));
+        if let Err(error) = set {
             log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {}", mark.name(), error.message);
         }
     }
@@ -339,25 +463,13 @@ impl Step<'_> {
     }
 
     fn report(&self, head: Hash) -> Report {
-        Report {
-            workflow: self.thread.start.workflow,
-            thread: self.thread.id.clone(),
-            head,
-            done: false,
-            role: None,
-            agent: None,
-            adopted: false,
-            reason: None,
-            next: None,
-            explain: None,
-            explain_next: None,
-        }
+        Report::standing(self.thread.start.workflow, self.thread.id.clone(), head)
     }
 }
 
-fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
-    match marks::get(home, thread, Mark::Paused) {
-        None => Ok(()),
-        Some(reason) => Err(Error::new(Kind::Waiting, format!("thread {thread} is paused: {}", reason.why))),
-    }
+pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
+    let Some((paused, reason)) = children::paused(home, thread) else { return Ok(()) };
+    let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
+    Err(Error::new(Kind::Waiting, format!("thread {thread} is paused{with}: {}", reason.why))
+        .hint(format!("`uwf thread resume {paused}` lets it go on")))
 }

@@ -1,5 +1,6 @@
 //! Where a model is and how it is talked to.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::secret::Secret;
@@ -37,7 +38,7 @@ impl FromStr for Wire {
 }
 
 /// A model at a provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Base URL as its documentation gives it, without `/chat/completions`; no slash at its end.
     pub base_url: String,
@@ -47,6 +48,17 @@ pub struct Endpoint {
     pub api_key: Option<Secret>,
     /// The provider's name of the model.
     pub model: String,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("base_url", &shown(&self.base_url))
+            .field("wire", &self.wire)
+            .field("api_key", &self.api_key)
+            .field("model", &self.model)
+            .finish()
+    }
 }
 
 impl Endpoint {

@@ -80,7 +80,7 @@ pub enum Error {
         retry_after: Option<Duration>,
     },
     /// 401 or 403: the key is wrong, missing, or not allowed to do this.
-    #[error("{url} does not accept the key ({code}): {message}")]
+    #[error("{url} refuses access ({code}): {message}")]
     Auth {
         /// URL.
         url: String,
@@ -133,6 +133,9 @@ impl Error {
     /// The next thing to try.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
+            Error::Endpoint { reason, .. } if reason.contains("certificate") => {
+                "if a proxy of your network stands in between, name a file of its certificates in SSL_CERT_FILE"
+            }
             Error::Endpoint { .. } => "check `baseUrl` of the provider; it begins with http:// or https://",
             Error::Connect { .. } => "check that the endpoint is up and that `baseUrl` of the provider is right",
             Error::Timeout { which: Waited::Connect, .. } => {
@@ -140,6 +143,7 @@ impl Error {
             }
             Error::Timeout { .. } => "try again, choose a faster model, or allow more time",
             Error::Auth { had_key: false, .. } => "set the key: `apiKeyEnv` of the provider names its variable in .env",
+            Error::Auth { code: 403, .. } => "check what the account and the key are allowed to do",
             Error::Auth { .. } => "check the key in the variable that `apiKeyEnv` of the provider names",
             Error::Status { code: 404, .. } => "check the model's name and `baseUrl` (usually it ends in /v1)",
             Error::Status { code: 402 | 429, .. } => "check the account's limits and credit, or wait and try again",

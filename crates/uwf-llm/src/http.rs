@@ -71,8 +71,10 @@ impl Http {
             .timeout_resolve(Some(timeouts.connect))
             .timeout_connect(Some(timeouts.connect))
             .timeout_per_read(Some(timeouts.idle))
-            .timeout_per_write(Some(timeouts.idle))
-            .tls_config(TlsConfig::builder().root_certs(roots().map_err(fail)?).build());
+            .timeout_per_write(Some(timeouts.idle));
+        if endpoint.base_url.starts_with("https://") {
+            config = config.tls_config(TlsConfig::builder().root_certs(roots().map_err(fail)?).build());
+        }
         if endpoint.is_local() {
             config = config.proxy(None);
         }
@@ -140,6 +142,8 @@ impl Http {
             | ureq::Error::InvalidProxyUrl
             | ureq::Error::Rustls(_)
             | ureq::Error::Pem(_) => Error::Endpoint { url, reason },
+            // The handshake's errors come as those of reading and writing. Trying again would not change them.
+            ureq::Error::Io(_) if reason.contains("certificate") => Error::Endpoint { url, reason },
             _ if reading => Error::CutStream { url, reason, partial: String::new() },
             _ => Error::Connect { url, reason },
         }

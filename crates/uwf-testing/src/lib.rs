@@ -18,6 +18,10 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// An agent in Python that speaks the Agent Client Protocol and follows the script `acp.json` in its directory; the file
+/// itself describes the script.
+pub const SCRIPTED_ACP: &str = include_str!("../agents/scripted_acp.py");
+
 /// A temporary storage root with a workspace beside it, and the `uwf` that works on it.
 pub struct TestHome {
     dir: TempDir,

@@ -111,7 +111,7 @@ fn run(command: Group, printer: Printer) -> CommandResult {
         Group::Thread(command) => thread::run(&Context::open(printer)?, command),
         Group::Run(args) => thread::run::run(&Context::open(printer)?, args),
         Group::Cas(command) => cas::run(&Context::open(printer)?, command),
-        Group::Agent(command) => agent::run(&Context::open(printer)?, command),
+        Group::Agent(command) => agent::run(&Context::open_at(command.root(), printer)?, command),
     }
 }
 

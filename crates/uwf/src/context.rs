@@ -1,6 +1,6 @@
 //! What every command has at hand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
@@ -21,8 +21,17 @@ pub(crate) struct Context {
 impl Context {
     /// Opens the storage root the environment names.
     pub(crate) fn open(printer: Printer) -> Result<Context, CommandError> {
+        Context::open_at(None, printer)
+    }
+
+    /// Opens a storage root, the one the environment names when none is given.
+    pub(crate) fn open_at(root: Option<&Path>, printer: Printer) -> Result<Context, CommandError> {
         let cwd = std::env::current_dir().at("find", "the current directory")?;
-        Ok(Context { home: Home::from_environment()?, cwd, printer })
+        let home = match root {
+            Some(root) => Home::at(root)?,
+            None => Home::from_environment()?,
+        };
+        Ok(Context { home, cwd, printer })
     }
 
     /// The thread meant by what was typed.

@@ -236,7 +236,12 @@ impl Printer {
 
     /// Prints a failure to stderr. Returns the exit code.
     pub(crate) fn failure(&self, failure: &CommandError) -> u8 {
-        self.talk(&format!("{} {}", style::red("error:"), failure.error));
+        let label = match failure.kind {
+            // Nothing is wrong: somebody has something to do.
+            Kind::Waiting => style::yellow("waiting:"),
+            _ => style::red("error:"),
+        };
+        self.talk(&format!("{label} {}", failure.error));
         for hint in &failure.hints {
             self.talk(&format!("{} {hint}", style::dim("hint:")));
         }

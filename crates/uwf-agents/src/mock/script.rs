@@ -168,6 +168,7 @@ coder:
     exit-code: 3
     stderr: "rate limit"
   - garbage: "All done!"
+    feedback: ["Done, as I said."]
   - reply: { n: 1 }
   - hang: 0.5
   - reply: "---\nn: 2\n---\n"
@@ -191,7 +192,7 @@ tester:
         let told: Vec<String> = [(0, 0), (0, 1), (0, 2), (0, 3), (0, 9), (1, 0), (1, 1), (2, 0), (7, 4)]
             .map(|(visit, failed)| played(SCRIPT, "coder", visit, failed))
             .into();
-        let lines = [3, 3, 6, 7, 7, 8, 9, 9, 9].map(|line| format!("s.yaml:{line}:5"));
+        let lines = [3, 3, 6, 8, 8, 9, 10, 10, 10].map(|line| format!("s.yaml:{line}:5"));
         assert_eq!(told, lines);
     }
 

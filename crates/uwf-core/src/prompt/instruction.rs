@@ -29,7 +29,7 @@ pub(super) fn instruction(input: &PromptInput<'_>) -> String {
 }
 
 /// A section under the role; none for an empty text.
-fn section(text: &mut String, title: &str, content: &str) {
+pub(super) fn section(text: &mut String, title: &str, content: &str) {
     let content = content.trim();
     if !content.is_empty() {
         text.push_str(&format!("\n## {title}\n\n{content}\n"));

@@ -4,6 +4,7 @@
 //! instruction depends only on workflow, role, schema, task and answer form, a part of steps only on those steps. So
 //! a thread's prompts grow by what is new, and are byte-identical where they say the same.
 
+mod brief;
 mod budget;
 mod example;
 pub(crate) mod fence;
@@ -11,11 +12,14 @@ mod fields;
 mod format;
 mod instruction;
 mod note;
+mod question;
 mod step;
 
 use serde_json::Value;
 
+pub use brief::brief;
 pub use budget::Budget;
+pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use step::{PER_STEP_CAP, PriorStep, StepSection};
 
 pub(crate) use format::{header_example, json_example};

@@ -1,5 +1,14 @@
 //! Tests of the client against a scripted provider, one binary.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
+mod endpoints;
+mod errors;
+mod finding;
 mod golden;
+mod ladder;
+mod retries;
 mod setting;
+mod sse;
+mod streams;
+mod strict;
+mod tls;

@@ -179,7 +179,7 @@ impl Response {
 
     fn send_body(&self, stream: &mut TcpStream, body: &[u8]) -> io::Result<bool> {
         match self.travel {
-            Travel::Cut(bytes) => stream.write_all(&body[..bytes.min(body.len())])?,
+            Travel::Cut(bytes) | Travel::Stall(bytes) => stream.write_all(&body[..bytes.min(body.len())])?,
             Travel::Trickle(bytes, pause) => {
                 for piece in body.chunks(bytes) {
                     thread::sleep(pause);
@@ -188,34 +188,43 @@ impl Response {
             }
             Travel::Whole | Travel::HangUp => stream.write_all(body)?,
         }
-        Ok(!matches!(self.travel, Travel::Cut(_)))
+        self.end(stream)
     }
 
     fn send_events(&self, stream: &mut TcpStream, events: &[String]) -> io::Result<bool> {
-        let (kept, cut) = match self.travel {
-            Travel::Cut(pieces) if pieces < events.len() => (&events[..pieces], true),
-            _ => (events, false),
+        let kept = match self.travel {
+            Travel::Cut(pieces) | Travel::Stall(pieces) => &events[..pieces.min(events.len())],
+            Travel::Whole | Travel::HangUp | Travel::Trickle(..) => events,
         };
         for (number, event) in kept.iter().enumerate() {
             if number > 0 {
                 thread::sleep(self.pause);
             }
             let bytes = format!("{event}\n\n");
-            match self.travel {
-                Travel::Trickle(size, pause) => {
-                    for piece in bytes.as_bytes().chunks(size) {
-                        thread::sleep(pause);
-                        chunk(stream, piece)?;
-                    }
-                }
-                Travel::Whole | Travel::HangUp | Travel::Cut(_) => chunk(stream, bytes.as_bytes())?,
+            let (size, pause) = match self.travel {
+                Travel::Trickle(size, pause) => (size, pause),
+                _ => (bytes.len(), Duration::ZERO),
+            };
+            for piece in bytes.as_bytes().chunks(size) {
+                thread::sleep(pause);
+                chunk(stream, piece)?;
             }
         }
-        if cut {
-            return Ok(false);
+        let goes_on = self.end(stream)?;
+        if goes_on {
+            stream.write_all(b"0\r\n\r\n")?;
         }
-        stream.write_all(b"0\r\n\r\n")?;
-        Ok(true)
+        Ok(goes_on)
+    }
+
+    /// After the last piece: true when the answer is whole.
+    fn end(&self, stream: &mut TcpStream) -> io::Result<bool> {
+        match self.travel {
+            Travel::Whole | Travel::Trickle(..) => Ok(true),
+            Travel::HangUp | Travel::Cut(_) => Ok(false),
+            // Until the client closes its side, or says something more, which it has no reason to.
+            Travel::Stall(_) => stream.read(&mut [0; 1]).map(|_| false),
+        }
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) enum Travel {
     HangUp,
     /// The connection is closed after this many pieces (events of a stream, or bytes of a body that is none).
     Cut(usize),
+    /// After this many pieces nothing more comes, and the connection stays open.
+    Stall(usize),
     /// In pieces of this many bytes with this pause before each.
     Trickle(usize, Duration),
 }
@@ -185,6 +187,13 @@ impl Say {
     #[must_use]
     pub fn cut_after(self, pieces: usize) -> Say {
         Say { travel: Travel::Cut(pieces), ..self }
+    }
+
+    /// After this many events of a stream, or bytes of a body that is none, nothing more comes: it hangs until the client
+    /// gives up.
+    #[must_use]
+    pub fn stalling_after(self, pieces: usize) -> Say {
+        Say { travel: Travel::Stall(pieces), ..self }
     }
 
     /// The body comes this many bytes at a time, with a pause before each.

@@ -3,8 +3,8 @@
 //! `{"models": [names], "refuse": [features], "answers": [answer…]}`, or just the list. An answer is a text, or an object
 //! with any of `text`, `thinking`, `calls: [{name, arguments}]`, `chunks`, `usage: {input, output, cached, reasoning,
 //! cost}` or null, `status` with `message`, `body` with `contentType`, `headers`, `delayMs`, `pauseMs`, `cutAfter`,
-//! `trickleBytes`, `hangUp`, `neverStreamed`, `cutAtMaxTokens`, `onlyIf`, `repeat`. Arguments may be a text, which is then
-//! sent as it is.
+//! `stallAfter`, `trickleBytes`, `hangUp`, `neverStreamed`, `cutAtMaxTokens`, `onlyIf`, `repeat`. Arguments may be a
+//! text, which is then sent as it is.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{Say, Script, Usage};
 
 /// Every key an answer may have.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "text",
     "thinking",
     "calls",
@@ -27,6 +27,7 @@ const KEYS: [&str; 19] = [
     "delayMs",
     "pauseMs",
     "cutAfter",
+    "stallAfter",
     "trickleBytes",
     "hangUp",
     "neverStreamed",
@@ -115,6 +116,9 @@ fn travelling(mut say: Say, fields: &Map<String, Value>) -> Say {
     say = say.after(Duration::from_millis(number("delayMs").unwrap_or(0))).pausing(pause);
     if let Some(pieces) = size("cutAfter") {
         say = say.cut_after(pieces);
+    }
+    if let Some(pieces) = size("stallAfter") {
+        say = say.stalling_after(pieces);
     }
     if let Some(bytes) = size("trickleBytes") {
         say = say.trickling(bytes, pause);

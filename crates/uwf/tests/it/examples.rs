@@ -39,7 +39,10 @@ fn every_example_is_valid_to_the_letter() {
         .filter(|name| name.ends_with(".yaml") && !name.ends_with(".config.yaml"))
         .collect();
     files.sort();
-    assert_eq!(files, ["analyze-topic.yaml", "check-release.yaml", "develop.yaml", "solve-issue.yaml"]);
+    assert_eq!(
+        files,
+        ["analyze-topic.yaml", "check-release.yaml", "develop.yaml", "resolve-issue.yaml", "solve-issue.yaml"]
+    );
     let home = home();
     for file in files {
         let path = repository().join("examples").join(&file);
@@ -133,6 +136,53 @@ fn develop_builds_every_phase_then_repairs_what_review_and_tests_find() {
 fn develop_ends_at_once_when_the_planner_aborts() {
     let home = mocked("planner:\n  - reply: { status: aborted, reason: it contradicts itself, phases: [] }\n");
     assert_eq!(run(&home, "develop.yaml"), ["planner", "end"]);
+}
+
+const RESOLVED: &str = r#"
+preparer:
+  - expect-prompt: make it better
+    reply: |
+      ---
+      ready: true
+      task: Add dark mode to the settings page.
+      doneWhen: [every page has a dark look]
+      ---
+      The colours are in theme.css.
+submitter:
+  - expect-prompt: ["settings: dark mode", "theme.css"]
+    reply: { reference: "branch dark-mode", summary: There is a dark mode now. }
+"#;
+
+#[test]
+fn resolve_issue_has_its_middle_developed_by_another_workflow() {
+    let home = mocked(&format!("{RESOLVED}{DEVELOPED}"));
+    let config = fs::read_to_string(repository().join("examples/resolve-issue.config.yaml")).unwrap();
+    let claude = "    command: claude\n    args: [-p, --permission-mode, acceptEdits]\n    output: text\n";
+    assert!(config.contains(claude), "{config}");
+    home.config(&config.replace(claude, "    command: uwf-mock\n    config: { script: answers.yaml }\n"));
+    let develop = repository().join("examples/develop.yaml");
+    home.json(&["workflow", "put", develop.to_str().unwrap()]);
+    assert_eq!(run(&home, "resolve-issue.yaml"), ["preparer", "developer", "submitter", "end"]);
+    let threads = home.json(&["thread", "list", "--all"]);
+    let rows: Vec<(&str, &str)> = threads
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["role"].as_str().unwrap(), row["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(rows, [("committer", "completed"), ("submitter", "completed")]);
+    let child = home.json(&["thread", "show", threads[0]["thread"].as_str().unwrap()]);
+    assert_eq!((&child["parentThread"], &child["steps"]), (&threads[1]["thread"], &serde_json::json!(12)));
+    let task = home.uwf(&["thread", "read", threads[0]["thread"].as_str().unwrap()]).stdout;
+    for told in ["make it better", "Add dark mode to the settings page.", "The colours are in theme.css."] {
+        assert!(task.contains(told), "{told} is not in {task}");
+    }
+}
+
+#[test]
+fn resolve_issue_ends_when_there_is_nothing_to_change() {
+    let home = mocked("preparer:\n  - reply: { ready: false, task: it works as documented, doneWhen: [] }\n");
+    assert_eq!(run(&home, "resolve-issue.yaml"), ["preparer", "end"]);
 }
 
 #[test]

@@ -2,10 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 #![expect(clippy::print_stderr, reason = "a test says when files it would read are not there")]
 
+mod acp;
 mod agent_protocol;
 mod agents;
 mod cas;
 mod check_release;
+mod child;
 mod evaluating;
 mod examples;
 mod extracting;
@@ -13,18 +15,22 @@ mod faults;
 mod first_run;
 mod foreign_store;
 mod forking;
+mod human;
 mod keeper;
 mod killing;
 mod ladder;
 mod listing;
 mod llm;
+mod mcp;
 mod mock;
+mod pausing;
 mod react;
 mod reading;
 mod reference;
 mod review;
 mod shared_examples;
 mod stepping;
+mod supervising;
 mod workflows;
 
 use uwf_testing::TestHome;

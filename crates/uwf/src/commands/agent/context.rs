@@ -1,14 +1,9 @@
 //! `uwf agent context`
 
-use std::path::PathBuf;
-
-use agent_kit::{Context as AgentContext, ToldStep};
-use json_cas::Hash;
+use agent_kit::Context as AgentContext;
+use agent_kit::briefing::Briefing;
 use serde::Serialize;
-use serde_json::{Map, Value};
 use uwf_core::prompt::AnswerForm;
-use uwf_core::thread::ThreadId;
-use uwf_engine::settings::Settings;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -54,39 +49,7 @@ enum Answer {
     Json,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Told {
-    thread: ThreadId,
-    role: String,
-    workflow: Hash,
-    workflow_name: String,
-    /// Absent outside a step.
-    attempt: Option<String>,
-    /// Absent outside a step.
-    agent: Option<Player>,
-    task: String,
-    workspace: Option<PathBuf>,
-    description: String,
-    goal: String,
-    capabilities: Vec<String>,
-    procedure: String,
-    output: String,
-    schema: Value,
-    steps: Vec<ToldStep>,
-    omitted_steps: usize,
-    prompt: String,
-}
-
-/// The agent that plays the role.
-#[derive(Serialize)]
-struct Player {
-    name: String,
-    model: Option<String>,
-    config: Map<String, Value>,
-}
-
-impl Report for Told {
+impl Report for Briefing {
     fn text(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
     }
@@ -119,31 +82,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.prompt {
         return Printed::new(&Prompt { prompt });
     }
-    let steps = agent.newest_steps(args.steps, MAX_STEP_BYTES)?;
-    let opened = agent.attempt().map(|attempt| &attempt.opened);
-    let role = agent.role();
-    Printed::new(&Told {
-        thread,
-        role: args.role.clone(),
-        workflow: agent.thread().start.workflow,
-        workflow_name: agent.workflow_name().to_owned(),
-        attempt: opened.map(|opened| opened.attempt.clone()),
-        agent: opened.map(|opened| {
-            let spec = &opened.agent;
-            Player { name: spec.name.clone(), model: spec.model.clone(), config: spec.config.clone() }
-        }),
-        task: agent.task().to_owned(),
-        workspace: workspace(context, &agent)?,
-        description: role.description.clone(),
-        goal: role.goal.clone(),
-        capabilities: role.capabilities.clone(),
-        procedure: role.procedure.clone(),
-        output: role.output.clone(),
-        schema: agent.schema().value().clone(),
-        omitted_steps: agent.step_count()? - steps.len(),
-        steps,
-        prompt,
-    })
+    Printed::new(&Briefing { prompt: Some(prompt), ..Briefing::of(&agent, args.steps, MAX_STEP_BYTES)? })
 }
 
 fn prompt(context: &Context, agent: &AgentContext<'_>, answer: Answer) -> Result<String, CommandError> {
@@ -156,11 +95,4 @@ fn prompt(context: &Context, agent: &AgentContext<'_>, answer: Answer) -> Result
         None => context.home.config()?.limits.prompt_budget,
     };
     Ok(agent.prompt(form, budget)?.text())
-}
-
-fn workspace(context: &Context, agent: &AgentContext<'_>) -> Result<Option<PathBuf>, CommandError> {
-    if let Some(dir) = agent.workspace() {
-        return Ok(Some(dir));
-    }
-    Ok(Settings::load(&context.home, &agent.thread().id)?.map(|settings| settings.workspace))
 }

@@ -3,6 +3,7 @@
 mod context;
 mod describe;
 mod extract;
+mod mcp;
 mod run;
 mod submit;
 
@@ -23,6 +24,8 @@ pub(crate) enum Command {
     Submit(submit::Args),
     /// Read the value of a schema out of a text, as a step does.
     Extract(extract::Args),
+    /// Be the MCP server that lets an agent hand in its result while it works. Agents start this.
+    Mcp(mcp::Args),
     /// Be a built-in agent for a role of a thread. `uwf thread step` does this.
     Run(run::Args),
     /// Name, version, capabilities and settings of an agent, and what would be run.
@@ -39,12 +42,23 @@ Examples:
     words=$(printf %s \"$task\" | wc -w)
     \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data \"{\\\"words\\\": $words}\"";
 
+impl Command {
+    /// The storage root the command itself names: agents start MCP servers with next to no environment.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        match self {
+            Command::Mcp(args) => args.root.as_deref(),
+            Command::Context(_) | Command::Submit(_) | Command::Extract(_) | Command::Run(_) | Command::Describe(_) => None,
+        }
+    }
+}
+
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Context(args) => context::run(context, &args),
         Command::Submit(args) => submit::run(context, &args),
         Command::Extract(args) => extract::run(context, &args),
+        Command::Mcp(args) => mcp::run(context, &args),
         Command::Run(args) => run::run(context, &args),
         Command::Describe(args) => describe::run(context, &args),
     }

@@ -1,10 +1,13 @@
 //! `uwf thread …`
 
+mod answer;
 mod eval;
 mod fork;
 mod kill;
 mod list;
+mod pause;
 mod read;
+mod resume;
 mod rm;
 pub(crate) mod run;
 mod show;
@@ -25,6 +28,12 @@ pub(crate) enum Command {
     Step(step::Args),
     /// Step until the thread is done, waiting, stuck or at a limit.
     Run(run::Args),
+    /// Answer for a role that is played by a person.
+    Answer(answer::Args),
+    /// Let no further step of a thread begin.
+    Pause(pause::Args),
+    /// Let a paused thread go on.
+    Resume(resume::Args),
     /// Where a thread stands.
     Show(show::Args),
     /// List threads.
@@ -51,6 +60,9 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Start(args) => start::run(context, args),
         Command::Step(args) => step::run(context, args),
         Command::Run(args) => run::run(context, args),
+        Command::Answer(args) => answer::run(context, args),
+        Command::Pause(args) => pause::run(context, &args),
+        Command::Resume(args) => resume::run(context, &args),
         Command::Show(args) => show::run(context, &args),
         Command::List(args) => list::run(context, &args),
         Command::Steps(args) => steps::run(context, &args),

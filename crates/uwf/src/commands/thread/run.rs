@@ -9,6 +9,7 @@ use uwf_engine::attempts::{self, OutputFiles};
 use uwf_engine::child::{self, Signals};
 use uwf_engine::error::Kind;
 use uwf_engine::keeper;
+use uwf_engine::load::Thread;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
 use crate::commands::thread::start;
@@ -35,19 +36,25 @@ pub(crate) struct Args {
     options: start::Options,
 }
 
-/// The report of the last step.
+/// The report of the last step, or where the thread stands when a step did not come off.
 #[derive(Serialize)]
-#[serde(transparent)]
-struct Ran(StepReport);
+struct Ran {
+    #[serde(flatten)]
+    report: StepReport,
+    #[serde(skip)]
+    code: u8,
+}
 
 impl Report for Ran {
     fn text(&self) -> String {
-        let done = if self.0.done { style::green("done") } else { "not done".to_owned() };
-        let reason = self.0.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        format!(
-            "{done}{reason}: thread {}, head {}\nread it with: uwf thread read {}\n",
-            self.0.thread, self.0.head, self.0.thread
-        )
+        let StepReport { done, reason, thread, head, .. } = &self.report;
+        let done = if *done { style::green("done") } else { "not done".to_owned() };
+        let reason = reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!("{done}{reason}: thread {thread}, head {head}\nread it with: uwf thread read {thread}\n")
+    }
+
+    fn exit_code(&self) -> u8 {
+        self.code
     }
 }
 
@@ -64,24 +71,33 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     let mut signals = Signals::listen()?;
     let mut steps = 0;
     loop {
-        let report = one_step(context, &thread, &mut signals)?;
+        let report = match one_step(context, &thread, &mut signals) {
+            Ok(report) => report,
+            Err(error) => return stopped(context, &thread, error),
+        };
         steps += 1;
         if report.done {
             if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
-            return Printed::new(&Ran(report));
+            return Printed::new(&Ran { report, code: 0 });
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
             let told = format!("{steps} {plural} done as asked, thread {thread} has more to do");
-            return Err(CommandError {
-                kind: Kind::Limit,
-                error: told,
-                hints: vec![format!("go on with: uwf run {thread}")],
-            });
+            let hints = vec![format!("go on with: uwf run {thread}")];
+            return stopped(context, &thread, CommandError { kind: Kind::Limit, error: told, hints });
         }
     }
+}
+
+/// Says why there is no further step, and reports where the thread stands.
+fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandResult {
+    // Whatever keeps the thread from being read is no news beside the error itself; nor is it there after a kill.
+    let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
+    let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
+    let code = context.printer.failure(&error);
+    Printed::new(&Ran { report, code })
 }
 
 fn known_thread(context: &Context, args: &Args) -> Result<ThreadId, CommandError> {
@@ -96,7 +112,7 @@ fn known_thread(context: &Context, args: &Args) -> Result<ThreadId, CommandError
 
 /// One step with progress on stderr: a live line on a terminal, a line a step elsewhere.
 fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Result<StepReport, CommandError> {
-    let request = Request { thread: thread.clone(), agent: None, cwd: None, explain: false };
+    let request = Request::plain(thread.clone());
     let begun = Instant::now();
     let mut live = Live { context, thread, begun, is_terminal: std::io::stderr().is_terminal(), shown: false };
     let report = keeper::step(&context.home, &request, signals, &mut || live.show());
@@ -144,7 +160,8 @@ impl Live<'_> {
             attempt.opened.agent.name,
             seconds(self.begun.elapsed())
         );
-        let line: String = line.chars().take(LINE).collect();
+        // What an agent prints must not reach the terminal as commands.
+        let line: String = line.chars().filter(|symbol| !symbol.is_control()).take(LINE).collect();
         self.context.printer.clear_line();
         self.context.printer.talk_raw(&style::dim(&line));
         self.shown = true;

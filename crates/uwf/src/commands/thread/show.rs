@@ -38,11 +38,24 @@ impl Report for Standing {
             ("started", shown.started_at.map(table::time)),
             ("changed", Some(table::time(shown.changed_at))),
             ("end", shown.end.map(|hash| hash.to_string())),
+            ("parent", parent(shown)),
             ("workspace", shown.workspace.as_ref().map(|dir| dir.display().to_string())),
         ];
         lines.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
-        lines.iter().map(|(name, value)| format!("{:<10} {value}\n", format!("{name}:"))).collect()
+        let mut text: String =
+            lines.iter().map(|(name, value)| format!("{:<10} {value}\n", format!("{name}:"))).collect();
+        text.extend(shown.asks.iter().map(|asks| format!("\n{}\n", asks.trim())));
+        text
     }
+}
+
+/// The thread a child belongs to, else the head that had.
+fn parent(shown: &Shown) -> Option<String> {
+    let head = shown.parent?;
+    Some(match &shown.parent_thread {
+        Some(thread) => format!("{thread} at {head}"),
+        None => head.to_string(),
+    })
 }
 
 /// A state in its colour.

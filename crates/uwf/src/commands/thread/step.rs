@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Show role, agent and the full prompt; run nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Read the text of the newest failed attempt again, header and extraction model; do not run the agent.
+    #[arg(long, conflicts_with_all = ["agent", "dry_run"])]
+    reextract: bool,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -144,16 +147,21 @@ impl Report for DryRun {
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let cwd = args.cwd.map(|dir| context.cwd.join(dir));
-    let request = Request { thread, agent: args.agent, cwd, explain: args.explain };
+    let request = Request { thread, agent: args.agent, cwd, explain: args.explain, reextract: args.reextract };
     if args.dry_run {
         return dry_run(context, &request);
     }
     let mut signals = Signals::listen()?;
     let report = keeper::step(&context.home, &request, &mut signals, &mut || {})?;
+    printed(context, report, args.exit_code)
+}
+
+/// A step's report; with `exit_code` the command exits with 10 when the thread has ended.
+pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
     if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
     }
-    Printed::new(&Stepped { report, exit_code: args.exit_code })
+    Printed::new(&Stepped { report, exit_code })
 }
 
 fn dry_run(context: &Context, request: &Request) -> CommandResult {

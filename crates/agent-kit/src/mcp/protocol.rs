@@ -1,0 +1,162 @@
+//! The Model Context Protocol as far as a server of tools needs it: JSON-RPC 2.0, one message a line. Pure:
+//! a message in, a reply or none out, and no input makes it panic.
+
+use serde_json::{Value, json};
+
+/// Versions of the protocol it speaks, oldest first. They do not differ in anything a server of plain tools does,
+/// except that the last one has no batches; a batch is understood in any version.
+pub const PROTOCOL_VERSIONS: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-18"];
+
+/// Most messages of one batch.
+pub const MAX_BATCH: usize = 100;
+
+/// JSON-RPC: the text is no JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// JSON-RPC: the JSON is no request.
+pub const INVALID_REQUEST: i64 = -32600;
+/// JSON-RPC: there is no such method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// JSON-RPC: the method is not called like this.
+pub const INVALID_PARAMS: i64 = -32602;
+
+/// A tool as it is offered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments: always that of an object.
+    pub input_schema: Value,
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The answer, for the model.
+    pub text: String,
+    /// Whether the call failed; then the text says why.
+    pub is_error: bool,
+}
+
+impl Outcome {
+    /// A call that did what it should.
+    pub fn done(text: impl Into<String>) -> Outcome {
+        Outcome { text: text.into(), is_error: false }
+    }
+
+    /// A call that failed.
+    pub fn failed(text: impl Into<String>) -> Outcome {
+        Outcome { text: text.into(), is_error: true }
+    }
+}
+
+/// What a server has to offer.
+pub trait Tools {
+    /// The tools, in the order they are shown.
+    fn list(&self) -> Vec<Tool>;
+
+    /// Calls a tool; `None` when there is none of this name.
+    fn call(&mut self, name: &str, arguments: &Value) -> Option<Outcome>;
+}
+
+/// A server of tools.
+pub struct Server<T> {
+    tools: T,
+}
+
+impl<T: Tools> Server<T> {
+    /// A server that offers these tools.
+    pub fn new(tools: T) -> Server<T> {
+        Server { tools }
+    }
+
+    /// The reply to one line, `None` when it needs none: notifications, replies to requests nobody made, blank lines.
+    pub fn handle(&mut self, line: &[u8]) -> Option<Value> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
+        match serde_json::from_slice(line) {
+            Ok(Value::Array(batch)) => self.batch(&batch),
+            Ok(message) => self.message(&message),
+            Err(error) => Some(failure(&Value::Null, PARSE_ERROR, &format!("the line is no JSON: {error}"))),
+        }
+    }
+
+    fn batch(&mut self, batch: &[Value]) -> Option<Value> {
+        if batch.is_empty() || batch.len() > MAX_BATCH {
+            let told = format!("a batch has 1 to {MAX_BATCH} messages, this one has {}", batch.len());
+            return Some(failure(&Value::Null, INVALID_REQUEST, &told));
+        }
+        let replies: Vec<Value> = batch.iter().filter_map(|message| self.message(message)).collect();
+        (!replies.is_empty()).then_some(Value::Array(replies))
+    }
+
+    fn message(&mut self, message: &Value) -> Option<Value> {
+        let id = message.get("id");
+        let Some(method) = message.get("method").and_then(Value::as_str) else {
+            let is_reply = message.get("result").is_some() || message.get("error").is_some();
+            return (!is_reply).then(|| {
+                failure(id.unwrap_or(&Value::Null), INVALID_REQUEST, "a message is an object with a `method`")
+            });
+        };
+        // Without an id it is a notification, and whatever it says, nothing is to be answered.
+        let id = id?;
+        let params = message.get("params").unwrap_or(&Value::Null);
+        Some(match self.result(method, params) {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err((code, told)) => failure(id, code, &told),
+        })
+    }
+
+    fn result(&mut self, method: &str, params: &Value) -> Result<Value, (i64, String)> {
+        match method {
+            "initialize" => Ok(json!({
+                "protocolVersion": version(params),
+                "capabilities": { "tools": { "listChanged": false } },
+                "serverInfo": { "name": super::SERVER_NAME, "version": env!("CARGO_PKG_VERSION") },
+            })),
+            "ping" => Ok(json!({})),
+            "tools/list" => {
+                let tools: Vec<Value> = self.tools.list().into_iter().map(offered).collect();
+                Ok(json!({ "tools": tools }))
+            }
+            "tools/call" => self.call(params),
+            other => Err((METHOD_NOT_FOUND, format!("there is no method `{other}`"))),
+        }
+    }
+
+    fn call(&mut self, params: &Value) -> Result<Value, (i64, String)> {
+        let Some(name) = params.get("name").and_then(Value::as_str) else {
+            return Err((INVALID_PARAMS, "`tools/call` needs the `name` of a tool".to_owned()));
+        };
+        let none = json!({});
+        let arguments = params.get("arguments").filter(|arguments| !arguments.is_null()).unwrap_or(&none);
+        match self.tools.call(name, arguments) {
+            Some(outcome) => Ok(json!({
+                "content": [{ "type": "text", "text": outcome.text }],
+                "isError": outcome.is_error,
+            })),
+            None => {
+                let known: Vec<String> = self.tools.list().into_iter().map(|tool| tool.name).collect();
+                Err((INVALID_PARAMS, format!("there is no tool `{name}`; the tools are {}", known.join(", "))))
+            }
+        }
+    }
+}
+
+/// The client's version if it is known, else the newest.
+fn version(params: &Value) -> &'static str {
+    let asked = params.get("protocolVersion").and_then(Value::as_str);
+    let newest = PROTOCOL_VERSIONS[PROTOCOL_VERSIONS.len() - 1];
+    PROTOCOL_VERSIONS.into_iter().find(|known| Some(*known) == asked).unwrap_or(newest)
+}
+
+fn offered(tool: Tool) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema })
+}
+
+/// The reply to a request that failed.
+pub fn failure(id: &Value, code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}

@@ -1,0 +1,67 @@
+//! The server on stdin and stdout.
+
+use std::io::{ErrorKind, Read, Write};
+
+use serde_json::Value;
+use uwf_engine::error::{Error, Kind, Result};
+
+use super::protocol::{INVALID_REQUEST, Server, failure};
+use super::tools::StepTools;
+use crate::context::Context;
+use crate::frames::{Line, Lines};
+
+/// Bytes of one message. Results of roles are far smaller; what is longer is refused unread.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Serves the tools of a step until the input ends or nobody reads the output any more.
+///
+/// # Errors
+/// `Io` when input or output fail otherwise.
+pub fn serve(context: &Context<'_>, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
+    let mut server = Server::new(StepTools::new(context));
+    let mut lines = Lines::new(MAX_MESSAGE_BYTES);
+    let mut buffer = vec![0; READ_BYTES];
+    loop {
+        let count = match input.read(&mut buffer) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed("read a message", &error)),
+        };
+        let ended = count == 0;
+        let mut found = lines.push(&buffer[..count]);
+        found.extend(if ended { lines.finish() } else { None });
+        for line in found {
+            match write(output, reply(&mut server, line)) {
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) => return Err(failed("write a reply", &error)),
+                Ok(()) => {}
+            }
+        }
+        if ended {
+            return Ok(());
+        }
+    }
+}
+
+fn reply(server: &mut Server<StepTools<'_, '_>>, line: Line) -> Option<Value> {
+    match line {
+        Line::Whole(bytes) => server.handle(&bytes),
+        Line::TooLong(bytes) => {
+            let told = format!("a message has at most {MAX_MESSAGE_BYTES} bytes, this one has {bytes}");
+            Some(failure(&Value::Null, INVALID_REQUEST, &told))
+        }
+    }
+}
+
+fn write(output: &mut dyn Write, reply: Option<Value>) -> std::io::Result<()> {
+    let Some(reply) = reply else { return Ok(()) };
+    output.write_all(format!("{reply}\n").as_bytes())?;
+    output.flush()
+}
+
+fn failed(action: &str, error: &std::io::Error) -> Error {
+    Error::new(Kind::Io, format!("the MCP server cannot {action}: {error}"))
+}

@@ -1,0 +1,158 @@
+//! What the server offers for one step: hand in the result, ask for the context, read a node.
+//!
+//! Answers are facts in plain words. Some agents show them to their model as data that is not to be obeyed, so nothing
+//! here says what to do.
+
+use json_cas::Hash;
+use serde_json::{Value, json};
+use uwf_engine::attempts;
+use uwf_engine::error::{Error, Kind, Result};
+
+use super::inputs::{VALUE_KEY, arguments_schema, is_object};
+use super::protocol::{Outcome, Tool, Tools};
+use super::{CAS_GET, CONTEXT, SUBMIT};
+use crate::briefing::Briefing;
+use crate::context::Context;
+use crate::submitted;
+
+/// Bytes of the previous steps' outputs and texts in one answer of `context`: what a model can read at once.
+pub const MAX_CONTEXT_BYTES: usize = 256 << 10;
+
+/// Bytes of one node in an answer of `cas_get`.
+pub const MAX_NODE_BYTES: usize = 256 << 10;
+
+/// The tools for a role of a thread.
+pub struct StepTools<'c, 'h> {
+    context: &'c Context<'h>,
+}
+
+impl<'c, 'h> StepTools<'c, 'h> {
+    /// The tools for a role of a thread.
+    pub fn new(context: &'c Context<'h>) -> StepTools<'c, 'h> {
+        StepTools { context }
+    }
+
+    fn submit(&self, arguments: &Value) -> Result<Outcome> {
+        let schema = self.context.schema();
+        let is_wrapped = !is_object(schema.value());
+        let inner = arguments.get(VALUE_KEY).filter(|_| is_wrapped);
+        let value = inner.unwrap_or(arguments);
+        let violations = schema.violations(value);
+        if !violations.is_empty() {
+            let prefix = if inner.is_some() { format!("/{VALUE_KEY}") } else { String::new() };
+            let told: Vec<String> = violations
+                .iter()
+                .map(|found| match format!("{prefix}{}", found.path) {
+                    path if path.is_empty() => found.message.clone(),
+                    path => format!("{path}: {}", found.message),
+                })
+                .collect();
+            return Ok(Outcome::failed(format!("not accepted, nothing was kept:\n{}", told.join("\n"))));
+        }
+        self.check_open()?;
+        submitted::keep(self.context, value)?;
+        let role = self.context.role_name();
+        Ok(Outcome::done(format!(
+            "accepted: this is the result of role `{role}` now; a later accepted call replaces it"
+        )))
+    }
+
+    /// A result that comes after the step is over would wait for nobody.
+    fn check_open(&self) -> Result<()> {
+        let Some(own) = self.context.attempt() else { return Ok(()) };
+        let thread = self.context.thread();
+        let newest = attempts::read(thread.home(), &thread.id)?;
+        match newest {
+            Some(newest) if newest.opened.attempt == own.opened.attempt && newest.closed.is_none() => Ok(()),
+            _ => Err(Error::new(Kind::Usage, "this step is over, its result is no longer taken")),
+        }
+    }
+
+    fn context(&self, arguments: &Value) -> Result<Outcome> {
+        let most = match arguments.get("steps") {
+            None | Some(Value::Null) => usize::MAX,
+            Some(steps) => match steps.as_u64() {
+                Some(most) => usize::try_from(most).unwrap_or(usize::MAX),
+                None => return Ok(Outcome::failed(format!("/steps: expected an integer, 0 or more, found {steps}"))),
+            },
+        };
+        let briefing = Briefing::of(self.context, most, MAX_CONTEXT_BYTES)?;
+        let text = serde_json::to_string(&briefing)
+            .map_err(|error| Error::new(Kind::Internal, format!("the context is not JSON: {error}")))?;
+        Ok(Outcome::done(text))
+    }
+
+    fn cas_get(&self, arguments: &Value) -> Result<Outcome> {
+        let Some(typed) = arguments.get("hash").and_then(Value::as_str) else {
+            return Ok(Outcome::failed("/hash: expected the hash of a node (13 symbols, 0-9 and A-Z)"));
+        };
+        let store = self.context.thread().home().store();
+        let hash: Hash = store.resolve_prefix(typed.trim())?;
+        let node = store.get(hash)?;
+        let node = json!({ "type": node.type_hash, "payload": node.payload, "timestamp": node.timestamp });
+        Ok(Outcome::done(cut(node.to_string(), MAX_NODE_BYTES)))
+    }
+}
+
+impl Tools for StepTools<'_, '_> {
+    fn list(&self) -> Vec<Tool> {
+        let role = self.context.role_name();
+        vec![
+            Tool {
+                name: SUBMIT.to_owned(),
+                description: format!(
+                    "Hands in the result of role `{role}`. The arguments are checked; what does not fit is told, and \
+                     the tool can be called again. The last accepted call counts."
+                ),
+                input_schema: arguments_schema(self.context.schema().value()),
+            },
+            Tool {
+                name: CONTEXT.to_owned(),
+                description: "Task, role, schema of the result, and the previous steps, oldest first, as one JSON \
+                              object."
+                    .to_owned(),
+                input_schema: json!({
+                    "type": "object",
+                    "properties": {
+                        "steps": {
+                            "type": "integer",
+                            "minimum": 0,
+                            "description": "at most this many of the previous steps, the newest",
+                        },
+                    },
+                }),
+            },
+            Tool {
+                name: CAS_GET.to_owned(),
+                description: "A node of the store by its hash: type, payload, timestamp (Unix milliseconds)."
+                    .to_owned(),
+                input_schema: json!({
+                    "type": "object",
+                    "properties": {
+                        "hash": { "type": "string", "description": "the hash, or a unique beginning of it" },
+                    },
+                    "required": ["hash"],
+                }),
+            },
+        ]
+    }
+
+    fn call(&mut self, name: &str, arguments: &Value) -> Option<Outcome> {
+        let outcome = match name {
+            SUBMIT => self.submit(arguments),
+            CONTEXT => self.context(arguments),
+            CAS_GET => self.cas_get(arguments),
+            _ => return None,
+        };
+        Some(outcome.unwrap_or_else(|error| Outcome::failed(error.message)))
+    }
+}
+
+/// The beginning of a text, with a line that says how much is missing.
+fn cut(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let end = text.floor_char_boundary(most);
+    format!("{}\n[… {} bytes cut …]", &text[..end], text.len() - end)
+}

@@ -1,0 +1,127 @@
+//! One tool call of an agent, put together from everything it tells about it.
+
+use agent_kit::answer::ToolCall;
+use serde_json::Value;
+
+use super::transcript::content_text;
+
+/// Bytes of a call's arguments, and of its result, that are kept.
+pub(super) const MAX_CALL_BYTES: usize = 1 << 20;
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Call {
+    /// The agent's id of it.
+    pub(super) id: String,
+    tool: Option<String>,
+    title: Option<String>,
+    kind: Option<String>,
+    status: String,
+    input: Option<String>,
+    output: Option<String>,
+    content: Option<String>,
+    begun_ms: u64,
+    ended_ms: Option<u64>,
+}
+
+impl Call {
+    /// A call that was first told of at this time.
+    pub(super) fn new(id: &str, at_ms: u64) -> Call {
+        Call {
+            id: id.to_owned(),
+            tool: None,
+            title: None,
+            kind: None,
+            status: "pending".to_owned(),
+            input: None,
+            output: None,
+            content: None,
+            begun_ms: at_ms,
+            ended_ms: None,
+        }
+    }
+
+    /// Takes in what is told; what is not told again stays.
+    pub(super) fn update(&mut self, update: &Value, at_ms: u64) {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        self.tool = text(update.pointer("/_meta/claudeCode/toolName")).or_else(|| self.tool.take());
+        self.title = text(update.get("title")).or_else(|| self.title.take());
+        self.kind = text(update.get("kind")).or_else(|| self.kind.take());
+        self.input = raw(update.get("rawInput")).or_else(|| self.input.take());
+        self.output = raw(update.get("rawOutput")).or_else(|| self.output.take());
+        self.content = contents(update.get("content")).or_else(|| self.content.take());
+        if let Some(status) = text(update.get("status")) {
+            self.status = status;
+        }
+        if matches!(self.status.as_str(), "completed" | "failed") && self.ended_ms.is_none() {
+            self.ended_ms = Some(at_ms);
+        }
+    }
+
+    /// The tool, where the agent says which; else what it calls the call.
+    pub(super) fn name(&self) -> &str {
+        let names = [&self.tool, &self.title, &self.kind];
+        names.into_iter().flatten().find(|name| !name.trim().is_empty()).unwrap_or(&self.id)
+    }
+
+    /// `pending`, `in_progress`, `completed`, `failed`.
+    pub(super) fn status(&self) -> &str {
+        &self.status
+    }
+
+    /// The call for the trace. Its time is that between the first and the last news of it; 0 when all came at once.
+    pub(super) fn record(&self) -> ToolCall {
+        ToolCall {
+            name: self.name().to_owned(),
+            arguments: self.input.clone().unwrap_or_default(),
+            result: self.result().to_owned(),
+            duration_ms: self.ended_ms.map_or(0, |ended| ended.saturating_sub(self.begun_ms)),
+        }
+    }
+
+    /// The call in full, as text.
+    pub(super) fn told(&self) -> String {
+        let input = self.input.as_ref().map(|input| format!(" {input}")).unwrap_or_default();
+        let result = if self.result().is_empty() { String::new() } else { format!("\n{}", self.result()) };
+        format!("[tool call: {}, {}]{input}{result}", self.name(), self.status)
+    }
+
+    /// What the tool answered, as it was told to the model where that is known.
+    fn result(&self) -> &str {
+        self.output.as_deref().or(self.content.as_deref()).unwrap_or_default()
+    }
+}
+
+/// A raw value: a text as it is, anything else as JSON.
+fn raw(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::Null => None,
+        Value::String(text) => Some(cut(text.clone())),
+        value => Some(cut(value.to_string())),
+    }
+}
+
+/// What a call shows to people: texts, differences of files.
+fn contents(value: Option<&Value>) -> Option<String> {
+    let items = value?.as_array()?;
+    let told: Vec<String> = items
+        .iter()
+        .filter_map(|item| match item.get("type").and_then(Value::as_str)? {
+            "content" => content_text(item.get("content")?),
+            "diff" => {
+                let part = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
+                Some(format!("--- {}\n{}\n+++\n{}", part("path"), part("oldText"), part("newText")))
+            }
+            other => Some(format!("[{other}]")),
+        })
+        .collect();
+    (!told.is_empty()).then(|| cut(told.join("\n")))
+}
+
+fn cut(text: String) -> String {
+    if text.len() <= MAX_CALL_BYTES {
+        return text;
+    }
+    let end = text.floor_char_boundary(MAX_CALL_BYTES);
+    format!("{}\n[… {} bytes cut …]", &text[..end], text.len() - end)
+}

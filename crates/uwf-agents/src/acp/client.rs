@@ -1,0 +1,317 @@
+//! The agent's process and the line to it. One thread writes, so that an agent that does not read cannot stop us from
+//! listening; one keeps its stderr; this one reads its stdout and listens for signals.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use agent_kit::frames::{Line, Lines};
+use agent_kit::spawn::without_secrets;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use uwf_engine::attempts::Opened;
+use uwf_engine::child::{Signals, cannot_start};
+use uwf_engine::error::{Error, Kind, Result};
+
+use super::settings::Settings;
+use super::wire::{self, Message};
+
+/// Bytes of one message. The largest are results of tools; what is longer is skipped.
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Longest time between two looks at whether the agent still lives.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Time an agent has to end by itself when its stdin is closed. Some never do.
+const EXIT_WAIT: Duration = Duration::from_millis(500);
+
+/// Time between TERM and KILL.
+const TERM_WAIT: Duration = Duration::from_secs(2);
+
+/// Time for the last of its stderr to arrive when it has ended.
+const LAST_WORDS_WAIT: Duration = Duration::from_millis(200);
+
+/// Bytes kept of the last line of its stderr.
+const MAX_LAST_WORDS: usize = 500;
+
+/// Something that happened while we listened.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The agent said something.
+    Message(Message),
+    /// It said something longer than a message may be: so many bytes.
+    TooLong(u64),
+    /// It has ended, or will never say anything more.
+    Ended,
+    /// This signal tells us to stop.
+    Stopped(i32),
+    /// Nothing happened in the time given.
+    Silence,
+}
+
+/// The process of an agent that speaks the protocol.
+pub(super) struct Client {
+    child: Child,
+    stdout: ChildStdout,
+    lines: Lines,
+    inbox: VecDeque<Event>,
+    outgoing: Option<Sender<String>>,
+    signals: Signals,
+    buffer: Vec<u8>,
+    stderr: JoinHandle<()>,
+    last_words: Arc<Mutex<String>>,
+    ended: bool,
+}
+
+impl Client {
+    /// Starts the agent of an attempt in its workspace.
+    ///
+    /// # Errors
+    /// `Config` when the program cannot be started, `Internal` when signals cannot be listened for.
+    pub(super) fn start(settings: &Settings, opened: &Opened) -> Result<Client> {
+        keep_default_actions()?;
+        let signals = Signals::listen()?;
+        let mut command = Command::new(&settings.command);
+        without_secrets(&mut command, opened);
+        let missing = settings.env.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+        let mut child = command
+            .args(&settings.args)
+            .envs(missing.map(|(name, value)| (name, value)))
+            .current_dir(&opened.workspace)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| cannot_start(&settings.command, &settings.args, &source))?;
+        let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("stdout was piped"));
+        let (outgoing, messages) = channel::<String>();
+        std::thread::spawn(move || {
+            for message in messages {
+                let Some(stdin) = &mut stdin else { return };
+                // It may have ended; what it said last, and that it ended, is heard on the other side.
+                if stdin.write_all(message.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+                    return;
+                }
+            }
+        });
+        let last_words = Arc::new(Mutex::new(String::new()));
+        let stderr = pass_on(child.stderr.take(), Arc::clone(&last_words));
+        Ok(Client {
+            child,
+            stdout,
+            lines: Lines::new(MAX_MESSAGE_BYTES),
+            inbox: VecDeque::new(),
+            outgoing: Some(outgoing),
+            signals,
+            buffer: vec![0; READ_BYTES],
+            stderr,
+            last_words,
+            ended: false,
+        })
+    }
+
+    /// Sends a message. That nobody reads it any more shows when we listen.
+    pub(super) fn send(&self, message: &Value) {
+        if let Some(outgoing) = &self.outgoing {
+            let _ = outgoing.send(format!("{message}\n"));
+        }
+    }
+
+    /// From now on signals are events of [`Client::next`], until [`Client::release`].
+    pub(super) fn hold(&self) {
+        released().store(false, Ordering::SeqCst);
+    }
+
+    /// Signals do again what they do to any process.
+    pub(super) fn release(&self) {
+        released().store(true, Ordering::SeqCst);
+    }
+
+    /// What happens next. Without a limit it waits for as long as it takes.
+    pub(super) fn next(&mut self, limit: Option<Duration>, heed_signals: bool) -> Event {
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        loop {
+            if let Some(event) = self.inbox.pop_front() {
+                return event;
+            }
+            if let Some(signal) = self.signals.stop().filter(|_| heed_signals) {
+                return Event::Stopped(signal);
+            }
+            if self.ended {
+                return Event::Ended;
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Event::Silence;
+            }
+            let wait = left.map_or(TICK, |left| left.min(TICK));
+            if self.signals.wait_or_readable(wait, &self.stdout) {
+                self.read();
+            } else if matches!(self.child.try_wait(), Ok(Some(_)))
+                && !self.signals.wait_or_readable(Duration::ZERO, &self.stdout)
+            {
+                // Dead, and all it said was read; whatever it has started may keep the pipe open for ever.
+                self.end_of_stream();
+            }
+        }
+    }
+
+    fn read(&mut self) {
+        match self.stdout.read(&mut self.buffer) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => self.end_of_stream(),
+            Ok(count) => {
+                let lines = self.lines.push(&self.buffer[..count]);
+                self.inbox.extend(lines.into_iter().filter_map(event));
+            }
+        }
+    }
+
+    fn end_of_stream(&mut self) {
+        self.ended = true;
+        let last = self.lines.finish();
+        self.inbox.extend(last.and_then(event));
+    }
+
+    /// How a process ended that has said its last before something was answered: in words, its last line of stderr
+    /// included. One that lives on without a stdout is ended first.
+    pub(super) fn how_it_ended(&mut self, before: &str) -> String {
+        let own = self.wait(LAST_WORDS_WAIT);
+        let how = match own {
+            Some(status) => told(status),
+            None => {
+                self.end();
+                "closed its stdout".to_owned()
+            }
+        };
+        let deadline = Instant::now() + LAST_WORDS_WAIT;
+        while !self.stderr.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        match self.last_words() {
+            words if words.is_empty() => format!("{how} before it answered `{before}`"),
+            words => format!("{how} before it answered `{before}`; its last words: {words}"),
+        }
+    }
+
+    fn last_words(&self) -> String {
+        self.last_words.lock().unwrap_or_else(std::sync::PoisonError::into_inner).trim().to_owned()
+    }
+
+    /// Ends the process: its stdin is closed, then TERM, then KILL. What it started itself, the keeper ends.
+    pub(super) fn end(&mut self) {
+        self.outgoing = None;
+        if self.wait(EXIT_WAIT).is_some() {
+            return;
+        }
+        for (signal, limit) in [(Signal::TERM, TERM_WAIT), (Signal::KILL, TERM_WAIT)] {
+            if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
+                // It may have ended in this moment.
+                let _ = kill_process(pid, signal);
+            }
+            if self.wait(limit).is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Its exit status, when it ends within the time. What it still says is thrown away, so that it can end.
+    fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + limit;
+        let mut open = !self.ended;
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            if !open {
+                self.signals.wait(left.min(TICK));
+            } else if self.signals.wait_or_readable(left.min(TICK), &self.stdout) {
+                open = !matches!(self.stdout.read(&mut self.buffer), Ok(0));
+            }
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.end();
+        self.release();
+    }
+}
+
+/// Whether signals have their default action: true while nobody listens for them here. One for the process, as its
+/// handlers are.
+fn released() -> &'static Arc<AtomicBool> {
+    static RELEASED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    RELEASED.get_or_init(|| Arc::new(AtomicBool::new(true)))
+}
+
+/// Listening for signals takes their default action away for ever; this gives it back for the times in between.
+fn keep_default_actions() -> Result<()> {
+    static KEPT: OnceLock<std::result::Result<(), String>> = OnceLock::new();
+    let keep = || {
+        [SIGINT, SIGTERM, SIGHUP].into_iter().try_for_each(|signal| {
+            let kept = signal_hook::flag::register_conditional_default(signal, Arc::clone(released()));
+            kept.map(drop).map_err(|error| error.to_string())
+        })
+    };
+    KEPT.get_or_init(keep)
+        .clone()
+        .map_err(|error| Error::new(Kind::Internal, format!("cannot listen for signals: {error}")))
+}
+
+fn event(line: Line) -> Option<Event> {
+    match line {
+        Line::Whole(bytes) => wire::read(&bytes).map(Event::Message),
+        Line::TooLong(bytes) => Some(Event::TooLong(bytes)),
+    }
+}
+
+fn told(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with {code}"),
+        (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
+    }
+}
+
+/// Passes a process's stderr on to ours and remembers its last line.
+fn pass_on(stderr: Option<std::process::ChildStderr>, last_words: Arc<Mutex<String>>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let Some(mut stderr) = stderr else { return };
+        let mut buffer = vec![0; READ_BYTES];
+        let mut lines = Lines::new(MAX_LAST_WORDS);
+        loop {
+            let count = match stderr.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            let _ = std::io::stderr().write_all(&buffer[..count]);
+            lines.push(&buffer[..count]).into_iter().for_each(|line| remember(&last_words, line));
+        }
+        lines.finish().into_iter().for_each(|line| remember(&last_words, line));
+    })
+}
+
+fn remember(last_words: &Mutex<String>, line: Line) {
+    let Line::Whole(bytes) = line else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    if !text.trim().is_empty() {
+        *last_words.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = text.into_owned();
+    }
+}

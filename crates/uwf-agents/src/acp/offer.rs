@@ -1,0 +1,84 @@
+//! What a new session has to choose from: modes and models. Agents offer them as configuration options, older ones as
+//! lists of their own.
+
+use serde_json::{Value, json};
+
+/// A choice to be made, as a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Method of the request.
+    pub method: &'static str,
+    /// `mode` or `model`.
+    pub what: &'static str,
+    /// What is chosen.
+    pub value: String,
+    /// The configuration option, when it is one.
+    option: Option<String>,
+}
+
+impl Choice {
+    /// Parameters of the request.
+    pub fn params(&self, session: &str) -> Value {
+        let value = &self.value;
+        match (&self.option, self.what) {
+            (Some(option), _) => json!({ "sessionId": session, "configId": option, "value": value }),
+            (None, "mode") => json!({ "sessionId": session, "modeId": value }),
+            (None, _) => json!({ "sessionId": session, "modelId": value }),
+        }
+    }
+}
+
+/// The choice of a mode in the reply to `session/new`.
+///
+/// # Errors
+/// The modes that are offered, when this one is not.
+pub fn mode(new: &Value, asked: &str) -> Result<Choice, Vec<String>> {
+    choice(new, asked, "mode", "session/set_mode", ("/modes/availableModes", "id"))
+}
+
+/// The choice of a model in the reply to `session/new`.
+///
+/// # Errors
+/// The models that are offered, when this one is not.
+pub fn model(new: &Value, asked: &str) -> Result<Choice, Vec<String>> {
+    choice(new, asked, "model", "session/set_model", ("/models/availableModels", "modelId"))
+}
+
+fn choice(
+    new: &Value,
+    asked: &str,
+    what: &'static str,
+    method: &'static str,
+    (list, key): (&str, &str),
+) -> Result<Choice, Vec<String>> {
+    let listed = texts(new.pointer(list), key);
+    if listed.iter().any(|known| known == asked) {
+        return Ok(Choice { method, what, value: asked.to_owned(), option: None });
+    }
+    let options = new.get("configOptions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let option = options.iter().find(|option| option.get("category").and_then(Value::as_str) == Some(what));
+    let values = option.map(option_values).unwrap_or_default();
+    let id = option.and_then(|option| option.get("id")).and_then(Value::as_str);
+    match id {
+        Some(id) if values.iter().any(|known| known == asked) => Ok(Choice {
+            method: "session/set_config_option",
+            what,
+            value: asked.to_owned(),
+            option: Some(id.to_owned()),
+        }),
+        _ => Err(if listed.is_empty() { values } else { listed }),
+    }
+}
+
+/// Values of a configuration option; they may be in groups.
+fn option_values(option: &Value) -> Vec<String> {
+    let mut values = texts(option.get("options"), "value");
+    let groups = option.get("options").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    values.extend(groups.iter().flat_map(|group| texts(group.get("options"), "value")));
+    values
+}
+
+fn texts(list: Option<&Value>, key: &str) -> Vec<String> {
+    let items = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    items.iter().filter_map(|item| Some(item.get(key)?.as_str()?.to_owned())).collect()
+}

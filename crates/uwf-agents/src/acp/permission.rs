@@ -1,0 +1,97 @@
+//! What an agent is answered when it asks whether it may.
+
+use agent_kit::mcp::{CAS_GET, CONTEXT, SERVER_NAME, SUBMIT};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Characters of what was asked that are told.
+const MAX_TOLD: usize = 300;
+
+/// How requests for permission are answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// Yes, this once.
+    #[default]
+    Allow,
+    /// No.
+    Deny,
+    /// By a person: the step ends as waiting.
+    Ask,
+}
+
+/// The answer to one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The option of this id.
+    Pick(String),
+    /// None of the options offered does what the policy says.
+    NoneFits,
+    /// A person has to answer this.
+    Ask(String),
+}
+
+/// Decides about the parameters of a `session/request_permission`. The tools of the server that uwf itself has given
+/// the agent are always allowed.
+pub fn decide(policy: Policy, params: &Value) -> Decision {
+    let policy = if is_own_tool(params) { Policy::Allow } else { policy };
+    let kinds = match policy {
+        Policy::Allow => ["allow_once", "allow_always"],
+        Policy::Deny => ["reject_once", "reject_always"],
+        Policy::Ask => return Decision::Ask(what(params)),
+    };
+    kinds.iter().find_map(|kind| option(params, kind)).map_or(Decision::NoneFits, Decision::Pick)
+}
+
+impl Decision {
+    /// The result of the request. One that fits no option is a cancelled one: that is neither yes nor a pretended no.
+    pub fn outcome(&self) -> Value {
+        match self {
+            Decision::Pick(option) => json!({ "outcome": { "outcome": "selected", "optionId": option } }),
+            Decision::NoneFits | Decision::Ask(_) => json!({ "outcome": { "outcome": "cancelled" } }),
+        }
+    }
+}
+
+/// What is asked, in one line.
+pub fn what(params: &Value) -> String {
+    let call = params.get("toolCall").unwrap_or(&Value::Null);
+    let title = call.get("title").and_then(Value::as_str).unwrap_or("something it does not name");
+    let kind = call.get("kind").and_then(Value::as_str).map(|kind| format!(" ({kind})")).unwrap_or_default();
+    let input = match call.get("rawInput") {
+        None | Some(Value::Null) => String::new(),
+        Some(input) => format!(": {input}"),
+    };
+    let line = format!("{title}{kind}{input}").replace(['\n', '\r'], " ");
+    match line.char_indices().nth(MAX_TOLD) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn option(params: &Value, kind: &str) -> Option<String> {
+    let options = params.get("options")?.as_array()?;
+    let fitting = options.iter().find(|option| option.get("kind").and_then(Value::as_str) == Some(kind))?;
+    Some(fitting.get("optionId")?.as_str()?.to_owned())
+}
+
+/// Whether it is about a tool of our own server, by any of the names agents give such tools. Only a whole title counts:
+/// a command that mentions the name is still a command.
+fn is_own_tool(params: &Value) -> bool {
+    let Some(call) = params.get("toolCall") else { return false };
+    let names = [call.pointer("/_meta/claudeCode/toolName"), call.get("title")];
+    names.into_iter().flatten().filter_map(Value::as_str).any(|name| {
+        [SUBMIT, CONTEXT, CAS_GET].iter().any(|tool| {
+            [
+                format!("mcp__{SERVER_NAME}__{tool}"),
+                format!("mcp_{SERVER_NAME}_{tool}"),
+                format!("{SERVER_NAME}_{tool}"),
+                format!("{SERVER_NAME}.{tool}"),
+                format!("{SERVER_NAME}/{tool}"),
+                format!("{tool} ({SERVER_NAME} MCP Server)"),
+            ]
+            .iter()
+            .any(|known| known == name)
+        })
+    })
+}

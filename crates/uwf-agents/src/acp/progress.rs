@@ -1,0 +1,66 @@
+//! Shows on stderr what an agent is doing: for whoever watches, as the sign of life that keeps the step alive, and as
+//! what is left when everything else is lost.
+
+use std::io::Write;
+
+use super::transcript::Seen;
+
+/// What is being written at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Nothing,
+    Text,
+    Thought,
+}
+
+/// The teller of one session.
+#[derive(Debug)]
+pub(super) struct Progress {
+    stream: Stream,
+    at_line_start: bool,
+}
+
+impl Progress {
+    pub(super) fn new() -> Progress {
+        Progress { stream: Stream::Nothing, at_line_start: true }
+    }
+
+    /// Tells what was seen.
+    pub(super) fn seen(&mut self, seen: &Seen) {
+        match seen {
+            Seen::Text(text) => self.stream(Stream::Text, text),
+            Seen::Thought(text) => self.stream(Stream::Thought, text),
+            Seen::Event(line) => self.line(line),
+        }
+    }
+
+    /// Tells one line.
+    pub(super) fn line(&mut self, line: &str) {
+        let lead = if self.at_line_start { "" } else { "\n" };
+        self.stream = Stream::Nothing;
+        self.at_line_start = true;
+        write(&format!("{lead}acp: {line}\n"));
+    }
+
+    fn stream(&mut self, stream: Stream, text: &str) {
+        let mut lead = String::new();
+        if stream != self.stream {
+            if !self.at_line_start {
+                lead.push('\n');
+            }
+            if stream == Stream::Thought {
+                lead.push_str("acp: thinks: ");
+            }
+        }
+        self.stream = stream;
+        if let Some(last) = text.chars().last() {
+            self.at_line_start = last == '\n';
+        }
+        write(&format!("{lead}{text}"));
+    }
+}
+
+fn write(text: &str) {
+    // Nobody may be reading; the work goes on.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,383 @@
+//! One session with an agent: it is opened once, prompted as often as needed, and everything the agent asks meanwhile
+//! is answered.
+
+use std::time::{Duration, Instant};
+
+use agent_kit::{Context, mcp, submit, submitted};
+use serde_json::{Value, json};
+use signal_hook::consts::SIGINT;
+use uwf_core::node::Tokens;
+use uwf_engine::attempts::Opened;
+use uwf_engine::environment::Redactor;
+use uwf_engine::error::{Error, Kind, Result};
+
+use super::client::{Client, Event};
+use super::offer::{self, Choice};
+use super::permission::{self, Decision};
+use super::preset::Counting;
+use super::progress::Progress;
+use super::settings::Settings;
+use super::transcript::Transcript;
+use super::usage::Counts;
+use super::wire::{self, Failure, Message};
+
+/// Version of the protocol. All agents that were measured speak it.
+const PROTOCOL_VERSION: u64 = 1;
+
+/// Time an agent has for each request before the first prompt. The slowest one measured took 16 s on a busy machine.
+const STARTUP_LIMIT: Duration = Duration::from_secs(180);
+
+/// Time an agent has to answer a cancelled prompt; shorter than the grace between TERM and KILL.
+const CANCEL_WAIT: Duration = Duration::from_millis(800);
+
+/// Time between two savings of what was said so far.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+
+/// Error code by which agents say that nobody is logged in.
+const AUTH_REQUIRED: i64 = -32000;
+
+/// An open session.
+pub(super) struct Session {
+    client: Client,
+    settings: Settings,
+    /// The agent, for error messages.
+    name: String,
+    id: Option<String>,
+    next_request: u64,
+    progress: Progress,
+    /// Counts and cost of the session before the next prompt, as far as the agent has told them every time.
+    counts: Option<Counts>,
+    dollars: Option<f64>,
+}
+
+/// What came of a prompt.
+#[derive(Debug)]
+pub(super) struct Prompted {
+    /// Everything that was told.
+    pub(super) transcript: Transcript,
+    /// Tokens of this prompt, as far as they are known to be its own.
+    pub(super) tokens: Option<Tokens>,
+    /// Milliseconds from the prompt to the end of its turn.
+    pub(super) duration_ms: u64,
+}
+
+/// Where and how a prompt is listened to.
+struct Listening<'a, 'h> {
+    context: &'a Context<'h>,
+    redactor: Redactor,
+    transcript: Transcript,
+    begun: Instant,
+    /// When what was said was last saved; `None` when it is not to be, because something better is saved already.
+    saved: Option<Instant>,
+}
+
+impl Listening<'_, '_> {
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Keeps what was said so far: it was paid for, and whatever ends this process must not take it along.
+    fn save(&mut self) -> Result<()> {
+        if self.saved.is_some() && !self.transcript.is_empty() {
+            submit::keep(self.context, &self.redactor.text(&self.transcript.partial()))?;
+            self.saved = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    fn save_now_and_then(&mut self) -> Result<()> {
+        match self.saved {
+            Some(saved) if saved.elapsed() >= SAVE_EVERY => self.save(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Session {
+    /// Starts the agent and opens a session in the attempt's workspace.
+    ///
+    /// # Errors
+    /// `Config` when it cannot be started or lacks what was asked of it, `AgentFailed` when it fails before a session
+    /// is open.
+    pub(super) fn open(context: &Context<'_>, opened: &Opened, settings: Settings) -> Result<Session> {
+        let client = Client::start(&settings, opened)?;
+        let mut session = Session {
+            client,
+            settings,
+            name: opened.agent.name.clone(),
+            id: None,
+            next_request: 0,
+            progress: Progress::new(),
+            counts: Some(Counts::default()),
+            dollars: Some(0.0),
+        };
+        session.client.hold();
+        let done = session.set_up(context, opened);
+        session.client.release();
+        done.map(|()| session)
+    }
+
+    /// The agent's id of the session.
+    pub(super) fn id(&self) -> Option<String> {
+        self.id.clone()
+    }
+
+    /// Prompts the session and listens until its turn ends. With `saves`, what is said is saved while it is said.
+    ///
+    /// # Errors
+    /// `AgentFailed` when the turn does not end well, `Waiting` when a person has to answer something, `Interrupted` or
+    /// `Terminated` when this process was told to stop.
+    pub(super) fn prompt(&mut self, context: &Context<'_>, text: &str, saves: bool) -> Result<Prompted> {
+        let cap = context
+            .attempt()
+            .map_or(usize::MAX, |attempt| usize::try_from(attempt.opened.output_cap).unwrap_or(usize::MAX));
+        let mut listening = Listening {
+            context,
+            redactor: context.redactor()?,
+            transcript: Transcript::new(cap),
+            begun: Instant::now(),
+            saved: saves.then(Instant::now),
+        };
+        let params = json!({ "sessionId": self.id, "prompt": [{ "type": "text", "text": text }] });
+        self.progress.line(&format!("prompt of {} bytes", text.len()));
+        self.client.hold();
+        let reply = self.request("session/prompt", params, None, &mut listening);
+        self.client.release();
+        let done = reply.and_then(|reply| self.turn_ended(&reply, &listening));
+        let tokens = done.inspect_err(|_| {
+            // Why the turn failed is worth more than why that could not be saved.
+            if let Err(lost) = listening.save() {
+                self.progress.line(&format!("what was said could not be saved: {lost}"));
+            }
+        })?;
+        Ok(Prompted { duration_ms: listening.elapsed_ms(), transcript: listening.transcript, tokens })
+    }
+
+    fn set_up(&mut self, context: &Context<'_>, opened: &Opened) -> Result<()> {
+        let mut listening = Listening {
+            context,
+            redactor: Redactor::default(),
+            transcript: Transcript::new(0),
+            begun: Instant::now(),
+            saved: None,
+        };
+        let mut ask = |session: &mut Session, method: &str, params: Value| {
+            session.request(method, params, Some(STARTUP_LIMIT), &mut listening)
+        };
+        let initialized = ask(
+            self,
+            "initialize",
+            json!({
+                "protocolVersion": PROTOCOL_VERSION,
+                "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
+                "clientInfo": { "name": "uwf", "title": "uwf", "version": env!("CARGO_PKG_VERSION") },
+            }),
+        )?;
+        let version = initialized.get("protocolVersion").and_then(Value::as_u64);
+        if version != Some(PROTOCOL_VERSION) {
+            let told = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
+            return Err(
+                self.failed(format!("speaks {told} of the Agent Client Protocol, uwf speaks {PROTOCOL_VERSION}"))
+            );
+        }
+        if let Some(method) = self.settings.auth_method.clone() {
+            ask(self, "authenticate", json!({ "methodId": method }))?;
+        }
+        let server = if self.settings.mcp { mcp::launch(context) } else { None };
+        let servers: Vec<Value> = server.iter().map(mcp::Launch::acp).collect();
+        let opening = json!({ "cwd": opened.workspace, "mcpServers": servers });
+        let new = ask(self, "session/new", opening)?;
+        let Some(id) = new.get("sessionId").and_then(Value::as_str) else {
+            return Err(self.failed("opened a session without an id".to_owned()));
+        };
+        self.id = Some(id.to_owned());
+        self.progress.line(&format!("session {id}"));
+        for choice in self.choices(&new)? {
+            ask(self, choice.method, choice.params(id))?;
+            self.progress.line(&format!("{}: {}", choice.what, choice.value));
+        }
+        Ok(())
+    }
+
+    /// What of the settings has to be chosen in the new session.
+    fn choices(&mut self, new: &Value) -> Result<Vec<Choice>> {
+        let mut choices = Vec::new();
+        if let Some(mode) = self.settings.mode.clone() {
+            match offer::mode(new, &mode.id) {
+                Ok(choice) => choices.push(choice),
+                Err(offered) if mode.required => return Err(self.not_offered("mode", &mode.id, &offered)),
+                Err(_) => {
+                    self.progress.line(&format!("mode {} is not offered: permissions are given one by one", mode.id))
+                }
+            }
+        }
+        if let Some(model) = self.settings.model.clone() {
+            let choice = offer::model(new, &model).map_err(|offered| self.not_offered("model", &model, &offered))?;
+            choices.push(choice);
+        }
+        Ok(choices)
+    }
+
+    fn not_offered(&self, what: &str, asked: &str, offered: &[String]) -> Error {
+        let told = format!("agent `{}` has no {what} `{asked}` to choose", self.name);
+        match offered {
+            [] => Error::new(Kind::Config, format!("{told}; it offers none over this protocol"))
+                .hint(format!("leave `{what}` out, and set it where the agent itself reads it")),
+            offered => Error::new(Kind::Config, format!("{told}; it offers {}", offered.join(", "))),
+        }
+    }
+
+    /// Sends a request and listens until it is answered.
+    fn request(
+        &mut self,
+        method: &str,
+        params: Value,
+        limit: Option<Duration>,
+        listening: &mut Listening<'_, '_>,
+    ) -> Result<Value> {
+        let id = self.next_request;
+        self.next_request += 1;
+        self.client.send(&wire::request(id, method, params));
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            match self.client.next(left, true) {
+                Event::Message(Message::Reply { id: Some(answered), result }) if answered == id => {
+                    return result.map_err(|failure| self.refused(method, &failure));
+                }
+                Event::Message(message) => self.hear(message, listening)?,
+                Event::TooLong(bytes) => self.progress.line(&format!("a message of {bytes} bytes was skipped")),
+                Event::Ended => {
+                    let how = self.client.how_it_ended(method);
+                    return Err(self.failed(how));
+                }
+                Event::Stopped(signal) => return Err(self.stop(signal, id, listening)),
+                Event::Silence => {
+                    let limit = limit.unwrap_or_default().as_secs();
+                    return Err(self.failed(format!("did not answer `{method}` within {limit} s")));
+                }
+            }
+            listening.save_now_and_then()?;
+        }
+    }
+
+    /// Takes in whatever is not the reply that is waited for.
+    fn hear(&mut self, message: Message, listening: &mut Listening<'_, '_>) -> Result<()> {
+        match message {
+            Message::Notification { method, params } if method == "session/update" => {
+                let at_ms = listening.elapsed_ms();
+                let seen = params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
+                if let Some(seen) = seen {
+                    self.progress.seen(&seen);
+                }
+            }
+            Message::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
+            Message::Request { id, method, params } if method == "session/request_permission" => {
+                let decision = permission::decide(self.settings.permissions, &params);
+                self.client.send(&wire::reply(&id, decision.outcome()));
+                let asked = permission::what(&params);
+                match decision {
+                    Decision::Ask(asked) => return Err(self.ask_a_person(&asked, listening)),
+                    Decision::Pick(option) => self.progress.line(&format!("asked: {asked}; answered: {option}")),
+                    Decision::NoneFits => self.progress.line(&format!("asked: {asked}; no option fits")),
+                }
+            }
+            Message::Request { id, method, .. } => {
+                self.client.send(&wire::unsupported(&id, &method));
+                self.progress.line(&format!("asked for {method}, which is not supported"));
+            }
+            Message::Reply { .. } => self.progress.line("a reply to nothing that was asked"),
+            Message::Noise(line) => self.progress.line(&format!("printed: {line}")),
+        }
+        Ok(())
+    }
+
+    /// Nobody is there to answer: the step waits for a person.
+    fn ask_a_person(&mut self, asked: &str, listening: &mut Listening<'_, '_>) -> Error {
+        self.progress.line(&format!("asked: {asked}; a person has to answer"));
+        self.cancel(None, listening);
+        Error::new(Kind::Waiting, format!("agent `{}` asks for permission: {asked}", self.name))
+            .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
+            .hint("or give the role's output yourself: `uwf thread answer`")
+    }
+
+    /// This process was told to stop: the agent is told too, and what it said is saved.
+    fn stop(&mut self, signal: i32, request: u64, listening: &mut Listening<'_, '_>) -> Error {
+        self.progress.line("cancelled");
+        // Before anything else: there may be no time for more.
+        let saved = listening.save();
+        self.cancel(Some(request), listening);
+        let kind = if signal == SIGINT { Kind::Interrupted } else { Kind::Terminated };
+        saved.err().unwrap_or_else(|| Error::new(kind, format!("agent `{}` was ended on request", self.name)))
+    }
+
+    /// Cancels the turn and listens for a moment to what still comes.
+    fn cancel(&mut self, request: Option<u64>, listening: &mut Listening<'_, '_>) {
+        self.client.send(&wire::notification("session/cancel", json!({ "sessionId": self.id })));
+        let deadline = Instant::now() + CANCEL_WAIT;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.client.next(Some(left), false) {
+                Event::Message(Message::Reply { id, .. }) if request.is_none() || id == request => return,
+                Event::Message(Message::Notification { method, params }) if method == "session/update" => {
+                    let at_ms = listening.elapsed_ms();
+                    params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
+                }
+                Event::Message(Message::Request { id, .. }) => {
+                    self.client.send(&wire::reply(&id, Decision::NoneFits.outcome()));
+                }
+                Event::Message(_) | Event::TooLong(_) => {}
+                Event::Ended | Event::Stopped(_) | Event::Silence => return,
+            }
+        }
+    }
+
+    /// Whether a turn ended well, and what it cost.
+    fn turn_ended(&mut self, reply: &Value, listening: &Listening<'_, '_>) -> Result<Option<Tokens>> {
+        let reason = reply.get("stopReason").and_then(Value::as_str).unwrap_or_default();
+        self.progress.line(&format!("turn ended: {reason}"));
+        let told = match reason {
+            "end_turn" => None,
+            "max_tokens" => Some("was cut off at its token limit".to_owned()),
+            "max_turn_requests" => Some("made as many model requests as it may in one turn".to_owned()),
+            "refusal" => return Err(self.failed("refused to go on".to_owned())),
+            "cancelled" => return Err(self.failed("cancelled the turn; nobody had asked it to".to_owned())),
+            other => return Err(self.failed(format!("ended its turn with `{other}`, which is no known reason"))),
+        };
+        // A result that was handed in and accepted is whole, however the talk after it ended.
+        match told {
+            Some(told) if submitted::take(listening.context)?.is_none() => Err(self.failed(told)),
+            _ => Ok(self.tokens(reply, &listening.transcript)),
+        }
+    }
+
+    fn tokens(&mut self, reply: &Value, transcript: &Transcript) -> Option<Tokens> {
+        let now = reply.get("usage").and_then(Counts::read);
+        let before = std::mem::replace(&mut self.counts, now);
+        let counts = match self.settings.counting {
+            Counting::None => None,
+            Counting::Prompt => now,
+            Counting::Session => now.zip(before).and_then(|(now, before)| now.since(before)),
+        };
+        let dollars = std::mem::replace(&mut self.dollars, transcript.dollars());
+        let cost = transcript.dollars().zip(dollars).map(|(now, before)| now - before).filter(|cost| *cost >= 0.0);
+        let tokens = counts.map(Counts::tokens);
+        match (tokens, cost) {
+            (None, None) => None,
+            (Some(tokens), cost) => Some(Tokens { cost, ..tokens }),
+            (None, cost) => Some(Tokens { input: None, output: None, cached: None, reasoning: None, cost }),
+        }
+    }
+
+    fn refused(&self, method: &str, failure: &Failure) -> Error {
+        let error = self.failed(format!("answered `{method}` with an error: {}", failure.told));
+        if failure.code == AUTH_REQUIRED {
+            return error.hint("log in with the agent's own command, or give it its key by `env`");
+        }
+        error
+    }
+
+    fn failed(&self, told: String) -> Error {
+        Error::new(Kind::AgentFailed, format!("agent `{}` {told}", self.name))
+    }
+}

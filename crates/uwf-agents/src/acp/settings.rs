@@ -1,0 +1,154 @@
+//! What is to be run, and how it is to be treated: from `config`, `args` and `model` of the agent.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uwf_engine::agents::AgentSpec;
+use uwf_engine::error::{Error, Kind, Result};
+
+use super::permission::Policy;
+use super::preset::{Counting, PRESETS, Preset, preset};
+
+/// An agent that speaks the protocol.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Environment it is given where it does not have these variables already.
+    pub env: Vec<(String, String)>,
+    /// Mode the session is set to.
+    pub mode: Option<Mode>,
+    /// Login method to call before a session is opened.
+    pub auth_method: Option<String>,
+    /// How it is answered when it asks for permission.
+    pub permissions: Policy,
+    /// Whether it is given the server with the tool `submit`.
+    pub mcp: bool,
+    /// What its token counts stand for.
+    pub counting: Counting,
+    /// Model the session is set to, by the agent's own name for it.
+    pub model: Option<String>,
+}
+
+/// A mode the session is set to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mode {
+    /// What the agent calls it.
+    pub id: String,
+    /// Whether the user asked for it; then an agent that lacks it fails.
+    pub required: bool,
+}
+
+/// `agents.<alias>.config`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Config {
+    preset: Option<String>,
+    command: Option<String>,
+    mode: Option<String>,
+    auth_method: Option<String>,
+    permissions: Policy,
+    mcp: Option<bool>,
+    usage: Option<Counting>,
+}
+
+impl Settings {
+    /// The settings of an agent as it is configured. A preset's program can be replaced by `command`; `args` come after
+    /// the preset's own, and without preset and `command` their first is the program.
+    ///
+    /// # Errors
+    /// `Config` for unknown keys and values, and when no program is named.
+    pub fn of(spec: &AgentSpec) -> Result<Settings> {
+        let wrong = |told: String| Error::new(Kind::Config, format!("the config of agent `{}`: {told}", spec.name));
+        let config: Config =
+            serde_json::from_value(Value::Object(spec.config.clone())).map_err(|error| wrong(error.to_string()))?;
+        let known = match &config.preset {
+            None => None,
+            Some(name) => Some(preset(name).ok_or_else(|| {
+                let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+                wrong(format!("there is no preset `{name}`")).hint(format!("presets: {}", names.join(", ")))
+            })?),
+        };
+        let mut words = spec.args.iter().cloned();
+        let command = config.command.or_else(|| known.map(|preset| preset.command.to_owned())).or_else(|| words.next());
+        let Some(command) = command else {
+            return Err(wrong("it names no program".to_owned())
+                .hint("set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`"));
+        };
+        let settings = match known {
+            Some(preset) => Settings::preset(preset, config.permissions),
+            None => Settings { permissions: config.permissions, ..Settings::program(&command) },
+        };
+        Ok(Settings {
+            command,
+            args: settings.args.into_iter().chain(words).collect(),
+            env: settings.env,
+            mode: config.mode.map(|id| Mode { id, required: true }).or(settings.mode),
+            auth_method: config.auth_method,
+            mcp: config.mcp.unwrap_or(settings.mcp),
+            counting: config.usage.unwrap_or(settings.counting),
+            model: spec.model.clone(),
+            permissions: settings.permissions,
+        })
+    }
+
+    /// A known agent. Only where everything is allowed is it told not to ask.
+    pub fn preset(preset: &Preset, permissions: Policy) -> Settings {
+        let unattended = permissions == Policy::Allow;
+        let more = if unattended { preset.unattended_env } else { &[] };
+        let env = preset.env.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let mode = preset.unattended_mode.filter(|_| unattended);
+        Settings {
+            args: preset.args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: env.collect(),
+            mode: mode.map(|id| Mode { id: id.to_owned(), required: false }),
+            counting: preset.counting,
+            permissions,
+            ..Settings::program(preset.command)
+        }
+    }
+
+    /// An agent nothing is known of but its program.
+    pub fn program(command: &str) -> Settings {
+        Settings {
+            command: command.to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            mode: None,
+            auth_method: None,
+            permissions: Policy::Allow,
+            mcp: true,
+            counting: Counting::None,
+            model: None,
+        }
+    }
+}
+
+/// JSON Schema of `agents.<alias>.config`.
+pub fn config_schema() -> Value {
+    let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "preset": { "enum": presets, "description": "a known agent: its program, arguments and modes" },
+            "command": {
+                "type": "string",
+                "description": "the program, in place of the preset's; without either it is the first of `args`",
+            },
+            "mode": { "type": "string", "description": "session mode, by the agent's name for it" },
+            "authMethod": { "type": "string", "description": "login method to call first, by the agent's name for it" },
+            "permissions": {
+                "enum": ["allow", "deny", "ask"],
+                "default": "allow",
+                "description": "the answer when it asks for permission; `ask` ends the step as waiting",
+            },
+            "mcp": { "type": "boolean", "default": true, "description": "whether it is given the tool `submit`" },
+            "usage": {
+                "enum": ["prompt", "session", "none"],
+                "description": "what its token counts stand for; the preset knows",
+            },
+        },
+    })
+}

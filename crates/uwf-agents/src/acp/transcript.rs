@@ -1,0 +1,257 @@
+//! What an agent tells of its work while a prompt is under way: texts, thoughts, tool calls, its plan. Pure.
+//!
+//! Which calls of a model its work is made of, the protocol does not tell. So a prompt is one turn, with all that was
+//! said in it and all tool calls, and nothing is guessed.
+
+use std::collections::VecDeque;
+
+use agent_kit::answer::ToolCall;
+use serde_json::Value;
+
+use super::call::Call;
+use super::usage;
+
+/// Most tool calls of a prompt that are kept. The longest real runs have some hundreds.
+pub const MAX_CALLS: usize = 10_000;
+
+/// Beginning of a chunk by which one agent tells its mode as if it were text.
+const MODE_CHUNK: &str = "[MODE_UPDATE]";
+
+/// Something said, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Block {
+    /// Part of the answer, or talk on the way to it.
+    Text { message: Option<String>, text: String },
+    /// What the model thought.
+    Thought(String),
+    /// The call of this number was made here.
+    Call(usize),
+}
+
+impl Block {
+    fn size(&self) -> usize {
+        match self {
+            Block::Text { text, .. } | Block::Thought(text) => text.len(),
+            Block::Call(_) => 0,
+        }
+    }
+}
+
+/// What an update means to somebody who watches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// More of a text.
+    Text(String),
+    /// More of a thought.
+    Thought(String),
+    /// An event, in one line.
+    Event(String),
+}
+
+/// All that was told during one prompt.
+#[derive(Debug)]
+pub struct Transcript {
+    /// Bytes of texts that are kept; of more, the oldest go first.
+    cap: usize,
+    size: usize,
+    dropped: usize,
+    blocks: VecDeque<Block>,
+    calls: Vec<Call>,
+    calls_dropped: usize,
+    plan: String,
+    dollars: Option<f64>,
+}
+
+impl Transcript {
+    /// Nothing said yet; `cap` bytes of texts are kept.
+    pub fn new(cap: usize) -> Transcript {
+        Transcript {
+            cap,
+            size: 0,
+            dropped: 0,
+            blocks: VecDeque::new(),
+            calls: Vec::new(),
+            calls_dropped: 0,
+            plan: String::new(),
+            dollars: None,
+        }
+    }
+
+    /// Takes in the `update` of a `session/update` that came `at_ms` milliseconds after the prompt.
+    pub fn update(&mut self, update: &Value, at_ms: u64) -> Option<Seen> {
+        let text_of = |key: &str| update.get(key).and_then(Value::as_str);
+        match text_of("sessionUpdate").unwrap_or_default() {
+            "agent_message_chunk" => self.text(update),
+            "agent_thought_chunk" => {
+                let text = content_text(update.get("content")?)?;
+                self.thought(&text);
+                Some(Seen::Thought(text))
+            }
+            "tool_call" | "tool_call_update" => self.call(update, at_ms),
+            "plan" => {
+                self.plan = plan_text(update);
+                Some(Seen::Event(format!("plan: {}", self.plan.replace('\n', "; "))))
+            }
+            "usage_update" => {
+                self.dollars = usage::dollars(update).or(self.dollars);
+                let used = update.get("used").and_then(Value::as_u64);
+                used.map(|used| Seen::Event(format!("context: {used} tokens")))
+            }
+            "current_mode_update" => Some(Seen::Event(format!("mode: {}", text_of("currentModeId").unwrap_or("?")))),
+            // Our own words coming back.
+            "user_message_chunk" => None,
+            other => Some(Seen::Event(format!("told: {other}"))),
+        }
+    }
+
+    /// The answer: the last text after the last tool call, or before it when nothing was said since.
+    pub fn answer(&self) -> &str {
+        let texts = self.blocks.iter().rev().filter_map(|block| match block {
+            Block::Text { text, .. } => Some(text.as_str()),
+            Block::Thought(_) | Block::Call(_) => None,
+        });
+        texts.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_default()
+    }
+
+    /// All that was said, in order, with marks where tools were called.
+    pub fn said(&self) -> String {
+        self.told(|call| format!("[tool call: {}]", call.name()))
+    }
+
+    /// The same with what the tools were given and answered: all that is left of a prompt that fails.
+    pub fn partial(&self) -> String {
+        self.told(Call::told)
+    }
+
+    /// The tool calls, in order.
+    pub fn tool_calls(&self) -> Vec<ToolCall> {
+        self.calls.iter().map(Call::record).collect()
+    }
+
+    /// Cost of the session so far in US dollars, where it was told.
+    pub fn dollars(&self) -> Option<f64> {
+        self.dollars
+    }
+
+    /// Whether anything was told at all.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.plan.is_empty()
+    }
+
+    fn text(&mut self, update: &Value) -> Option<Seen> {
+        let text = content_text(update.get("content")?)?;
+        if text.trim_start().starts_with(MODE_CHUNK) && text.trim().lines().count() == 1 {
+            return Some(Seen::Event(text.trim().to_owned()));
+        }
+        let message = update.get("messageId").and_then(Value::as_str);
+        match self.open_text() {
+            Some((known, open)) if message.is_none() || known.as_deref() == message => open.push_str(&text),
+            _ => self.blocks.push_back(Block::Text { message: message.map(str::to_owned), text: text.clone() }),
+        }
+        self.grown(text.len());
+        Some(Seen::Text(text))
+    }
+
+    /// The text that is still being written: the last one, unless a tool was called since.
+    fn open_text(&mut self) -> Option<(&Option<String>, &mut String)> {
+        let open = self.blocks.iter_mut().rev().find(|block| !matches!(block, Block::Thought(_)))?;
+        match open {
+            Block::Text { message, text } => Some((message, text)),
+            Block::Thought(_) | Block::Call(_) => None,
+        }
+    }
+
+    fn thought(&mut self, text: &str) {
+        match self.blocks.back_mut() {
+            Some(Block::Thought(thought)) => thought.push_str(text),
+            _ => self.blocks.push_back(Block::Thought(text.to_owned())),
+        }
+        self.grown(text.len());
+    }
+
+    /// Keeps the newest texts within the cap. A text that alone is over it is kept from its beginning, where the header
+    /// of an answer is.
+    fn grown(&mut self, bytes: usize) {
+        self.size += bytes;
+        while self.size > self.cap && self.blocks.len() > 1 {
+            let gone = self.blocks.pop_front().map_or(0, |block| block.size());
+            self.size -= gone;
+            self.dropped += gone;
+        }
+        if self.size > self.cap
+            && let Some(Block::Text { text, .. } | Block::Thought(text)) = self.blocks.back_mut()
+        {
+            let kept = text.floor_char_boundary(self.cap);
+            self.dropped += text.len() - kept;
+            text.truncate(kept);
+            self.size = kept;
+        }
+    }
+
+    fn call(&mut self, update: &Value, at_ms: u64) -> Option<Seen> {
+        let id = update.get("toolCallId").and_then(Value::as_str)?;
+        let known = self.calls.iter().rposition(|call| call.id == id);
+        let index = match known {
+            Some(index) => index,
+            None if self.calls.len() >= MAX_CALLS => {
+                self.calls_dropped += 1;
+                return Some(Seen::Event(format!("tool call {id} is not kept: there are {MAX_CALLS} before it")));
+            }
+            None => {
+                self.calls.push(Call::new(id, at_ms));
+                self.blocks.push_back(Block::Call(self.calls.len() - 1));
+                self.calls.len() - 1
+            }
+        };
+        let call = &mut self.calls[index];
+        let was = call.status().to_owned();
+        call.update(update, at_ms);
+        let changed = known.is_none() || call.status() != was;
+        Some(Seen::Event(match changed {
+            true => format!("tool {}: {}", call.name(), call.status()),
+            false => format!("tool {}: …", call.name()),
+        }))
+    }
+
+    fn told(&self, call: impl Fn(&Call) -> String) -> String {
+        let mut parts = Vec::new();
+        if self.dropped > 0 {
+            parts.push(format!("[… {} bytes cut …]", self.dropped));
+        }
+        parts.extend(self.blocks.iter().filter_map(|block| match block {
+            Block::Text { text, .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            Block::Thought(thought) => Some(format!("<thought>\n{}\n</thought>", thought.trim())),
+            Block::Call(index) => self.calls.get(*index).map(&call),
+        }));
+        if self.calls_dropped > 0 {
+            parts.push(format!("[… {} more tool calls …]", self.calls_dropped));
+        }
+        if !self.plan.is_empty() {
+            parts.push(format!("<plan>\n{}\n</plan>", self.plan));
+        }
+        parts.join("\n\n")
+    }
+}
+
+/// Text of a content block; what is no text is named by its type.
+pub(super) fn content_text(content: &Value) -> Option<String> {
+    let kind = content.get("type").and_then(Value::as_str)?;
+    Some(match (kind, content.get("text").and_then(Value::as_str)) {
+        ("text", Some(text)) => text.to_owned(),
+        ("resource_link", _) => content.get("uri").and_then(Value::as_str).map(|uri| format!("[{uri}]"))?,
+        (other, _) => format!("[{other}]"),
+    })
+}
+
+fn plan_text(update: &Value) -> String {
+    let entries = update.get("entries").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let lines: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| {
+            let content = entry.get("content")?.as_str()?;
+            let status = entry.get("status").and_then(Value::as_str).unwrap_or("pending");
+            Some(format!("[{status}] {content}"))
+        })
+        .collect();
+    lines.join("\n")
+}

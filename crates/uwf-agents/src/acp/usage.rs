@@ -1,0 +1,74 @@
+//! Token counts, as far as an agent tells them and it is known what they count.
+
+use serde_json::Value;
+use uwf_core::node::Tokens;
+
+/// The counts in the reply to a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    input: u64,
+    output: u64,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+    thought: Option<u64>,
+    total: Option<u64>,
+}
+
+impl Counts {
+    /// Reads `usage` of a reply; `None` when it does not tell what was read and written.
+    pub fn read(usage: &Value) -> Option<Counts> {
+        let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+        Some(Counts {
+            input: count("inputTokens")?,
+            output: count("outputTokens")?,
+            cache_read: count("cachedReadTokens"),
+            cache_write: count("cachedWriteTokens"),
+            thought: count("thoughtTokens"),
+            total: count("totalTokens"),
+        })
+    }
+
+    /// What came on top of earlier counts of the same session; `None` when they do not add up.
+    pub fn since(self, before: Counts) -> Option<Counts> {
+        let part = |now: Option<u64>, before: Option<u64>| match (now, before) {
+            (Some(now), before) => now.checked_sub(before.unwrap_or(0)).map(Some),
+            (None, _) => Some(None),
+        };
+        Some(Counts {
+            input: self.input.checked_sub(before.input)?,
+            output: self.output.checked_sub(before.output)?,
+            cache_read: part(self.cache_read, before.cache_read)?,
+            cache_write: part(self.cache_write, before.cache_write)?,
+            thought: part(self.thought, before.thought)?,
+            total: part(self.total, before.total)?,
+        })
+    }
+
+    /// The counts in the words of the store, where cached tokens are part of those read and reasoning is part of those
+    /// written. Some agents count them apart; their total tells.
+    pub fn tokens(self) -> Tokens {
+        let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
+        let thought = self.thought.unwrap_or(0);
+        let plain = self.input.saturating_add(self.output);
+        let apart = [(false, false), (true, false), (false, true), (true, true)].into_iter().find(|apart| {
+            let cached = if apart.0 { cached } else { 0 };
+            let thought = if apart.1 { thought } else { 0 };
+            self.total == Some(plain.saturating_add(cached).saturating_add(thought))
+        });
+        let (cache_apart, thought_apart) = apart.unwrap_or((cached > self.input, thought > self.output));
+        Tokens {
+            input: Some(self.input.saturating_add(if cache_apart { cached } else { 0 })),
+            output: Some(self.output.saturating_add(if thought_apart { thought } else { 0 })),
+            cached: self.cache_read,
+            reasoning: self.thought,
+            cost: None,
+        }
+    }
+}
+
+/// Cost of the session so far in US dollars, from a `usage_update`.
+pub fn dollars(update: &Value) -> Option<f64> {
+    let cost = update.get("cost")?;
+    let is_dollars = cost.get("currency").and_then(Value::as_str) == Some("USD");
+    cost.get("amount").and_then(Value::as_f64).filter(|amount| is_dollars && amount.is_finite() && *amount >= 0.0)
+}

@@ -1,0 +1,125 @@
+//! JSON-RPC 2.0 as the client of an agent sees it: one message a line. Pure, and no bytes make it panic.
+
+use serde_json::{Value, json};
+
+/// JSON-RPC: there is no such method.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// Characters that are shown of a line that is no message.
+const MAX_SHOWN: usize = 200;
+
+/// One line of an agent's stdout.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// The reply to a request of ours.
+    Reply {
+        /// Number of the request; `None` when it is none of ours.
+        id: Option<u64>,
+        /// What came of it.
+        result: Result<Value, Failure>,
+    },
+    /// A request of the agent.
+    Request {
+        /// To be repeated in the reply.
+        id: Value,
+        /// What it wants.
+        method: String,
+        /// With which parameters.
+        params: Value,
+    },
+    /// Something the agent tells.
+    Notification {
+        /// About what.
+        method: String,
+        /// What it says.
+        params: Value,
+    },
+    /// Not of the protocol: a warning, a banner, a debugging line.
+    Noise(String),
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// JSON-RPC error code.
+    pub code: i64,
+    /// What the agent says about it, details included.
+    pub told: String,
+}
+
+/// Reads a line; `None` when it is blank.
+pub fn read(line: &[u8]) -> Option<Message> {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return None;
+    }
+    let parsed = serde_json::from_slice::<Value>(line).ok();
+    Some(parsed.and_then(message).unwrap_or_else(|| Message::Noise(shown(line))))
+}
+
+fn message(mut message: Value) -> Option<Message> {
+    let fields = message.as_object_mut()?;
+    let id = fields.remove("id");
+    let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
+    let params = fields.remove("params").unwrap_or(Value::Null);
+    match (method, id) {
+        (Some(method), Some(id)) => Some(Message::Request { id, method, params }),
+        (Some(method), None) => Some(Message::Notification { method, params }),
+        (None, id) => {
+            let result = match (fields.remove("error").filter(|error| !error.is_null()), fields.remove("result")) {
+                (Some(error), _) => Err(failure(&error)),
+                (None, Some(result)) => Ok(result),
+                (None, None) => return None,
+            };
+            Some(Message::Reply { id: id.as_ref().and_then(number), result })
+        }
+    }
+}
+
+/// Some agents give a number back as a text.
+fn number(id: &Value) -> Option<u64> {
+    id.as_u64().or_else(|| id.as_str()?.parse().ok())
+}
+
+fn failure(error: &Value) -> Failure {
+    let message = error.get("message").and_then(Value::as_str).unwrap_or("an error without a message");
+    let details = match error.get("data") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(data) => Some(data.get("details").and_then(Value::as_str).map_or_else(|| data.to_string(), str::to_owned)),
+    };
+    let told = match details {
+        Some(details) if details != message => format!("{message} ({details})"),
+        _ => message.to_owned(),
+    };
+    Failure { code: error.get("code").and_then(Value::as_i64).unwrap_or_default(), told }
+}
+
+fn shown(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+/// A request.
+pub fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+/// A notification.
+pub fn notification(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+/// The reply to a request of the agent.
+pub fn reply(id: &Value, result: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+/// The reply to a request for something this client does not do, and never said it did: files, terminals.
+pub fn unsupported(id: &Value, method: &str) -> Value {
+    let told = format!("`{method}` is not supported by this client");
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": METHOD_NOT_FOUND, "message": told } })
+}

@@ -1,0 +1,53 @@
+//! The agent that is a person: it asks, and the thread waits until somebody answers with `uwf thread answer`.
+
+use agent_kit::{Context, Error, Kind, Result, agent};
+use uwf_core::prompt::{self, QuestionInput};
+use uwf_core::thread::ThreadId;
+use uwf_engine::home::Home;
+
+/// Asks. There is never a result: the answer is recorded by the command that takes it.
+///
+/// # Errors
+/// `Waiting` with the question, those of the context.
+pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
+    let context = Context::load(home, thread, role)?;
+    let waits = waits(&context);
+    agent::give_up(&context, &waits, None);
+    Err(waits)
+}
+
+/// The wait, told in full: a first line for listings, the question, and how to answer it.
+fn waits(context: &Context<'_>) -> Error {
+    let id = &context.thread().id;
+    let role = context.role_name();
+    Error::new(
+        Kind::Waiting,
+        format!(
+            "role `{role}` waits for a person: uwf thread answer {id}\n\n{}\nAnswer it:\n  {}\nSee what was done before:\n  uwf thread read {id}",
+            question(context),
+            ways(context).join("\n  "),
+        ),
+    )
+}
+
+/// The question a role puts to a person.
+pub fn question(context: &Context<'_>) -> String {
+    prompt::question(&QuestionInput {
+        workflow: context.workflow_name(),
+        role_name: context.role_name(),
+        role: context.role(),
+        schema: context.schema().value(),
+        task: context.task(),
+    })
+}
+
+/// The commands that answer it, each one line.
+pub fn ways(context: &Context<'_>) -> Vec<String> {
+    let id = &context.thread().id;
+    let form = prompt::json_form(context.schema().value());
+    vec![
+        format!("uwf thread answer {id}              on a terminal: asks key by key"),
+        format!("uwf thread answer {id} --editor     the form, in your editor"),
+        format!("uwf thread answer {id} --data '{}'", form.replace('\'', "'\\''")),
+    ]
+}

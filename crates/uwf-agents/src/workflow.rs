@@ -1,0 +1,219 @@
+//! The agent that is a workflow: a child thread plays the role, step by step, each with a keeper of its own.
+//!
+//! The child is found again at every try, so whatever ends this process (a crash, Ctrl-C, a wait, a limit) costs no
+//! step of the child: the next try goes on with it.
+
+mod relay;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use agent_kit::answer::Answer;
+use agent_kit::ladder::Ladder;
+use agent_kit::{Context, Error, Kind, Result, agent, submit};
+use json_cas::Hash;
+use serde::Deserialize;
+use serde_json::Value;
+use uwf_core::config::ExtractRungs;
+use uwf_core::node::EndStatus;
+use uwf_core::prompt::AnswerForm;
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::Opened;
+use uwf_engine::child::Signals;
+use uwf_engine::children::{self, Child, Task};
+use uwf_engine::history::{self, Finished};
+use uwf_engine::home::Home;
+use uwf_engine::load::{self, Thread};
+use uwf_engine::settings::Settings;
+use uwf_engine::spoken;
+use uwf_engine::step::{Report, Request, Upcoming};
+use uwf_engine::{keeper, lock};
+
+use crate::extractor::LlmExtractor;
+use relay::Relay;
+
+/// Share of the prompt budget that the child's task may fill with previous steps; the rest is for the child's own.
+const BRIEF_SHARE: usize = 2;
+
+/// How often a child that somebody else steps is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Times in a row a step of the child may find its head moved by somebody else. Each costs a whole step.
+const MAX_OVERTAKEN: usize = 20;
+
+/// `agents.<alias>.config`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Config {
+    /// The workflow, when it is not the first argument.
+    workflow: Option<String>,
+    /// Role of the child → agent; `agentOverrides` hold for the others.
+    #[serde(default)]
+    agents: BTreeMap<String, String>,
+    /// Most steps the child may have.
+    max_steps: Option<u64>,
+}
+
+/// Plays a role of a thread by a child thread, from its begin or from where it stands to its end.
+///
+/// # Errors
+/// `Usage` outside an attempt, `Limit` when threads would be nested too deep, `Waiting` and `Limit` of the child as they
+/// are, `AgentFailed` when it fails or was killed, `NotExtractable` when what it ended with is no output of this role.
+pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
+    let context = Context::load(home, thread, role)?;
+    let Some(attempt) = context.attempt() else {
+        return Err(Error::new(Kind::Usage, "the workflow agent is run by `uwf thread step`, never by hand")
+            .hint("`uwf thread start WORKFLOW -p TEXT` starts a thread of its own"));
+    };
+    let step = play(&context, &attempt.opened).inspect_err(|error| {
+        // Told to stop, it is the keeper who knows why.
+        if !matches!(error.kind, Kind::Interrupted | Kind::Terminated) {
+            agent::give_up(&context, error, None);
+        }
+    })?;
+    // The record already has it, whoever still reads.
+    let _ = std::io::stdout().write_all(format!("{step}\n").as_bytes());
+    Ok(())
+}
+
+fn play(context: &Context<'_>, opened: &Opened) -> Result<Hash> {
+    let mut signals = Signals::listen()?;
+    let parent = context.thread();
+    let max_depth = parent.home().config()?.limits.max_depth;
+    let child = children::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
+    let ended = match child {
+        Child::Ended(ended) => ended,
+        Child::Active(id) => drive(context, &id, &mut signals)?,
+    };
+    deliver(context, &ended)
+}
+
+/// What the child thread is to do and how.
+fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
+    let spec = &opened.agent;
+    let config = Config::deserialize(Value::Object(spec.config.clone()))
+        .map_err(|error| Error::new(Kind::Config, format!("`config` of agent `{}`: {error}", spec.name)))?;
+    let workflow = config.workflow.or_else(|| spec.args.first().cloned()).ok_or_else(|| {
+        Error::new(Kind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
+            .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
+    })?;
+    let settings = Settings {
+        workspace: opened.workspace.clone(),
+        agents: config.agents,
+        max_steps: config.max_steps,
+        parent: None,
+    };
+    Ok(Task { workflow, prompt: context.brief(opened.prompt_budget / BRIEF_SHARE)?, settings })
+}
+
+/// Steps the child until it has ended. Its own `maxSteps` ends the loop if nothing else does.
+fn drive(context: &Context<'_>, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
+    let home = context.thread().home();
+    let mut relay = Relay::new(home, child);
+    relay.say(&format!("child thread {child}"));
+    let request = Request::plain(child.clone());
+    let mut overtaken = 0;
+    loop {
+        if home.heads().read(child.as_str())?.is_none() {
+            return history::of(home, child)?.ok_or_else(|| {
+                Error::new(Kind::AgentFailed, format!("child thread {child} is gone"))
+                    .hint("the next step begins it anew")
+            });
+        }
+        match keeper::step(home, &request, signals, &mut || relay.look()) {
+            Ok(report) => {
+                overtaken = 0;
+                relay.say(&progress(&report));
+            }
+            Err(busy) if busy.kind == Kind::Busy && overtaken < MAX_OVERTAKEN => {
+                overtaken += usize::from(!wait_until_free(home, child, signals, &mut relay)?);
+            }
+            // Its agent may have died of the same signal first; that is no failure of the child.
+            Err(error) if signals.stop().is_some() => return Err(Error { kind: Kind::Terminated, ..error }),
+            // Killed by somebody; the next look finds it in the history.
+            Err(_) if home.heads().read(child.as_str())?.is_none() => {}
+            Err(error) => return Err(passed_up(context, child, error)),
+        }
+    }
+}
+
+/// Waits while somebody else steps the child; whether somebody did.
+fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: &mut Relay<'_>) -> Result<bool> {
+    let mut waited = false;
+    while lock::is_held(home, child) {
+        if signals.stop().is_some() {
+            return Err(Error::new(Kind::Terminated, "stopped while another process steps the child thread"));
+        }
+        waited = true;
+        signals.wait(LOOK);
+        relay.look();
+    }
+    Ok(waited)
+}
+
+/// A step of the child in a line.
+fn progress(report: &Report) -> String {
+    let role = report.role.as_deref().unwrap_or("no role");
+    let agent = report.agent.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
+    match &report.next {
+        Some(Upcoming::Role(next)) => format!("{role}{agent} done, next {next}"),
+        Some(Upcoming::Error(error)) => format!("{role}{agent} done, but {error}"),
+        None => format!("{role}{agent} done, the child thread has ended"),
+    }
+}
+
+/// A child's failure as its parent's: what has to wait waits in both, everything else is a failure of the agent.
+fn passed_up(context: &Context<'_>, child: &ThreadId, error: Error) -> Error {
+    let role = context.role_name();
+    let parent = &context.thread().id;
+    let (kind, message, hints) = match error.kind {
+        Kind::Waiting | Kind::Limit => {
+            let message = format!("role `{role}` is played by child thread {child}: {}", error.message);
+            (error.kind, message, error.hints)
+        }
+        _ => {
+            let message = format!("child thread {child}, which plays role `{role}`, failed: {}", error.message);
+            (Kind::AgentFailed, message, Vec::new())
+        }
+    };
+    Error { hints, ..Error::new(kind, message) }
+        .hint(format!("`uwf thread show {child}` shows the child; `uwf thread step {parent}` goes on with it"))
+}
+
+/// Makes what the child ended with the output of the parent's role.
+fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
+    let child = &ended.thread;
+    let again = format!("`uwf thread rm {child}`, then a step of this thread begins it anew");
+    if ended.status == EndStatus::Killed {
+        let message = format!("child thread {child}, which plays role `{}`, was killed", context.role_name());
+        return Err(Error::new(Kind::AgentFailed, message).hint(again));
+    }
+    let home = context.thread().home();
+    if Thread::at(home, child.clone(), ended.head)?.last.is_none() {
+        return Err(
+            Error::new(Kind::NotExtractable, format!("child thread {child} ended before its first step")).hint(again)
+        );
+    }
+    let step = load::step_record(home.store(), ended.head)?;
+    let answer = answer(context, step.output, step.detail)?;
+    let rungs = context.attempt().map_or_else(ExtractRungs::default, |attempt| attempt.opened.extract);
+    let mut extractor = LlmExtractor::new(home);
+    let ladder = Ladder { rungs, feedback: None, extractor: Some(&mut extractor) };
+    submit::submit_child(context, answer, AnswerForm::Frontmatter, ladder, ended.head).map_err(|error| {
+        Error {
+            message: format!("child thread {child} has ended, but {}", error.message),
+            ..error.hint(format!("`uwf thread read {child}` shows what it did; {again}"))
+        }
+    })
+}
+
+/// The child's last output when it is valid as it is, else its last text, in which the output may be found.
+fn answer(context: &Context<'_>, output: Value, detail: Hash) -> Result<Answer> {
+    let store = context.thread().home().store();
+    let (telling, node) = load::telling(store, detail)?;
+    let text = spoken::raw(store, telling, &node)?;
+    let fits = context.schema().violations(&output).is_empty();
+    let raw = text.unwrap_or_else(|| format!("{output:#}"));
+    Ok(if fits { Answer { raw, ..Answer::value(output) } } else { Answer::text(raw) })
+}

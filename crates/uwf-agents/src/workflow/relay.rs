@@ -1,0 +1,79 @@
+//! What the child thread's agent says, passed on to stderr: the parent's keeper ends an agent that is silent for too
+//! long, and people who watch the parent want to see something move.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, getppid};
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::{self, OutputFiles};
+use uwf_engine::child;
+use uwf_engine::home::Home;
+
+/// Time between two looks at the agent's output. Shorter than any sensible `idleTimeout`.
+const PACE: Duration = Duration::from_millis(500);
+
+/// Bytes of an output file that are looked at for its last line.
+const TAIL: u64 = 4096;
+
+/// Characters of a line that are passed on.
+const SHOWN: usize = 200;
+
+/// Exit code of a process whose keeper is gone; nobody sees it.
+const ABANDONED: i32 = 143;
+
+/// Passes on signs of life of one child thread.
+pub(super) struct Relay<'h> {
+    home: &'h Home,
+    child: &'h ThreadId,
+    keeper: Option<Pid>,
+    next: Instant,
+    size: u64,
+}
+
+impl<'h> Relay<'h> {
+    pub(super) fn new(home: &'h Home, child: &'h ThreadId) -> Relay<'h> {
+        Relay { home, child, keeper: getppid(), next: Instant::now(), size: 0 }
+    }
+
+    /// Says something on stderr.
+    pub(super) fn say(&self, line: &str) {
+        // The reader is a file; when that is full, the step has other troubles.
+        let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+    }
+
+    /// Looks whether the child's agent has said more. Called about ten times a second.
+    pub(super) fn look(&mut self) {
+        self.leave_when_abandoned();
+        if Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + PACE;
+        let Ok(Some(attempt)) = attempts::read(self.home, self.child) else { return };
+        let opened = &attempt.opened;
+        let files = OutputFiles::of(self.home, self.child, &opened.attempt);
+        let files = [files.raw, files.out, files.err];
+        let size = files.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).sum();
+        if size == self.size {
+            return;
+        }
+        self.size = size;
+        let line = files.iter().find_map(|path| last_line(path)).unwrap_or_default();
+        self.say(&format!("{} by {}: {line}", opened.role, opened.agent.name));
+    }
+
+    /// A keeper that died leaves this process without a purpose, but the child's step has a keeper of its own and is
+    /// paid for: it goes on, and the parent's next step waits for it. Told to stop, this process would stop it.
+    fn leave_when_abandoned(&self) {
+        if getppid() != self.keeper {
+            std::process::exit(ABANDONED);
+        }
+    }
+}
+
+fn last_line(path: &Path) -> Option<String> {
+    let text = child::read_capped(path, TAIL).ok()?;
+    let line = text.trim_end().lines().last()?.trim();
+    (!line.is_empty()).then(|| line.chars().take(SHOWN).collect())
+}

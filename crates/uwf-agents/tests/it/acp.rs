@@ -1,0 +1,287 @@
+//! The pure parts of the ACP agent: lines, what is told, what is answered, what it cost.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use uwf_agents::acp::permission::{Decision, Policy, decide, what};
+use uwf_agents::acp::preset::PRESETS;
+use uwf_agents::acp::settings::{Settings, config_schema};
+use uwf_agents::acp::transcript::{MAX_CALLS, Seen, Transcript};
+use uwf_agents::acp::usage::{Counts, dollars};
+use uwf_agents::acp::wire::{Failure, Message, read};
+use uwf_core::node::Tokens;
+
+/// Cap no test comes near.
+const PLENTY: usize = 1 << 20;
+
+fn chunk(text: &str) -> Value {
+    json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } })
+}
+
+fn chunk_of(message: &str, text: &str) -> Value {
+    json!({ "sessionUpdate": "agent_message_chunk", "messageId": message, "content": { "type": "text", "text": text } })
+}
+
+fn thought(text: &str) -> Value {
+    json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": text } })
+}
+
+fn call(id: &str, fields: Value) -> Value {
+    let mut update = json!({ "sessionUpdate": "tool_call", "toolCallId": id });
+    if let (Value::Object(update), Value::Object(fields)) = (&mut update, fields) {
+        update.extend(fields);
+    }
+    update
+}
+
+/// A transcript of these updates, one each 10 ms.
+fn told(updates: &[Value]) -> Transcript {
+    let mut transcript = Transcript::new(PLENTY);
+    for (at, update) in updates.iter().enumerate() {
+        transcript.update(update, at as u64 * 10);
+    }
+    transcript
+}
+
+#[test]
+fn lines_are_messages_or_noise() {
+    let lines = [
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"a\":1}}",
+        "{\"id\":\"4\",\"result\":null}",
+        "{\"id\":5,\"error\":{\"code\":-32603,\"message\":\"Internal error\",\"data\":{\"details\":\"no key\"}}}",
+        "{\"id\":5,\"error\":{\"message\":\"no\",\"data\":\"no\"},\"result\":1}",
+        "{\"id\":\"x\",\"result\":1,\"error\":null}",
+        "{\"id\":\"a-1\",\"method\":\"fs/read_text_file\",\"params\":{\"path\":\"/a\"}}",
+        " {\"method\":\"session/update\"} \r",
+        "{\"progress\": 3}",
+        "[1]",
+        "warn: slow network",
+    ];
+    let messages: Vec<Message> = lines.iter().filter_map(|line| read(line.as_bytes())).collect();
+    let failure = |code, told: &str| Err(Failure { code, told: told.to_owned() });
+    assert_eq!(
+        messages,
+        [
+            Message::Reply { id: Some(3), result: Ok(json!({ "a": 1 })) },
+            Message::Reply { id: Some(4), result: Ok(Value::Null) },
+            Message::Reply { id: Some(5), result: failure(-32603, "Internal error (no key)") },
+            Message::Reply { id: Some(5), result: failure(0, "no") },
+            Message::Reply { id: None, result: Ok(json!(1)) },
+            Message::Request {
+                id: json!("a-1"),
+                method: "fs/read_text_file".to_owned(),
+                params: json!({ "path": "/a" })
+            },
+            Message::Notification { method: "session/update".to_owned(), params: Value::Null },
+            Message::Noise("{\"progress\": 3}".to_owned()),
+            Message::Noise("[1]".to_owned()),
+            Message::Noise("warn: slow network".to_owned()),
+        ]
+    );
+    assert_eq!(read(b" \t"), None);
+    let Some(Message::Noise(shown)) = read("é".repeat(1000).as_bytes()) else { panic!("it is noise") };
+    assert_eq!(shown.chars().count(), 201, "a long line is shown in part");
+}
+
+#[test]
+fn the_answer_is_the_last_text_after_the_last_tool_call() {
+    let one = told(&[
+        chunk("I "),
+        chunk("look."),
+        call("1", json!({ "title": "ls" })),
+        chunk("It "),
+        thought("hm"),
+        chunk("is done."),
+    ]);
+    assert_eq!(one.answer(), "It is done.");
+    let none_since = told(&[chunk("The answer."), call("1", json!({ "title": "submit" })), chunk(" \n")]);
+    assert_eq!(none_since.answer(), "The answer.", "nothing was said since");
+    let messages = told(&[chunk("Warning: x"), chunk_of("m1", "first"), chunk_of("m2", "sec"), chunk("ond")]);
+    assert_eq!(messages.answer(), "second");
+    let updates_only = told(&[
+        call("1", json!({ "title": "ls" })),
+        chunk("a"),
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" }),
+        chunk("b"),
+    ]);
+    assert_eq!(updates_only.answer(), "ab", "news of an old call is no new call");
+    assert_eq!(told(&[]).answer(), "");
+}
+
+#[test]
+fn a_mode_told_as_text_is_not_part_of_the_answer() {
+    let mut transcript = Transcript::new(PLENTY);
+    let seen = transcript.update(&chunk("[MODE_UPDATE] yolo\n"), 0);
+    assert_eq!(seen, Some(Seen::Event("[MODE_UPDATE] yolo".to_owned())));
+    transcript.update(&chunk("[MODE_UPDATE] is what it printed\nfirst"), 0);
+    assert_eq!(transcript.answer(), "[MODE_UPDATE] is what it printed\nfirst");
+}
+
+#[test]
+fn a_tool_call_is_put_together_from_all_that_is_told_of_it() {
+    let transcript = told(&[
+        call("1", json!({ "title": "", "kind": "execute", "rawInput": {} })),
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "title": "`cargo test`", "rawInput": { "command": "cargo test" } }),
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed", "rawOutput": "ok",
+                "content": [{ "type": "content", "content": { "type": "text", "text": "shown" } }] }),
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed", "rawOutput": null }),
+        call(
+            "2",
+            json!({ "title": "Edit a.rs", "status": "completed", "_meta": { "claudeCode": { "toolName": "Edit" } },
+            "content": [{ "type": "diff", "path": "a.rs", "oldText": "a", "newText": "b" }, { "type": "terminal", "terminalId": "t" }] }),
+        ),
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "3", "status": "failed", "rawOutput": { "error": "no" } }),
+    ]);
+    let calls: Vec<(String, String, String, u64)> = transcript
+        .tool_calls()
+        .into_iter()
+        .map(|call| (call.name, call.arguments, call.result, call.duration_ms))
+        .collect();
+    let expected = [
+        ("`cargo test`", "{\"command\":\"cargo test\"}", "ok", 20),
+        ("Edit", "", "--- a.rs\na\n+++\nb\n[terminal]", 0),
+        ("3", "", "{\"error\":\"no\"}", 0),
+    ]
+    .map(|(name, arguments, result, ms)| (name.to_owned(), arguments.to_owned(), result.to_owned(), ms));
+    assert_eq!(calls, expected);
+}
+
+#[test]
+fn what_is_kept_has_limits_and_says_what_was_cut() {
+    let mut transcript = Transcript::new(10);
+    transcript.update(&chunk("12345"), 0);
+    transcript.update(&call("1", json!({ "title": "ls" })), 0);
+    transcript.update(&chunk("67890ab"), 0);
+    assert_eq!(transcript.said(), "[… 5 bytes cut …]\n\n[tool call: ls]\n\n67890ab", "the oldest goes first");
+    transcript.update(&chunk("cdefé"), 0);
+    assert_eq!(transcript.answer(), "67890abcde", "one text alone is kept from its beginning");
+
+    let mut transcript = Transcript::new(PLENTY);
+    for number in 0..MAX_CALLS + 2 {
+        transcript.update(&call(&number.to_string(), json!({ "title": "ls" })), 0);
+    }
+    assert_eq!(transcript.tool_calls().len(), MAX_CALLS);
+    assert!(transcript.said().ends_with("[… 2 more tool calls …]"));
+
+    let long =
+        told(&[call("1", json!({ "title": "cat", "status": "completed", "rawOutput": "x".repeat((1 << 20) + 7) }))]);
+    assert!(long.tool_calls()[0].result.ends_with("x\n[… 7 bytes cut …]"));
+}
+
+fn asked(title: &str, kinds: &[&str]) -> Value {
+    let options: Vec<Value> =
+        kinds.iter().map(|kind| json!({ "optionId": format!("id-{kind}"), "kind": kind })).collect();
+    json!({ "toolCall": { "toolCallId": "1", "title": title, "kind": "execute" }, "options": options })
+}
+
+#[test]
+fn a_policy_picks_the_option_of_its_kind_that_commits_to_least() {
+    let all = ["allow_always", "reject_always", "allow_once", "reject_once"];
+    let pick = |option: &str| Decision::Pick(option.to_owned());
+    assert_eq!(decide(Policy::Allow, &asked("ls", &all)), pick("id-allow_once"));
+    assert_eq!(decide(Policy::Deny, &asked("ls", &all)), pick("id-reject_once"));
+    assert_eq!(decide(Policy::Ask, &asked("ls\n-l", &all)), Decision::Ask("ls -l (execute)".to_owned()));
+    assert_eq!(decide(Policy::Deny, &asked("ls", &["allow_once"])), Decision::NoneFits);
+    assert_eq!(decide(Policy::Allow, &json!({})), Decision::NoneFits);
+    for own in ["mcp__uwf__submit", "uwf_context", "mcp_uwf_cas_get", "submit (uwf MCP Server)"] {
+        assert_eq!(decide(Policy::Ask, &asked(own, &all)), pick("id-allow_once"), "{own}");
+    }
+    for other in ["sh -c mcp__uwf__submit", "mcp__uwf__delete", "uwf_submit; rm -rf /"] {
+        assert_eq!(decide(Policy::Deny, &asked(other, &all)), pick("id-reject_once"), "{other}");
+    }
+    assert!(what(&asked(&"long ".repeat(500), &[])).chars().count() <= 301);
+}
+
+#[test]
+fn tokens_are_told_so_that_parts_are_parts() {
+    let tokens = |usage: Value| Counts::read(&usage).map(Counts::tokens);
+    let expected = |input, output, cached, reasoning| {
+        Some(Tokens { input: Some(input), output: Some(output), cached, reasoning, cost: None })
+    };
+    assert_eq!(tokens(json!({ "inputTokens": 100, "outputTokens": 20 })), expected(100, 20, None, None));
+    let within = json!({ "inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedReadTokens": 80, "thoughtTokens": 5 });
+    assert_eq!(tokens(within), expected(100, 20, Some(80), Some(5)));
+    let apart = json!({ "inputTokens": 10, "outputTokens": 20, "totalTokens": 137, "cachedReadTokens": 80, "cachedWriteTokens": 20, "thoughtTokens": 7 });
+    assert_eq!(tokens(apart), expected(110, 27, Some(80), Some(7)));
+    let no_total = json!({ "inputTokens": 10, "outputTokens": 20, "cachedReadTokens": 80 });
+    assert_eq!(tokens(no_total), expected(90, 20, Some(80), None), "more than all can be no part");
+    assert_eq!(tokens(json!({ "totalTokens": 9 })), None);
+
+    let at = |input: u64, cached: u64| {
+        Counts::read(&json!({ "inputTokens": input, "outputTokens": 1, "cachedReadTokens": cached }))
+            .unwrap_or_default()
+    };
+    let since = at(30, 8).since(at(10, 3)).map(Counts::tokens);
+    assert_eq!(since, expected(20, 0, Some(5), None));
+    assert_eq!(at(5, 0).since(at(10, 0)), None, "counts that shrink are not those of the session");
+
+    let cost = |amount: Value, currency: &str| dollars(&json!({ "cost": { "amount": amount, "currency": currency } }));
+    assert_eq!(cost(json!(0.5), "USD"), Some(0.5));
+    assert_eq!((cost(json!(0.5), "EUR"), cost(json!(-1), "USD"), dollars(&json!({}))), (None, None, None));
+}
+
+#[test]
+fn every_preset_is_in_the_schema_and_leaves_nothing_to_ask_only_when_all_is_allowed() {
+    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    assert_eq!(config_schema()["properties"]["preset"]["enum"], json!(names));
+    for preset in &PRESETS {
+        let careful = Settings::preset(preset, Policy::Ask);
+        assert_eq!(careful.mode, None, "{}", preset.name);
+        assert_eq!(careful.env.len(), preset.env.len(), "{}", preset.name);
+        assert_eq!(Settings::preset(preset, Policy::Allow).env.len(), preset.env.len() + preset.unattended_env.len());
+    }
+}
+
+/// Updates as an agent could send them, sense or not.
+fn update_like() -> impl Strategy<Value = Value> {
+    let kind = prop::sample::select(vec![
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "tool_call",
+        "tool_call_update",
+        "plan",
+        "usage_update",
+        "x",
+    ]);
+    let content = prop_oneof![
+        "[a-zé \n]{0,12}".prop_map(|text| json!({ "type": "text", "text": text })),
+        Just(json!([{ "type": "diff", "path": 1 }])),
+        Just(json!({ "type": "image" })),
+        Just(json!(7)),
+    ];
+    let message = prop_oneof![Just(Value::Null), Just(json!("m1")), Just(json!("m2"))];
+    (kind, content, message, 0..4u8).prop_map(|(kind, content, message, id)| {
+        json!({ "sessionUpdate": kind, "content": content, "messageId": message, "toolCallId": id.to_string(),
+                "entries": [{ "content": "x" }], "rawInput": content, "status": "completed" })
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_line_makes_it_panic(bytes: Vec<u8>) {
+        let _ = read(&bytes);
+    }
+
+    #[test]
+    fn no_json_makes_it_panic(updates in prop::collection::vec(update_like(), 0..40), cap in 0usize..60) {
+        let mut transcript = Transcript::new(cap);
+        for (at, update) in updates.iter().enumerate() {
+            let line = json!({ "method": "session/update", "params": { "update": update } }).to_string();
+            let is_notification = matches!(read(line.as_bytes()), Some(Message::Notification { .. }));
+            prop_assert!(is_notification);
+            transcript.update(update, at as u64);
+        }
+        prop_assert!(transcript.answer().len() <= cap);
+        let _ = (transcript.said(), transcript.partial(), transcript.tool_calls());
+    }
+
+    #[test]
+    fn however_a_text_is_cut_into_chunks_it_is_the_answer(text in "\\PC{0,200}", cuts: Vec<prop::sample::Index>) {
+        prop_assume!(!text.contains("[MODE_UPDATE]") && !text.trim().is_empty());
+        let mut places: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
+        places.extend([0, text.len()]);
+        places.sort_unstable();
+        let chunks: Vec<Value> = places.windows(2).map(|pair| chunk(&text[pair[0]..pair[1]])).collect();
+        let transcript = told(&chunks);
+        prop_assert_eq!(transcript.answer(), text.as_str());
+    }
+}

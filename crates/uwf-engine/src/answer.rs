@@ -1,0 +1,120 @@
+//! `thread answer`: a person plays the next role. It is a step whose agent has answered already, so no process is
+//! started for it; the head moves as in every step.
+
+use json_cas::Hash;
+use uwf_core::moderator::Next;
+use uwf_core::thread::ThreadId;
+
+use crate::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
+use crate::attempts::{self, Attempt};
+use crate::child::Signals;
+use crate::error::{Error, Kind, Result};
+use crate::home::Home;
+use crate::load::Thread;
+use crate::lock;
+use crate::log::Log;
+use crate::marks::{self, Mark};
+use crate::moderate;
+use crate::plan::Plan;
+use crate::recover::{self, Left};
+use crate::step::{self, Report, Request, Step};
+
+/// What a person is asked, as the thread stood when it was looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its head; the answer is to this position and no other.
+    pub head: Hash,
+    /// Role that is played by answering.
+    pub role: String,
+    /// Agent the answer is recorded under.
+    pub agent: AgentSpec,
+    /// Unix milliseconds since when the thread waits; `None` when nobody stepped it to here.
+    pub since: Option<u64>,
+}
+
+/// Whom a thread asks: it waits, or its next role is bound to a person.
+///
+/// # Errors
+/// `NotFound` when it is not active, `Waiting` when it is paused, `Usage` when nobody is asked, those of the moderator.
+pub fn asked(home: &Home, id: &ThreadId) -> Result<Asked> {
+    let (thread, head) = Thread::active(home, id)?;
+    step::refuse_paused(home, id)?;
+    let plan = Plan::load(&thread, None)?;
+    let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
+        return Err(Error::new(Kind::Usage, format!("thread {id} asks nobody: its next step ends it"))
+            .hint(format!("end it: `uwf thread step {id}`")));
+    };
+    let mark = marks::get(home, id, Mark::Waiting);
+    let waiting = attempts::read(home, id)?.filter(|last| mark.is_some() && last.was_suspended_at(head.hash, &role));
+    let agent = match waiting {
+        Some(last) => last.opened.agent,
+        None => plan.agent(&role, None).map(named_human)?,
+    };
+    let since = mark.as_ref().map(|reason| reason.since);
+    if agent.is_built_in(WORKFLOW) {
+        let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
+        return Err(Error::new(Kind::Usage, format!("thread {id} asks nobody itself: {why}"))
+            .hint("answer the child thread: `uwf thread list --state waiting` shows what waits"));
+    }
+    if mark.is_none() && !agent.is_built_in(HUMAN) {
+        return Err(Error::new(
+            Kind::Usage,
+            format!("thread {id} does not wait for a person: its next role `{role}` is played by `{}`", agent.name),
+        )
+        .hint(format!("step it: `uwf thread step {id}`")));
+    }
+    Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since })
+}
+
+/// An agent without an alias goes by the name of the built-in one.
+fn named_human(agent: AgentSpec) -> AgentSpec {
+    let is_unnamed = agent.name == format!("{BUILT_IN_PREFIX}{HUMAN}");
+    AgentSpec { name: if is_unnamed { HUMAN.to_owned() } else { agent.name }, ..agent }
+}
+
+/// Records an answer and moves the head. `store` stores the step of the attempt it is given, with everything below it,
+/// records the attempt as finished and returns the StepNode.
+///
+/// # Errors
+/// `Busy` when somebody else steps the thread or has answered first, those of `store`; whatever fails, the thread goes
+/// on waiting.
+pub fn record(home: &Home, asked: &Asked, store: &mut dyn FnMut(&Attempt) -> Result<Hash>) -> Result<Report> {
+    let id = &asked.thread;
+    let lock = lock::take(home, id)?;
+    lock.write_owner(&std::process::id().to_string())?;
+    let (thread, head) = match Thread::active(home, id) {
+        Err(ended) if ended.kind == Kind::NotFound => return Err(too_late(asked, "the thread has ended")),
+        other => other?,
+    };
+    if head.hash != asked.head {
+        return Err(too_late(asked, &format!("the head is {} now", head.hash)));
+    }
+    step::refuse_paused(home, id)?;
+    let plan = Plan::load(&thread, None)?;
+    let request = Request::plain(id.clone());
+    let log = Log::open(&home.log_file(id));
+    let step = Step { home, thread: &thread, head: &head, plan: &plan, request: &request, log };
+    let earlier = match recover::left_over(&thread, plan.config.limits.kill_grace)? {
+        Left::Nothing(earlier) => earlier,
+        Left::Step(..) => {
+            return Err(Error::new(Kind::Busy, format!("role `{}` has been played already", asked.role))
+                .hint(format!("`uwf thread step {id}` takes that result over")));
+        }
+    };
+    let attempt = step.open(&asked.role, asked.agent.clone(), earlier, None)?;
+    let mut signals = Signals::listen()?;
+    store(&attempt).and_then(|stored| step.link(&attempt, stored, true, &mut signals)).inspect_err(|_| {
+        let record = attempts::read(home, id).ok().flatten();
+        if record.is_some_and(|record| record.closed.is_none() && record.finished.is_none()) {
+            // Left open, the next step concludes it just so.
+            let _ = recover::suspend(home, &attempt, Some("the answer could not be stored".to_owned()));
+        }
+    })
+}
+
+fn too_late(asked: &Asked, now: &str) -> Error {
+    Error::new(Kind::Busy, format!("role `{}` was played by somebody else meanwhile: {now}", asked.role))
+        .hint(format!("`uwf thread read {}` shows what was answered; nothing of yours was recorded", asked.thread))
+}

@@ -1,0 +1,172 @@
+//! What a failure says.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::Duration;
+
+use uwf_llm::{Client, Endpoint, Error, Retry, Timeouts, Waited, Wire};
+use uwf_testing::llm_server::{LlmServer, Say};
+
+use crate::setting::{KEY, WIRES, ask, endpoint, retry, streamed, talk, timeouts};
+
+/// The error of one try, as a person sees it: sentence and hint, the address as `URL`.
+fn told(wire: Wire, say: Say) -> String {
+    let server = LlmServer::start([say]);
+    let client = Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap();
+    shown(&client.chat(&ask("go")).unwrap_err(), &server)
+}
+
+fn shown(error: &Error, server: &LlmServer) -> String {
+    let hint = error.hint().unwrap_or_else(|| "-".to_owned());
+    format!("{error}\n  → {hint}\n").replace(&server.origin(), "URL")
+}
+
+#[test]
+fn every_failure_names_what_and_where_and_what_to_try() {
+    let html = "<html><body>502 Bad Gateway</body></html>";
+    let says = || {
+        [
+            Say::status(400, "messages: too long"),
+            Say::status(401, &format!("Incorrect API key provided: {KEY}")),
+            Say::status(403, "not in your country"),
+            Say::status(404, "the model `test-model` does not exist"),
+            Say::status(429, "slow down"),
+            Say::status(529, "Overloaded"),
+            Say::raw(502, "text/html", html),
+            Say::raw(500, "text/plain", ""),
+            Say::raw(422, "application/json", r#"{"detail":[{"loc":["body"],"msg":"extra field"}]}"#),
+            Say::raw(400, "application/json", r#"[{"error":{"code":400,"message":"API key not valid"}}]"#),
+            Say::raw(200, "application/json", r#"{"error":{"code":429,"message":"quota"}}"#),
+            Say::raw(200, "text/html", "<html>hello</html>"),
+            Say::raw(200, "application/json", r#"{"hello":1}"#),
+            Say::raw(302, "text/plain", "").header("location", "https://elsewhere.example/v1"),
+            Say::hang_up(),
+            Say::text("hello").cut_after(30),
+        ]
+    };
+    let all: String = says().map(|say| told(Wire::OpenAi, say)).concat();
+    insta::assert_snapshot!(all, @r"
+    URL/v1/chat/completions answered 400: messages: too long
+      → -
+    URL/v1/chat/completions refuses access (401): Incorrect API key provided: ***
+      → check the key in the variable that `apiKeyEnv` of the provider names
+    URL/v1/chat/completions refuses access (403): not in your country
+      → check what the account and the key are allowed to do
+    URL/v1/chat/completions answered 404: the model `test-model` does not exist
+      → check the model's name and `baseUrl` (usually it ends in /v1)
+    URL/v1/chat/completions answered 429: slow down
+      → check the account's limits and credit, or wait and try again
+    URL/v1/chat/completions answered 529: Overloaded
+      → this is a fault of the provider; try again later or use another model
+    URL/v1/chat/completions answered 502: <html><body>502 Bad Gateway</body></html>
+      → this is a fault of the provider; try again later or use another model
+    URL/v1/chat/completions answered 500: no explanation
+      → this is a fault of the provider; try again later or use another model
+    URL/v1/chat/completions answered 422: extra field
+      → -
+    URL/v1/chat/completions answered 400: API key not valid
+      → -
+    URL/v1/chat/completions answered 429: quota
+      → check the account's limits and credit, or wait and try again
+    the reply of URL/v1/chat/completions cannot be read: it is not JSON (expected value at line 1 column 1)
+      → check that `baseUrl` is that of an API and `kind` of the provider is right
+    the reply of URL/v1/chat/completions cannot be read: there is no message in it
+      → check that `baseUrl` is that of an API and `kind` of the provider is right
+    URL/v1/chat/completions answered 302: no explanation
+      → `baseUrl` redirects; use the address it redirects to
+    cannot talk to URL/v1/chat/completions: it closed the connection before it was done
+      → check that the endpoint is up and that `baseUrl` of the provider is right
+    the reply of URL/v1/chat/completions was cut: it closed the connection before it was done
+      → this is a fault of the provider; try again later or use another model
+    ");
+    // The same on the other wire, but for the path and the word for what is missing.
+    let other: String = says().map(|say| told(Wire::Anthropic, say)).concat();
+    let other = other.replace("/messages", "/chat/completions").replace("no content", "no message");
+    assert_eq!(other, all);
+}
+
+#[test]
+fn the_key_is_in_no_error_however_the_provider_repeats_it() {
+    let echo = format!("you sent {KEY}");
+    for wire in WIRES {
+        let says = [
+            Say::status(400, &echo),
+            Say::status(401, &echo),
+            Say::status(500, &echo),
+            Say::raw(503, "text/plain", echo.clone()),
+            Say::raw(200, "text/plain", echo.clone()),
+            Say::raw(200, "application/json", format!(r#"{{"error":"{echo}"}}"#)),
+            Say::raw(200, "application/json", format!(r#"{{"echo":"{echo}"}}"#)),
+            Say::raw(200, "text/event-stream", format!("data: {echo}\n\n")),
+            Say::raw(200, "text/event-stream", format!("data: {{\"error\":{{\"message\":\"{echo}\"}}}}\n\n")),
+        ];
+        for say in says {
+            let server = LlmServer::start([say]);
+            let client = Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap();
+            let error = client.chat(&streamed("go")).unwrap_err();
+            let all = format!("{error} {error:?} {:?} {}", error.hint(), error.partial());
+            assert!(!all.contains(KEY), "{all}");
+            assert!(all.contains("you sent ***"), "{all}");
+        }
+    }
+}
+
+#[test]
+fn a_user_in_the_address_is_not_shown() {
+    let server = LlmServer::start([Say::status(400, "no")]);
+    let base = server.url().replace("http://", "http://me:hidden@");
+    let client = Client::new(Endpoint::new(&base, "m"), timeouts(), Retry::never()).unwrap();
+    let error = client.chat(&ask("go")).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}/chat/completions answered 400: no", server.url()));
+    assert!(!format!("{error:?} {client:?}").contains("hidden"), "{error:?} {client:?}");
+}
+
+#[test]
+fn nobody_there_is_told_as_that() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let client = Client::new(Endpoint::new(&format!("http://{free}/v1"), "m"), timeouts(), retry()).unwrap();
+    let error = client.chat(&ask("go")).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("cannot talk to http://{free}/v1/chat/completions: ")), "{error}");
+    assert!(matches!(error, Error::Connect { .. }), "{error:?}");
+    let client = Client::new(Endpoint::new("http://no-such-host.invalid/v1", "m"), timeouts(), Retry::never()).unwrap();
+    let error = client.models().unwrap_err();
+    assert!(error.to_string().starts_with("cannot talk to http://no-such-host.invalid/v1/models: "), "{error}");
+}
+
+#[test]
+fn a_handshake_that_hangs_is_a_connect_timeout() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("https://{}/v1", listener.local_addr().unwrap());
+    let waits = Timeouts { connect: Duration::from_millis(150), ..timeouts() };
+    let client = Client::new(Endpoint::new(&base, "m"), waits, Retry::never()).unwrap();
+    let error = client.chat(&ask("go")).unwrap_err();
+    assert!(matches!(error, Error::Timeout { which: Waited::Connect, .. }), "{error:?}");
+    // It did begin: what came is the client's part of the handshake.
+    let mut first = [0; 1];
+    listener.accept().unwrap().0.read_exact(&mut first).unwrap();
+    assert_eq!(first, [0x16]);
+}
+
+#[test]
+fn https_to_a_plain_server_is_an_error_of_the_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("https://{}/v1", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").unwrap();
+        stream
+    });
+    let client = Client::new(Endpoint::new(&base, "m"), timeouts(), Retry::never()).unwrap();
+    let error = client.chat(&ask("go")).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("cannot talk to {base}/chat/completions: ")), "{error}");
+    drop(server.join());
+}
+
+#[test]
+fn a_long_error_page_is_cut() {
+    let (_server, client) = talk(Wire::OpenAi, [Say::raw(400, "text/plain", "ä".repeat(100_000))]);
+    let error = client.chat(&ask("go")).unwrap_err();
+    let Error::Status { message, body, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(message.chars().count(), 601);
+    assert_eq!(body.chars().count(), 601);
+}

@@ -1,0 +1,275 @@
+//! One JSON value out of models that can do more or less.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uwf_llm::{
+    ChatRequest, Client, Error, Message, Mode, ModeCache, Shape, Structured, Unstructured, Usage, Wire, structured,
+};
+use uwf_testing::llm_server::{LlmServer, Say, Script};
+
+use crate::setting::{WIRES, ask, talk};
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "verdict": { "type": "string" }, "note": { "type": "string" } },
+        "required": ["verdict"]
+    })
+}
+
+/// A directory for a cache, and asking through it.
+struct Setting {
+    dir: TempDir,
+}
+
+impl Setting {
+    fn new() -> Setting {
+        Setting { dir: TempDir::new().unwrap() }
+    }
+
+    fn cache(&self) -> ModeCache {
+        ModeCache::new(self.dir.path().join("deep/structured.json"))
+    }
+
+    fn ask(&self, client: &Client, schema: &Value, mode: Option<Mode>) -> Result<Structured, Unstructured> {
+        let shape = Shape { name: "submit", description: "The verdict.", schema, mode };
+        let request = ChatRequest { temperature: Some(0.0), ..ask("Judge.") };
+        structured(client, &self.cache(), &request, &shape)
+    }
+}
+
+/// A model that understands nothing but the modes from `best` down, and answers in the way it was asked.
+fn model(best: Mode) -> Script {
+    let refused: &[&str] = match best {
+        Mode::ForcedTool => &[],
+        Mode::ToolAuto => &["tool_choice"],
+        Mode::JsonSchema => &["tools"],
+        Mode::JsonObject => &["tools", "json_schema"],
+        Mode::PlainText => &["tools", "json_schema", "json_object"],
+    };
+    let script = Script::deciding(|request| {
+        let answer = json!({ "verdict": "good", "note": null });
+        if request.body.get("tools").is_some() { Say::call("submit", answer) } else { Say::text(answer.to_string()) }
+    });
+    refused.iter().fold(script, |script, feature| script.refusing(feature))
+}
+
+fn modes(server: &LlmServer) -> usize {
+    server.asked().len()
+}
+
+#[test]
+fn the_ladder_is_stepped_down_once_and_remembered() {
+    for wire in WIRES {
+        for best in Mode::LADDER {
+            if wire == Wire::Anthropic && best == Mode::JsonObject {
+                continue;
+            }
+            let setting = Setting::new();
+            let (server, client) = talk(wire, model(best));
+            let got = setting.ask(&client, &schema(), None).unwrap();
+            assert_eq!(got.value, json!({ "verdict": "good" }), "{wire:?} {best}");
+            assert_eq!(got.mode, best);
+            assert_eq!(got.usage, Some(Usage { input: Some(11), output: Some(7), ..Usage::default() }));
+            let tried = modes(&server);
+            assert_eq!(got.attempts.len(), tried);
+            assert!(got.attempts[..tried - 1].iter().all(|attempt| attempt.error.is_some() && attempt.reply.is_none()));
+            assert_eq!(setting.cache().get(client.endpoint()), Some(best));
+            // The second time nothing is refused.
+            assert_eq!(setting.ask(&client, &schema(), None).unwrap().attempts.len(), 1);
+            assert_eq!(modes(&server), tried + 1);
+        }
+    }
+}
+
+#[test]
+fn each_mode_asks_in_its_way() {
+    let mut asked = String::new();
+    for mode in Mode::LADDER {
+        let setting = Setting::new();
+        let (server, client) = talk(Wire::OpenAi, model(Mode::ForcedTool));
+        setting.ask(&client, &schema(), Some(mode)).unwrap();
+        let body = &server.asked()[0].body;
+        let messages = body["messages"].as_array().unwrap();
+        asked.push_str(&format!("{mode}\n"));
+        for message in &messages[1..] {
+            asked.push_str(&format!("  message {message}\n"));
+        }
+        for field in ["tools", "tool_choice", "response_format", "temperature"] {
+            if let Some(value) = body.get(field) {
+                asked.push_str(&format!("  {field} {value}\n"));
+            }
+        }
+    }
+    insta::assert_snapshot!(asked, @r#"
+    tool
+      tools [{"type":"function","function":{"name":"submit","description":"The verdict.","parameters":{"type":"object","properties":{"verdict":{"type":"string"},"note":{"type":"string"}},"required":["verdict"]}}}]
+      tool_choice {"type":"function","function":{"name":"submit"}}
+      temperature 0.0
+    tool_auto
+      message {"role":"user","content":"Give your answer by calling the tool `submit`, exactly once."}
+      tools [{"type":"function","function":{"name":"submit","description":"The verdict.","parameters":{"type":"object","properties":{"verdict":{"type":"string"},"note":{"type":"string"}},"required":["verdict"]}}}]
+      tool_choice "auto"
+      temperature 0.0
+    json_schema
+      response_format {"type":"json_schema","json_schema":{"name":"submit","schema":{"type":"object","properties":{"verdict":{"type":"string"},"note":{"type":["string","null"]}},"required":["verdict","note"],"additionalProperties":false},"strict":true}}
+      temperature 0.0
+    json_object
+      message {"role":"user","content":"Answer with one JSON value that is valid under this JSON Schema, and with nothing else:\n\n{\"type\":\"object\",\"properties\":{\"verdict\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"}},\"required\":[\"verdict\"]}"}
+      response_format {"type":"json_object"}
+      temperature 0.0
+    text
+      message {"role":"user","content":"Answer with one JSON value that is valid under this JSON Schema, and with nothing else:\n\n{\"type\":\"object\",\"properties\":{\"verdict\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"}},\"required\":[\"verdict\"]}"}
+      temperature 0.0
+    "#);
+}
+
+#[test]
+fn anthropic_is_forced_by_the_name_of_the_tool() {
+    let (server, client) = talk(Wire::Anthropic, model(Mode::ForcedTool));
+    Setting::new().ask(&client, &schema(), None).unwrap();
+    assert_eq!(server.asked()[0].body["tool_choice"], json!({ "type": "tool", "name": "submit" }));
+}
+
+#[test]
+fn a_model_that_talks_instead_of_calling_is_understood_or_asked_in_another_way() {
+    let setting = Setting::new();
+    let (_server, client) = talk(Wire::OpenAi, [Say::text("Well:\n```json\n{\"verdict\":\"good\"}\n```")]);
+    let got = setting.ask(&client, &schema(), None).unwrap();
+    assert_eq!((got.value, got.mode), (json!({ "verdict": "good" }), Mode::ForcedTool));
+    let says = [Say::text("I think it is good."), Say::text("Good!"), Say::text("{\"verdict\":\"good\"}")];
+    let (_server, client) = talk(Wire::OpenAi, says);
+    let got = setting.ask(&client, &schema(), None).unwrap();
+    assert_eq!(got.mode, Mode::JsonSchema);
+    // Three replies were paid for.
+    assert_eq!(got.usage.unwrap().input, Some(33));
+    assert!(matches!(got.attempts[0].error, Some(Error::NoValue { .. })));
+    assert!(got.attempts[0].reply.is_some());
+}
+
+#[test]
+fn arguments_that_are_json_twice_are_read() {
+    let twice = json!(json!({ "verdict": "good" }).to_string()).to_string();
+    let (_server, client) = talk(Wire::OpenAi, [Say::text("").and_call_as_written("submit", twice)]);
+    let got = Setting::new().ask(&client, &schema(), None).unwrap();
+    assert_eq!(got.value, json!({ "verdict": "good" }));
+}
+
+#[test]
+fn a_value_that_is_no_object_travels_in_one() {
+    let list =
+        json!({ "type": "array", "items": { "$ref": "#/$defs/word" }, "$defs": { "word": { "type": "string" } } });
+    let (server, client) = talk(Wire::OpenAi, [Say::call("submit", json!({ "value": ["a", "b"] }))]);
+    let got = Setting::new().ask(&client, &list, None).unwrap();
+    assert_eq!(got.value, json!(["a", "b"]));
+    let sent = &server.asked()[0].body["tools"][0]["function"]["parameters"];
+    let expected = json!({
+        "type": "object",
+        "$defs": { "word": { "type": "string" } },
+        "properties": { "value": { "type": "array", "items": { "$ref": "#/$defs/word" } } },
+        "required": ["value"]
+    });
+    assert_eq!(sent, &expected);
+    for (mode, text) in
+        [(Mode::JsonObject, "{\"value\":[\"a\"]}"), (Mode::PlainText, "Here: [\"a\"]"), (Mode::JsonSchema, "[\"a\"]")]
+    {
+        let (_server, client) = talk(Wire::OpenAi, [Say::text(text)]);
+        let got = Setting::new().ask(&client, &list, Some(mode)).unwrap();
+        assert_eq!(got.value, json!(["a"]), "{mode}");
+    }
+}
+
+#[test]
+fn a_schema_the_subset_cannot_say_is_sent_as_it_is() {
+    let open = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+    let (server, client) = talk(Wire::OpenAi, [Say::text("{\"a\":\"b\"}")]);
+    Setting::new().ask(&client, &open, Some(Mode::JsonSchema)).unwrap();
+    let format = &server.asked()[0].body["response_format"]["json_schema"];
+    assert_eq!((&format["strict"], &format["schema"]), (&json!(false), &open));
+}
+
+#[test]
+fn a_mode_from_the_configuration_is_the_only_one() {
+    let setting = Setting::new();
+    let (server, client) = talk(Wire::OpenAi, model(Mode::PlainText));
+    let failed = setting.ask(&client, &schema(), Some(Mode::JsonObject)).unwrap_err();
+    assert_eq!(failed.error.status(), Some(400));
+    assert_eq!(modes(&server), 1);
+    setting.ask(&client, &schema(), Some(Mode::PlainText)).unwrap();
+    assert_eq!(setting.cache().get(client.endpoint()), None);
+    assert_eq!("json_object".parse(), Ok(Mode::JsonObject));
+    assert!("xml".parse::<Mode>().unwrap_err().contains("tool, tool_auto, json_schema, json_object, text"));
+}
+
+#[test]
+fn what_is_no_refusal_ends_at_once() {
+    for (say, tries) in [(Say::status(401, "who?"), 1), (Say::status(503, "busy").repeated(), 4)] {
+        let (server, client) = talk(Wire::OpenAi, [say]);
+        let failed = Setting::new().ask(&client, &schema(), None).unwrap_err();
+        assert!(failed.error.status().is_some());
+        assert_eq!(modes(&server), tries);
+        assert_eq!(failed.attempts.len(), 1);
+    }
+}
+
+#[test]
+fn when_nothing_works_everything_is_kept_and_nothing_is_invented() {
+    let setting = Setting::new();
+    let (_server, client) = talk(Wire::OpenAi, [Say::text("I cannot say.").repeated()]);
+    let failed = setting.ask(&client, &schema(), None).unwrap_err();
+    assert_eq!(failed.to_string(), "the model `test-model` gave no JSON value");
+    assert_eq!(failed.error.partial(), "I cannot say.");
+    assert_eq!(failed.attempts.iter().map(|attempt| attempt.mode).collect::<Vec<_>>(), Mode::LADDER);
+    assert!(failed.attempts.iter().all(|attempt| attempt.reply.is_some()));
+    assert_eq!(setting.cache().get(client.endpoint()), None);
+}
+
+#[test]
+fn a_reply_cut_at_its_limit_is_told_as_that() {
+    let cut = Say::text("").and_call_as_written("submit", "{\"verdict\": \"go").cut_at_max_tokens();
+    for wire in WIRES {
+        let (server, client) = talk(wire, [cut.clone()]);
+        let failed = Setting::new().ask(&client, &schema(), None).unwrap_err();
+        assert!(matches!(failed.error, Error::Truncated { .. }), "{failed:?}");
+        assert_eq!(modes(&server), 1);
+    }
+}
+
+#[test]
+fn the_cache_survives_anything() {
+    let setting = Setting::new();
+    let cache = setting.cache();
+    let (_server, client) = talk(Wire::OpenAi, [Say::text("{\"verdict\":\"x\"}").repeated()]);
+    let path = setting.dir.path().join("deep/structured.json");
+    fs::create_dir(setting.dir.path().join("deep")).unwrap();
+    for broken in ["", "{", "[]", "null", "{\"http\": 3}", &format!("{{\"{}\": []}}", client.endpoint().base_url)] {
+        fs::write(&path, broken).unwrap();
+        assert_eq!(cache.get(client.endpoint()), None, "{broken}");
+        cache.remember(client.endpoint(), Mode::JsonObject).unwrap();
+        assert_eq!(cache.get(client.endpoint()), Some(Mode::JsonObject), "{broken}");
+    }
+    // Nothing but the one file is left.
+    assert_eq!(fs::read_dir(setting.dir.path().join("deep")).unwrap().count(), 1);
+    // One that cannot be written is no reason to fail.
+    let nowhere = ModeCache::new(path.join("below/a/file.json"));
+    let schema = schema();
+    let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
+    structured(&client, &nowhere, &ask("Judge."), &shape).unwrap();
+}
+
+#[test]
+fn a_conversation_is_kept_and_its_own_tools_are_not() {
+    let (server, client) = talk(Wire::OpenAi, model(Mode::ForcedTool));
+    let other = uwf_llm::Tool { name: "other".to_owned(), description: String::new(), parameters: json!({}) };
+    let messages = vec![Message::System("Be fair.".to_owned()), Message::User("Judge.".to_owned())];
+    let request = ChatRequest { tools: vec![other], ..ChatRequest::new(messages) };
+    let schema = schema();
+    let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
+    structured(&client, &Setting::new().cache(), &request, &shape).unwrap();
+    let body = &server.asked()[0].body;
+    assert_eq!(body["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(body["tools"][0]["function"]["name"], "submit");
+}

@@ -1,0 +1,164 @@
+//! What is tried again, when, and for how long.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use uwf_llm::{Client, Error, Retry, Timeouts, Waited, Wire};
+use uwf_testing::llm_server::{LlmServer, Say};
+
+use crate::setting::{WIRES, ask, endpoint, retry, talk, timeouts};
+
+fn millis(number: u64) -> Duration {
+    Duration::from_millis(number)
+}
+
+#[test]
+fn what_may_pass_is_tried_again() {
+    for wire in WIRES {
+        let mut says: Vec<Say> = [408, 429, 500, 502, 503, 529].map(|code| Say::status(code, "later")).into();
+        says.push(Say::hang_up());
+        says.push(Say::text("cut").cut_after(20));
+        for say in says {
+            let (server, client) = talk(wire, [say.clone(), say.clone(), Say::text("at last")]);
+            assert_eq!(client.chat(&ask("go")).unwrap().text, "at last", "{say:?}");
+            let bodies: Vec<_> = server.requests().into_iter().map(|request| request.body).collect();
+            assert_eq!(bodies.len(), 3);
+            assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]));
+        }
+    }
+}
+
+#[test]
+fn what_will_not_pass_is_not() {
+    for wire in WIRES {
+        for code in [400, 401, 402, 403, 404, 413, 422] {
+            let (server, client) = talk(wire, [Say::status(code, "no"), Say::text("never")]);
+            assert_eq!(client.chat(&ask("go")).unwrap_err().status(), Some(code));
+            assert_eq!(server.requests().len(), 1, "{code}");
+        }
+    }
+}
+
+#[test]
+fn tries_are_counted_and_each_is_told() {
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let telling = Arc::clone(&told);
+    let (server, client) = talk(Wire::OpenAi, [Say::status(503, "busy").repeated()]);
+    let client = client.on_retry(move |retrying| {
+        let line = format!("{}/{} {:?}", retrying.attempt, retrying.of, retrying.error.status());
+        telling.lock().unwrap().push(line);
+    });
+    assert_eq!(client.chat(&ask("go")).unwrap_err().status(), Some(503));
+    assert_eq!(server.requests().len(), 4);
+    assert_eq!(*told.lock().unwrap(), ["1/4 Some(503)", "2/4 Some(503)", "3/4 Some(503)"]);
+}
+
+#[test]
+fn retry_after_is_honoured_up_to_the_cap() {
+    let date = "Wed, 21 Oct 2065 07:28:00 GMT";
+    for (header, expected) in [("0", 0), ("0.02", 20), ("3600", 60), (date, 60), ("soon", 1)] {
+        let waits: Arc<Mutex<Vec<Duration>>> = Arc::default();
+        let telling = Arc::clone(&waits);
+        let server = LlmServer::start([Say::status(429, "slow").header("Retry-After", header), Say::text("ok")]);
+        let patient = Retry { longest_retry_after: millis(60), ..retry() };
+        let client = Client::new(endpoint(&server, Wire::OpenAi), timeouts(), patient)
+            .unwrap()
+            .on_retry(move |retrying| telling.lock().unwrap().push(retrying.wait));
+        let begun = Instant::now();
+        client.chat(&ask("go")).unwrap();
+        assert!(begun.elapsed() >= waits.lock().unwrap()[0]);
+        let told = waits.lock().unwrap().clone();
+        assert!(told.len() == 1 && told[0] <= millis(expected), "{header}: {told:?}");
+        assert!(header == "soon" || told[0] == millis(expected), "{header}: {told:?}");
+    }
+}
+
+#[test]
+fn a_wait_beyond_the_total_is_not_begun() {
+    let server = LlmServer::start([Say::status(429, "slow").header("retry-after", "30"), Say::text("never")]);
+    let limits = Timeouts { total: Duration::from_secs(5), ..timeouts() };
+    let client = Client::new(endpoint(&server, Wire::OpenAi), limits, Retry::default()).unwrap();
+    let begun = Instant::now();
+    let error = client.chat(&ask("go")).unwrap_err();
+    assert!(begun.elapsed() < Duration::from_secs(4));
+    let wanted = Duration::from_secs(30);
+    assert!(matches!(error, Error::Status { code: 429, retry_after: Some(wait), .. } if wait == wanted), "{error:?}");
+}
+
+#[test]
+fn silence_is_an_idle_timeout_and_tried_again() {
+    for wire in WIRES {
+        let slow = || Say::text("late").after(Duration::from_secs(8));
+        let server = LlmServer::start([slow(), Say::text("quick")]);
+        let limits = Timeouts { idle: millis(300), ..timeouts() };
+        let client = Client::new(endpoint(&server, wire), limits, retry()).unwrap();
+        assert_eq!(client.chat(&ask("go")).unwrap().text, "quick");
+        let server = LlmServer::start([slow()]);
+        let client = Client::new(endpoint(&server, wire), limits, Retry::never()).unwrap();
+        let error = client.chat(&ask("go")).unwrap_err();
+        assert!(matches!(error, Error::Timeout { which: Waited::Idle, .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_trickle_is_no_silence_but_the_total_ends_it() {
+    let server = LlmServer::start([Say::text("drop by drop").trickling(8, millis(20)).repeated()]);
+    let limits = Timeouts { idle: Duration::from_secs(5), ..timeouts() };
+    let client = Client::new(endpoint(&server, Wire::OpenAi), limits, retry()).unwrap();
+    assert_eq!(client.chat(&ask("go")).unwrap().text, "drop by drop");
+    let limits = Timeouts { total: millis(250), ..limits };
+    let client = Client::new(endpoint(&server, Wire::OpenAi), limits, retry()).unwrap();
+    let error = client.chat(&ask("go")).unwrap_err();
+    assert!(matches!(error, Error::Timeout { which: Waited::Total, .. }), "{error:?}");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn waits_double_to_a_limit_and_vary_by_half() {
+    let seconds = Duration::from_secs;
+    let retry = Retry { attempts: 40, longest_wait: seconds(30), ..Retry::default() };
+    let error = Error::Connect { url: String::new(), reason: String::new() };
+    let waits =
+        |chance: f64| [1, 2, 3, 4, 5, 6, 39].map(|attempt| retry.wait(&error, attempt, chance).unwrap().as_millis());
+    assert_eq!(waits(1.0), [1000, 2000, 4000, 8000, 16000, 30000, 30000]);
+    assert_eq!(waits(0.0), [500, 1000, 2000, 4000, 8000, 15000, 15000]);
+    assert_eq!(retry.wait(&error, 40, 1.0), None);
+    assert_eq!(Retry::never().wait(&error, 1, 1.0), None);
+}
+
+#[test]
+fn retry_after_may_be_seconds_or_a_date() {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770);
+    let read = |text: &str| uwf_llm::retry::retry_after(text, now);
+    assert_eq!(read(" 7 "), Some(Duration::from_secs(7)));
+    assert_eq!(read("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::from_secs(7)));
+    assert_eq!(read("Sun, 06 Nov 1994 08:40:00 GMT"), Some(Duration::ZERO));
+    for nonsense in ["", "-1", "NaN", "inf", "tomorrow", "99999999999999999999999999"] {
+        assert!(read(nonsense).is_none_or(|wait| wait > Duration::from_secs(1 << 40)), "{nonsense}");
+    }
+}
+
+#[test]
+fn what_a_model_does_not_take_is_left_out() {
+    let request = uwf_llm::ChatRequest { max_tokens: Some(900), temperature: Some(0.0), ..ask("go") };
+    let script = [
+        Say::status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        Say::status(400, "Unsupported value: 'temperature' does not support 0 with this model."),
+        Say::text("fine"),
+    ];
+    let (server, client) = talk(Wire::OpenAi, script);
+    assert_eq!(client.chat(&request).unwrap().text, "fine");
+    let last = &server.requests()[2].body;
+    assert_eq!(last["max_completion_tokens"], 900);
+    assert!(last.get("max_tokens").is_none() && last.get("temperature").is_none());
+    let refusal =
+        "max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens for test-model-20250101";
+    let (server, client) = talk(Wire::Anthropic, [Say::status(400, refusal), Say::text("fine")]);
+    assert_eq!(client.chat(&ask("go")).unwrap().text, "fine");
+    let limits: Vec<_> = server.requests().iter().map(|request| request.body["max_tokens"].clone()).collect();
+    assert_eq!(limits, [16384, 8192]);
+    // Refused for good: no more tries than there are fields to leave out.
+    let (server, client) = talk(Wire::OpenAi, [Say::status(400, "temperature and max_tokens are wrong").repeated()]);
+    assert_eq!(client.chat(&request).unwrap_err().status(), Some(400));
+    assert_eq!(server.requests().len(), 2);
+}

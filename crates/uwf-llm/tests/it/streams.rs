@@ -1,0 +1,180 @@
+//! Replies in pieces, whole and broken.
+
+use std::time::Duration;
+
+use serde_json::json;
+use uwf_llm::{Client, Delta, Error, Finish, Reply, Result, Retry, Timeouts, Waited, Wire};
+use uwf_testing::llm_server::{LlmServer, Say};
+
+use crate::setting::{WIRES, endpoint, streamed, talk, timeouts};
+
+/// Asks, and writes down every piece.
+fn listen(client: &Client) -> (Result<Reply>, Vec<String>) {
+    let mut pieces = Vec::new();
+    let reply = client.chat_with(&streamed("go"), &mut |delta| {
+        pieces.push(match delta {
+            Delta::Text(text) => format!("text {text}"),
+            Delta::Reasoning(text) => format!("thought {text}"),
+            Delta::Call { name, arguments } => format!("call {name} {arguments}"),
+            Delta::Restart => "restart".to_owned(),
+        });
+    });
+    (reply, pieces)
+}
+
+/// One try at a stream that is sent as it stands here.
+fn raw(wire: Wire, events: &str) -> Result<Reply> {
+    let server = LlmServer::start([Say::raw(200, "text/event-stream; charset=utf-8", events)]);
+    Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap().chat(&streamed("go"))
+}
+
+#[test]
+fn pieces_are_told_in_their_order() {
+    for wire in WIRES {
+        let say = Say::text("").chunks(["Hel", "lo ", "wörld"]).thinking("hm").and_call("submit", json!({ "a": 1 }));
+        let (_server, client) = talk(wire, [say]);
+        let (reply, pieces) = listen(&client);
+        assert_eq!(reply.unwrap().text, "Hello wörld");
+        let expected = [
+            "thought h",
+            "thought m",
+            "text Hel",
+            "text lo ",
+            "text wörld",
+            "call submit ",
+            "call  {\"a",
+            "call  \":1}",
+        ];
+        assert_eq!(pieces, expected, "{wire:?}");
+    }
+}
+
+#[test]
+fn a_cut_stream_carries_what_had_come() {
+    // Enough events for the beginning and two pieces on either wire.
+    for (wire, pieces) in WIRES.into_iter().zip([3, 5]) {
+        let say = Say::text("").chunks(["one ", "two ", "three"]).cut_after(pieces);
+        let server = LlmServer::start([say]);
+        let client = Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap();
+        let (reply, _) = listen(&client);
+        let error = reply.unwrap_err();
+        assert!(matches!(error, Error::CutStream { .. }), "{error:?}");
+        assert_eq!(error.partial(), "one two ", "{wire:?}");
+    }
+}
+
+#[test]
+fn a_cut_stream_is_asked_for_again_and_that_is_told() {
+    for wire in WIRES {
+        let cut = Say::text("").chunks(["lost"]).cut_after(4);
+        let (_server, client) = talk(wire, [cut, Say::text("").chunks(["kept"])]);
+        let (reply, pieces) = listen(&client);
+        assert_eq!(reply.unwrap().text, "kept");
+        assert_eq!(pieces.last().unwrap(), "text kept");
+        assert_eq!(pieces.iter().filter(|piece| *piece == "restart").count(), 1, "{pieces:?}");
+    }
+}
+
+#[test]
+fn silence_between_pieces_is_an_idle_timeout_with_what_had_come() {
+    for (wire, pieces) in WIRES.into_iter().zip([3, 5]) {
+        let server = LlmServer::start([Say::text("").chunks(["one ", "two ", "three"]).stalling_after(pieces)]);
+        let limits = Timeouts { idle: Duration::from_millis(200), ..timeouts() };
+        let client = Client::new(endpoint(&server, wire), limits, Retry::never()).unwrap();
+        let error = listen(&client).0.unwrap_err();
+        assert!(matches!(error, Error::Timeout { which: Waited::Idle, .. }), "{error:?}");
+        assert_eq!(error.partial(), "one two ", "{wire:?}");
+    }
+}
+
+#[test]
+fn a_stream_without_end_is_ended_by_the_total() {
+    for wire in WIRES {
+        let endless = Say::text("").chunks(["on "; 200]).pausing(Duration::from_millis(20));
+        let server = LlmServer::start([endless]);
+        let limits = Timeouts { total: Duration::from_millis(400), ..timeouts() };
+        let client = Client::new(endpoint(&server, wire), limits, Retry::default()).unwrap();
+        let error = listen(&client).0.unwrap_err();
+        assert!(matches!(error, Error::Timeout { which: Waited::Total, .. }), "{error:?}");
+        assert!(error.partial().starts_with("on on "), "{error:?}");
+        assert_eq!(server.asked().len(), 1);
+    }
+}
+
+#[test]
+fn a_trickling_stream_is_read_to_its_end() {
+    for wire in WIRES {
+        let say = Say::text("ein Märchen").trickling(3, Duration::from_micros(200));
+        let (_server, client) = talk(wire, [say]);
+        let (reply, _) = listen(&client);
+        assert_eq!(reply.unwrap().text, "ein Märchen");
+    }
+}
+
+#[test]
+fn a_provider_that_cannot_stream_is_understood() {
+    for wire in WIRES {
+        let (_server, client) = talk(wire, [Say::text("all at once").never_streamed()]);
+        let (reply, pieces) = listen(&client);
+        assert_eq!(reply.unwrap().text, "all at once");
+        assert!(pieces.is_empty());
+    }
+}
+
+#[test]
+fn no_last_word_is_no_cut_when_there_is_a_reason_to_finish() {
+    let events = ": ping\n\n\
+        data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"fine\"}}]}\r\n\r\n\
+        data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3}}";
+    let reply = raw(Wire::OpenAi, events).unwrap();
+    assert_eq!((reply.text.as_str(), reply.finish), ("fine", Finish::Stop));
+    assert_eq!(reply.usage.unwrap().input, Some(3));
+    assert_eq!(reply.usage.unwrap().output, None);
+}
+
+#[test]
+fn calls_without_index_and_with_repeated_ids_are_put_together() {
+    let whole = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"\",\"type\":\"function\",\
+        \"extra_content\":{\"sign\":\"abc\"},\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]}}]}\n\n\
+        data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"go\",\"arguments\":\"{}\"}}]},\
+        \"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let reply = raw(Wire::OpenAi, whole).unwrap();
+    let calls: Vec<_> = reply.tool_calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
+    assert_eq!(calls, [("call_0", "look"), ("call_1", "go")]);
+    assert_eq!(reply.tool_calls[0].extra["extra_content"], json!({ "sign": "abc" }));
+    assert_eq!(reply.finish, Finish::ToolCalls);
+    let repeating = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":\
+        {\"name\":\"look\",\"arguments\":\"{\\\"a\\\":\"}}]}}]}\n\n\
+        data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":\
+        {\"name\":\"look\",\"arguments\":\"1}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
+    let reply = raw(Wire::OpenAi, repeating).unwrap();
+    assert_eq!(reply.tool_calls.len(), 1);
+    assert_eq!((reply.tool_calls[0].name.as_str(), reply.tool_calls[0].arguments.as_str()), ("look", "{\"a\":1}"));
+}
+
+#[test]
+fn a_failure_inside_a_stream_is_that_failure() {
+    let openai = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n\
+        data: {\"error\":{\"code\":502,\"message\":\"upstream is gone\"}}\n\n";
+    let error = raw(Wire::OpenAi, openai).unwrap_err();
+    assert!(matches!(&error, Error::CutStream { reason, .. } if reason == "upstream is gone"), "{error:?}");
+    assert_eq!(error.partial(), "half");
+    let anthropic = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let error = raw(Wire::Anthropic, anthropic).unwrap_err();
+    assert_eq!((error.status(), error.is_transient()), (Some(529), true));
+}
+
+#[test]
+fn garbage_in_a_stream_is_told_and_nothing_worse() {
+    for wire in WIRES {
+        for garbage in
+            ["data: {\"choices\":[{\"del", "data: nonsense\n\n", "data: [1,2]\n\n", "", "\n\n\n", "plain text"]
+        {
+            let error = raw(wire, garbage).unwrap_err();
+            assert!(
+                matches!(error, Error::BadReply { .. } | Error::CutStream { .. }),
+                "{wire:?} {garbage:?} {error:?}"
+            );
+        }
+    }
+}

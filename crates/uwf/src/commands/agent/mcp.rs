@@ -1,0 +1,42 @@
+//! `uwf agent mcp`
+
+use std::path::PathBuf;
+
+use agent_kit::Context as AgentContext;
+use agent_kit::mcp;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf agent mcp`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  codex exec -c mcp_servers.uwf.command=\"$UWF_BIN\" \\
+      -c \"mcp_servers.uwf.args=['agent','mcp','$UWF_THREAD','$UWF_ROLE','--root','$ROOT','--attempt','$UWF_ATTEMPT']\" …
+  claude -p --mcp-config \"$(printf '{\"mcpServers\":{\"uwf\":{\"command\":\"%s\",\"args\":[\"agent\",\"mcp\",\"%s\",\"%s\"]}}}' \\
+      \"$UWF_BIN\" \"$UWF_THREAD\" \"$UWF_ROLE\")\" …
+
+A server of the Model Context Protocol on stdin and stdout with the tools `submit` (its arguments are the role's output, \
+checked at once; the last accepted call counts), `context` and `cas_get`. It ends with its input.")]
+pub(crate) struct Args {
+    /// The thread.
+    thread: String,
+    /// The role that is being played.
+    role: String,
+    /// The storage root, for agents that do not pass their environment on.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// The attempt results are for; UWF_ATTEMPT does the same.
+    #[arg(long, value_name = "ID")]
+    attempt: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let running = args.attempt.clone().or_else(|| std::env::var("UWF_ATTEMPT").ok());
+    let agent = AgentContext::within(&context.home, &thread, &args.role, running.as_deref())?;
+    mcp::serve(&agent, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
+    Ok(Printed::nothing())
+}

@@ -1,0 +1,118 @@
+//! `uwf thread answer`
+
+mod ask;
+mod editor;
+mod given;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::ladder::Ladder;
+use agent_kit::{Context as AgentContext, submit};
+use clap::ArgGroup;
+use uwf_agents::human;
+use uwf_core::prompt::{self, AnswerForm};
+use uwf_engine::answer::{self, Asked};
+use uwf_engine::child::Signals;
+use uwf_engine::ids;
+use uwf_engine::load::Thread;
+
+use crate::commands::thread::step;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::input;
+use crate::printer::CommandResult;
+
+/// Where answers of people are said to come from.
+const SOURCE: &str = "human";
+
+/// Arguments of `uwf thread answer`.
+#[derive(Debug, clap::Args)]
+#[command(
+    group = ArgGroup::new("answer").args(["data", "message", "file", "editor"]),
+    after_help = "\
+Examples:
+  uwf thread answer 7Q2M                                  on a terminal: asks key by key
+  uwf thread answer 7Q2M --data '{\"approved\": true}'
+  uwf thread answer 7Q2M --editor                         the form in $VISUAL or $EDITOR
+  uwf thread answer 7Q2M -m 'Looks good to me.'           when the answer is one text
+  uwf thread answer 7Q2M --file answer.md                 JSON, or markdown under a YAML header; - is stdin
+
+The answer is checked against the role's schema and recorded as the step of that role; the report is that of `thread \
+step`. Only a thread that waits, or whose next role is bound to the agent `human`, takes an answer. Exit 41 says what \
+does not fit; 75 that somebody else was first."
+)]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+    /// The role's output, JSON; `-` reads it from stdin.
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    data: Option<String>,
+    /// Markdown under a YAML header; or just the text, when that is all the role asks for.
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+    /// A file with JSON, or with markdown under a YAML header; `-` is stdin.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Write the answer in $VISUAL, else $EDITOR, else vi.
+    #[arg(long)]
+    editor: bool,
+    /// Exit with 10 when the thread has ended.
+    #[arg(long)]
+    exit_code: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let id = context.thread(&args.thread)?;
+    let asked = answer::asked(&context.home, &id)?;
+    let thread = Thread::at(&context.home, id, asked.head)?;
+    let agent = AgentContext::of(thread, &asked.role, None)?;
+    let answer =
+        if args.editor { editor::write(context, &agent, &asked)? } else { of_arguments(context, &args, &agent)? };
+    let answer = told(answer, &agent, &asked);
+    // From here on it takes milliseconds: Ctrl-C neither loses the answer nor records half of it.
+    let _signals = Signals::listen()?;
+    let report = answer::record(&context.home, &asked, &mut |attempt| {
+        let thread = Thread::at(&context.home, asked.thread.clone(), asked.head)?;
+        let agent = AgentContext::of(thread, &asked.role, Some(attempt.clone()))?;
+        submit::submit(&agent, answer.clone(), AnswerForm::Frontmatter, Ladder::default())
+    })?;
+    editor::forget(context, &asked);
+    step::printed(context, report, args.exit_code)
+}
+
+fn of_arguments(context: &Context, args: &Args, agent: &AgentContext<'_>) -> Result<Answer, CommandError> {
+    if let Some(data) = &args.data {
+        let text = if data == "-" { input::from_stdin()? } else { data.clone() };
+        return given::data(agent, text);
+    }
+    if let Some(message) = &args.message {
+        return given::message(agent, message.clone());
+    }
+    if let Some(file) = &args.file {
+        return given::file(agent, input::from_file(file)?);
+    }
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        context.printer.talk(&human::question(agent));
+        return ask::key_by_key(agent, &mut std::io::stdin().lock(), &mut |text| context.printer.talk_raw(text));
+    }
+    let form = prompt::json_form(agent.schema().value());
+    Err(CommandError::usage("no answer was given, and there is no terminal to ask on")
+        .hint(format!("uwf thread answer {} --data '{form}'", args.thread))
+        .hint("or -m TEXT, --file FILE, --editor"))
+}
+
+/// The answer as an exchange: what was asked, what was said, how long it took since the thread began to wait.
+fn told(answer: Answer, agent: &AgentContext<'_>, asked: &Asked) -> Answer {
+    let duration_ms = asked.since.map_or(0, |since| ids::now_ms().saturating_sub(since));
+    let turn = Turn {
+        input: vec![human::question(agent)],
+        output: answer.raw.clone(),
+        tool_calls: Vec::new(),
+        tokens: None,
+        latency_ms: duration_ms,
+    };
+    Answer { turns: vec![turn], duration_ms, source: SOURCE.to_owned(), ..answer }
+}

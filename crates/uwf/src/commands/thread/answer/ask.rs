@@ -1,0 +1,147 @@
+//! Asking key by key on a terminal. The lines typed become the header of an answer and are read as every header is, so
+//! that a person may write `yes`, `[a, b]` or a sentence with a colon in it.
+
+use std::io::BufRead;
+
+use agent_kit::Context as AgentContext;
+use agent_kit::answer::Answer;
+use serde_json::{Map, Value, json};
+use uwf_core::extract::{self, Extraction};
+use uwf_core::prompt;
+
+use super::given;
+use crate::error::CommandError;
+
+/// Times a key is asked for before it is given up.
+const TRIES: usize = 5;
+
+/// Asks for each key of the role's output; for the whole of it when it has none.
+pub(super) fn key_by_key(
+    agent: &AgentContext<'_>,
+    lines: &mut impl BufRead,
+    say: &mut dyn FnMut(&str),
+) -> Result<Answer, CommandError> {
+    let schema = agent.schema().value();
+    let header = match schema.get("properties").and_then(Value::as_object) {
+        Some(properties) if !properties.is_empty() => header(schema, properties, lines, say)?,
+        _ => {
+            say("> ");
+            line(lines)?.trim().to_owned()
+        }
+    };
+    given::message(agent, header)
+}
+
+fn header(
+    schema: &Value,
+    properties: &Map<String, Value>,
+    lines: &mut impl BufRead,
+    say: &mut dyn FnMut(&str),
+) -> Result<String, CommandError> {
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut header = String::from("---\n");
+    for key in properties.keys() {
+        let alone = alone(schema, key, required.contains(&key.as_str()));
+        if let Some(typed) = one_key(&alone, key, lines, say)? {
+            header.push_str(&typed);
+        }
+    }
+    Ok(header + "---\n")
+}
+
+/// The schema of one key, with all that it may refer to.
+fn alone(schema: &Value, key: &str, is_required: bool) -> Value {
+    let mut alone = schema.as_object().cloned().unwrap_or_default();
+    let property = schema.get("properties").and_then(|all| all.get(key)).cloned().unwrap_or(Value::Bool(true));
+    alone.retain(|keyword, _| matches!(keyword.as_str(), "$defs" | "definitions" | "$schema"));
+    alone.insert("type".to_owned(), json!("object"));
+    alone.insert("properties".to_owned(), json!({ key: property }));
+    alone.insert("required".to_owned(), if is_required { json!([key]) } else { json!([]) });
+    Value::Object(alone)
+}
+
+/// The header line of one key; `None` when it is optional and nothing was typed.
+fn one_key(
+    alone: &Value,
+    key: &str,
+    lines: &mut impl BufRead,
+    say: &mut dyn FnMut(&str),
+) -> Result<Option<String>, CommandError> {
+    let is_required = alone["required"] != json!([]);
+    let schema = json_cas::Schema::compile(alone)
+        .map_err(|error| CommandError::usage(format!("key `{key}` cannot be asked for alone: {error}")))?;
+    let words = prompt::answer_in_words(alone);
+    for _ in 0..TRIES {
+        let none = if is_required { "" } else { "(Enter for none) " };
+        say(&format!("{}{none}> ", words.trim_start_matches("- ")));
+        let typed = line(lines)?;
+        let typed = typed.trim();
+        if typed.is_empty() && !is_required {
+            return Ok(None);
+        }
+        let header = format!("{key}: {typed}\n");
+        match extract::frontmatter(&format!("---\n{header}---\n"), &schema) {
+            Extraction::Found(_) => return Ok(Some(header)),
+            Extraction::Failed(failure) => say(&format!("{}\n", failure.errors.join("; "))),
+        }
+    }
+    Err(CommandError::usage(format!("no valid value for `{key}` after {TRIES} tries; nothing was recorded"))
+        .hint("`--editor` shows the whole form, `--data` takes JSON"))
+}
+
+fn line(lines: &mut impl BufRead) -> Result<String, CommandError> {
+    let mut line = String::new();
+    match lines.read_line(&mut line) {
+        Ok(0) => Err(CommandError::usage("the answer ended before its last key; nothing was recorded")),
+        Ok(_) => Ok(line),
+        Err(error) => Err(CommandError::usage(format!("cannot read the answer: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(schema: &Value, typed: &str) -> (Result<String, String>, String) {
+        let properties = schema["properties"].as_object().unwrap();
+        let mut said = String::new();
+        let header = header(schema, properties, &mut typed.as_bytes(), &mut |text| said.push_str(text));
+        (header.map_err(|error| error.error), said)
+    }
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "approved": {"type": "boolean"},
+                "why": {"$ref": "#/$defs/text"},
+                "paths": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["approved"],
+            "$defs": {"text": {"type": "string"}},
+        })
+    }
+
+    #[test]
+    fn each_key_is_asked_for_until_it_fits() {
+        let (header, said) = asked(&schema(), "perhaps\ntrue\nlate: see #42\n[a, b]\n");
+        assert_eq!(header.unwrap(), "---\napproved: true\nwhy: late: see #42\npaths: [a, b]\n---\n");
+        insta::assert_snapshot!(said, @r#"
+        `approved` (required): `true` or `false`
+        > `approved`: expected a boolean, found the string "perhaps"
+        `approved` (required): `true` or `false`
+        > `why` (optional): text
+        (Enter for none) > `paths` (optional): list of texts
+        (Enter for none) >
+        "#);
+    }
+
+    #[test]
+    fn an_optional_key_can_be_left_out_and_a_required_one_cannot() {
+        let (header, _) = asked(&schema(), "\nfalse\n\n\n");
+        assert_eq!(header.unwrap(), "---\napproved: false\n---\n");
+        assert!(asked(&schema(), "\n\n\n\n\n").0.unwrap_err().starts_with("no valid value for `approved`"));
+        assert!(asked(&schema(), "true\n").0.unwrap_err().starts_with("the answer ended"));
+    }
+}

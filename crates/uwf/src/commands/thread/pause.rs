@@ -1,0 +1,47 @@
+//! `uwf thread pause`
+
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_engine::pause;
+use uwf_engine::state::State;
+
+use crate::commands::thread::show;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf thread pause`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf thread pause 7Q2M\n  uwf thread pause 7Q2M --reason 'until the release is out'\n\nA step that is running ends as it would; the next one is refused with exit 20, also those of child threads."
+)]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+    /// Why, for whoever wonders.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// Where a thread stands after it was paused or resumed.
+#[derive(Serialize)]
+pub(crate) struct Stands {
+    pub(crate) thread: ThreadId,
+    pub(crate) state: State,
+}
+
+impl Report for Stands {
+    fn text(&self) -> String {
+        format!("thread {} is {}\n", style::bold(self.thread.as_str()), show::state(self.state))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let state = pause::pause(&context.home, &thread, args.reason.as_deref())?;
+    if state == State::Running {
+        context.printer.talk("the step that is running ends first; no further one begins");
+    }
+    Printed::new(&Stands { thread, state })
+}

@@ -1,0 +1,25 @@
+//! `uwf thread resume`
+
+use uwf_engine::pause;
+
+use crate::commands::thread::pause::Stands;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed};
+
+/// Arguments of `uwf thread resume`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  uwf thread resume 7Q2M      nothing is executed yet\n  uwf thread step 7Q2M")]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let (state, was_paused) = pause::resume(&context.home, &thread)?;
+    if !was_paused {
+        context.printer.warn("the thread was not paused");
+    }
+    Printed::new(&Stands { thread, state })
+}

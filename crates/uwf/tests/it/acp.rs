@@ -1,0 +1,498 @@
+//! Agents that speak the Agent Client Protocol, in whole steps: a scripted one with the noise of real ones.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{Ran, SCRIPTED_ACP, TestHome, counting_workflow, text};
+
+use crate::home;
+
+/// A home with the scripted agent as `scripted-acp`, a thread of the counting workflow, and this script.
+fn scripted(config: &str, script: &Value) -> (TestHome, String) {
+    let home = home();
+    home.script("scripted-acp", SCRIPTED_ACP);
+    home.config(config);
+    home.file("acp.json", &script.to_string());
+    home.put("count-rounds", &counting_workflow(1));
+    let thread = home.start("count-rounds", "count the moons");
+    (home, thread)
+}
+
+/// Configuration of the scripted agent with these settings.
+fn config(settings: &str) -> String {
+    format!(
+        "killGrace: 3\nagents:\n  a: {{ command: uwf-acp, args: [scripted-acp], config: {{ {settings} }} }}\ndefaultAgent: a\n"
+    )
+}
+
+fn prompts(prompts: Value) -> Value {
+    json!({ "prompts": prompts })
+}
+
+/// Detail of the step at the head, with references expanded.
+fn detail(home: &TestHome, thread: &str) -> Value {
+    let head = text(&home.json(&["thread", "show", thread]), "head");
+    home.json(&["thread", "step-details", &head, "--format", "json"])
+}
+
+/// Steps; exit code and error, without the hints.
+fn fails(home: &TestHome, thread: &str) -> String {
+    let ran = home.uwf(&["thread", "step", thread]);
+    let told = home.steady(ran.stderr.split("\nhint:").next().unwrap_or_default());
+    format!("{} {}", ran.code.unwrap_or(-1), told.trim_end())
+}
+
+/// Attempt node of the newest failure.
+fn kept(home: &TestHome, thread: &str) -> Value {
+    let record = fs::read_to_string(home.root().join("threads").join(thread).join("attempt.jsonl")).unwrap();
+    let closed: Value = record.lines().rev().find_map(|line| serde_json::from_str(line).ok()).unwrap();
+    home.json(&["thread", "step-details", &text(&closed, "node"), "--format", "json"])
+}
+
+/// What the agent was sent, in order.
+fn heard(home: &TestHome) -> Vec<Value> {
+    let log = fs::read_to_string(home.work().join("heard.jsonl")).unwrap();
+    log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn methods(home: &TestHome) -> Vec<String> {
+    heard(home).iter().filter_map(|message| Some(message.get("method")?.as_str()?.to_owned())).collect()
+}
+
+/// Whether every process of the scripted agent is gone.
+fn assert_gone(home: &TestHome) {
+    for pid in fs::read_to_string(home.work().join("pids")).unwrap().lines() {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{pid} is still alive: {stat}");
+    }
+}
+
+#[test]
+fn the_answer_is_found_among_what_real_agents_say() {
+    let script = json!({
+        "ignoreEof": true,
+        "prompts": [[
+            { "print": "  ! sandbox is not available, going on without" },
+            { "text": "Warning: long threads cost more. " },
+            { "text": "[MODE_UPDATE] yolo" },
+            { "thought": "There are " }, { "thought": "two moons." },
+            { "update": { "sessionUpdate": "plan", "entries": [{ "content": "count", "priority": "high", "status": "pending" }] } },
+            { "text": "I look first." },
+            { "update": { "sessionUpdate": "tool_call", "toolCallId": "t1", "title": "ls", "kind": "execute", "status": "pending" } },
+            { "update": { "sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "in_progress", "rawInput": { "command": "ls moons" } } },
+            { "sleep": 0.05 },
+            { "update": { "sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "completed",
+                          "content": [{ "type": "content", "content": { "type": "text", "text": "phobos deimos" } }] } },
+            { "request": { "method": "fs/read_text_file", "params": { "path": "/etc/hostname" } } },
+            { "text": "\n\n---\nn: " }, { "text": "2\n---\nTwo moons." },
+            { "update": { "sessionUpdate": "usage_update", "used": 1000, "size": 200000, "cost": { "amount": 0.25, "currency": "USD" } } },
+            { "end": "end_turn", "usage": { "inputTokens": 111, "outputTokens": 22, "totalTokens": 133 } },
+        ]],
+    });
+    let (home, thread) = scripted(&config("usage: prompt, mcp: false"), &script);
+    let begun = Instant::now();
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    assert!(begun.elapsed() < Duration::from_secs(20), "an agent that stays is ended");
+    assert_gone(&home);
+    let told = detail(&home, &thread);
+    assert_eq!(told["output"], json!({ "n": 2 }));
+    let session = &told["detail"];
+    assert_eq!(session["extractedBy"], "frontmatter");
+    assert_eq!((&session["source"], &session["sessionId"]), (&json!("acp"), &json!("s-1")));
+    assert_eq!(session["raw"], "\n\n---\nn: 2\n---\nTwo moons.");
+    assert_eq!(session["tokens"], json!({ "input": 111, "output": 22, "cost": 0.25 }));
+    let turns = session["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 1);
+    assert_snapshot!(turns[0]["output"].as_str().unwrap(), @r"
+    Warning: long threads cost more. I look first.
+
+    <thought>
+    There are two moons.
+    </thought>
+
+    [tool call: ls]
+
+    ---
+    n: 2
+    ---
+    Two moons.
+
+    <plan>
+    [pending] count
+    </plan>
+    ");
+    let call = &turns[0]["toolCalls"][0];
+    assert_eq!((&call["name"], &call["arguments"]), (&json!("ls"), &json!("{\"command\":\"ls moons\"}")));
+    assert_eq!(call["result"], "phobos deimos");
+    assert!(call["durationMs"].as_u64().unwrap() >= 40, "{call}");
+    let refused = heard(&home).into_iter().find(|message| message["id"] == "agent-1").unwrap();
+    assert_eq!(refused["error"]["code"], json!(-32601), "files are not served: {refused}");
+    let prompt = heard(&home).into_iter().find(|message| message["method"] == "session/prompt").unwrap();
+    assert!(!prompt.to_string().contains("submit"), "a tool that is not there is not mentioned");
+}
+
+#[test]
+fn a_value_that_was_rejected_is_corrected_within_the_agents_own_loop() {
+    let script = prompts(json!([[
+        { "mcp": { "tool": "submit", "arguments": { "n": "two" } } },
+        { "mcp": { "tool": "submit", "arguments": { "n": 2 } } },
+        { "text": "Done: two moons." },
+    ]]));
+    let (home, thread) = scripted(&config("permissions: deny"), &script);
+    home.json(&["thread", "step", &thread]);
+    let told = detail(&home, &thread);
+    assert_eq!(told["output"], json!({ "n": 2 }));
+    let session = &told["detail"];
+    assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("submit"), &json!("Done: two moons.")));
+    let results: Vec<&str> = session["turns"][0]["toolCalls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|call| call["result"].as_str())
+        .collect();
+    assert_eq!(
+        results,
+        [
+            "not accepted, nothing was kept:\n/n: expected an integer, found the string \"two\"",
+            "accepted: this is the result of role `worker` now; a later accepted call replaces it",
+        ]
+    );
+    let input: Vec<&str> = session["turns"][0]["input"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(input.last().unwrap().contains("the tool `submit` of the MCP server `uwf`"), "{input:?}");
+}
+
+#[test]
+fn feedback_is_a_second_prompt_in_the_same_session() {
+    let script = prompts(json!([
+        [{ "text": "There are two moons." }, { "end": "end_turn", "usage": { "inputTokens": 100, "outputTokens": 10, "totalTokens": 110 } }],
+        [{ "text": "---\nn: 2\n---\n" }, { "end": "end_turn", "usage": { "inputTokens": 250, "outputTokens": 15, "totalTokens": 265 } }],
+    ]));
+    let (home, thread) = scripted(&config("usage: session"), &script);
+    home.json(&["thread", "step", &thread]);
+    let session = &detail(&home, &thread)["detail"];
+    assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("feedback"), &json!("There are two moons.")));
+    let turns = session["turns"].as_array().unwrap();
+    let tokens: Vec<&Value> = turns.iter().map(|turn| &turn["tokens"]).collect();
+    assert_eq!(tokens, [&json!({ "input": 100, "output": 10 }), &json!({ "input": 150, "output": 5 })]);
+    assert_eq!(session["tokens"], json!({ "input": 250, "output": 15 }));
+    assert!(turns[1]["input"][0].as_str().unwrap().contains("Do not do the work again"));
+    assert_eq!(methods(&home), ["initialize", "session/new", "session/prompt", "session/prompt"]);
+}
+
+#[test]
+fn counts_that_may_not_be_the_prompts_own_are_not_told() {
+    let script = prompts(
+        json!([[{ "text": "---\nn: 2\n---\n" }, { "end": "end_turn", "usage": { "inputTokens": 1, "outputTokens": 1 } }]]),
+    );
+    let (home, thread) = scripted(&config(""), &script);
+    home.json(&["thread", "step", &thread]);
+    let session = &detail(&home, &thread)["detail"];
+    assert_eq!((&session["tokens"], &session["totalTokens"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn permissions_are_answered_as_the_policy_says() {
+    let script = prompts(json!([[
+        { "permission": { "title": "rm -rf target", "kind": "execute" } },
+        { "permission": { "title": "mcp__uwf__submit", "input": { "n": 1 } } },
+        { "permission": { "title": "echo mcp__uwf__submit", "kind": "execute", "options": ["allow_always", "reject_always"] } },
+        { "permission": { "title": "weird", "options": ["something_new"] } },
+        { "text": "\n---\nn: 1\n---\n" },
+    ]]));
+    for (policy, expected) in [
+        ("allow", "[o-allow_once] [o-allow_once] [o-allow_always] [cancelled]"),
+        ("deny", "[o-reject_once] [o-allow_once] [o-reject_always] [cancelled]"),
+    ] {
+        let (home, thread) = scripted(&config(&format!("permissions: {policy}")), &script);
+        home.json(&["thread", "step", &thread]);
+        let raw = text(&detail(&home, &thread)["detail"], "raw");
+        assert_eq!(raw.lines().next().unwrap().trim(), expected, "{policy}");
+    }
+}
+
+#[test]
+fn a_question_for_a_person_makes_the_thread_wait() {
+    let script = prompts(json!([[
+        { "text": "I will clean up." },
+        { "permission": { "title": "rm -rf target", "kind": "execute", "input": { "command": "rm -rf target" } } },
+        { "text": "---\nn: 1\n---\n" },
+    ]]));
+    let (home, thread) = scripted(&config("permissions: ask"), &script);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(20), "{}", ran.stderr);
+    let told = ran.stderr.split("\nhint: all it printed").next().unwrap();
+    assert_snapshot!(told, @r#"
+    waiting: agent `a` asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
+    hint: `permissions: allow` or `deny` in the agent's config answers it; then step again
+    hint: or give the role's output yourself: `uwf thread answer`
+    "#);
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
+    assert_eq!(methods(&home).last().unwrap(), "session/cancel");
+    assert_gone(&home);
+    assert!(text(&kept(&home, &thread), "raw").starts_with("I will clean up."), "what was paid for is kept");
+
+    home.config(&config("permissions: allow"));
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
+#[test]
+fn mode_and_model_are_set_where_they_are_offered() {
+    let answer = json!([[{ "text": "---\nn: 1\n---\n" }]]);
+    let listed = json!({
+        "new": {
+            "modes": { "currentModeId": "ask", "availableModes": [{ "id": "ask", "name": "Ask" }, { "id": "full", "name": "Full" }] },
+            "models": { "currentModelId": "s", "availableModels": [{ "modelId": "small-1", "name": "Small" }] },
+        },
+        "prompts": answer,
+    });
+    let with_model = |settings: &str, model: &str| {
+        format!(
+            "providers: {{ p: {{ baseUrl: \"http://127.0.0.1:9/v1\" }} }}\nmodels: {{ little: {{ provider: p, name: small-1 }} }}\n{}",
+            config(settings).replace("command: uwf-acp", &format!("command: uwf-acp, model: {model}"))
+        )
+    };
+    let (home, thread) = scripted(&with_model("mode: full", "little"), &listed);
+    home.json(&["thread", "step", &thread]);
+    let sent: Vec<Value> =
+        heard(&home)[2..4].iter().map(|message| json!([message["method"], message["params"]])).collect();
+    assert_eq!(
+        sent,
+        [
+            json!(["session/set_mode", { "sessionId": "s-1", "modeId": "full" }]),
+            json!(["session/set_model", { "sessionId": "s-1", "modelId": "small-1" }]),
+        ]
+    );
+
+    let options = json!({
+        "new": { "configOptions": [
+            { "id": "m", "category": "mode", "type": "select", "options": [{ "value": "ask" }, { "value": "full" }] },
+            { "id": "llm", "category": "model", "type": "select", "options": [{ "group": "g", "options": [{ "value": "big-1" }] }] },
+        ] },
+        "prompts": answer,
+    });
+    let (home, thread) = scripted(&with_model("mode: full", "big-1"), &options);
+    home.json(&["thread", "step", &thread]);
+    let sent: Vec<Value> =
+        heard(&home)[2..4].iter().map(|message| json!([message["method"], message["params"]])).collect();
+    assert_eq!(
+        sent,
+        [
+            json!(["session/set_config_option", { "sessionId": "s-1", "configId": "m", "value": "full" }]),
+            json!(["session/set_config_option", { "sessionId": "s-1", "configId": "llm", "value": "big-1" }]),
+        ]
+    );
+
+    let told = [
+        (with_model("mode: yolo", "little"), &listed),
+        (with_model("mode: full", "huge-1"), &listed),
+        (with_model("mode: full", "huge-1"), &prompts(answer)),
+    ]
+    .map(|(config, script)| {
+        let (home, thread) = scripted(&config, script);
+        fails(&home, &thread)
+    });
+    assert_snapshot!(told.join("\n"), @r"
+    78 error: agent `a` has no mode `yolo` to choose; it offers ask, full
+    78 error: agent `a` has no model `huge-1` to choose; it offers small-1
+    78 error: agent `a` has no mode `full` to choose; it offers none over this protocol
+    ");
+}
+
+#[test]
+fn a_known_agent_is_run_by_its_preset_and_told_not_to_ask_only_when_all_is_allowed() {
+    let script = json!({
+        "new": { "modes": { "currentModeId": "default", "availableModes": [{ "id": "default" }, { "id": "yolo" }] } },
+        "prompts": [[{ "text": "---\nn: 1\n---\n" }]],
+    });
+    for (permissions, called, methods_told) in [
+        ("allow", "--acp|--debug|true|", vec!["initialize", "session/new", "session/set_mode", "session/prompt"]),
+        ("deny", "--acp|--debug||", vec!["initialize", "session/new", "session/prompt"]),
+    ] {
+        let (home, thread) = scripted(
+            &format!(
+                "agents: {{ g: {{ command: uwf-acp, args: [--debug], config: {{ preset: gemini, permissions: {permissions} }} }} }}\ndefaultAgent: g\n"
+            ),
+            &script,
+        );
+        home.script(
+            "gemini",
+            "#!/bin/sh\nprintf '%s|' \"$@\" \"$GEMINI_CLI_TRUST_WORKSPACE\" > called\nexec scripted-acp\n",
+        );
+        home.json(&["thread", "step", &thread]);
+        assert_eq!(fs::read_to_string(home.work().join("called")).unwrap(), called, "{permissions}");
+        assert_eq!(methods(&home), methods_told, "{permissions}");
+    }
+}
+
+#[test]
+fn a_prompt_of_200_kb_arrives_whole() {
+    let (home, _) = scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\n" }]])));
+    let task = format!("count these: {}END", "moon \u{263d}, ".repeat(22_000));
+    assert!(task.len() > 200_000);
+    let file = home.file("task.txt", &task);
+    let mut start = home.command(&["thread", "start", "count-rounds", "-p", "-"]);
+    let started = start.stdin(fs::File::open(file).unwrap()).output().unwrap();
+    let thread = text(&Ran::from(started).json(), "thread");
+    home.json(&["thread", "step", &thread]);
+    let prompt = heard(&home).into_iter().find(|message| message["method"] == "session/prompt").unwrap();
+    assert!(prompt["params"]["prompt"][0]["text"].as_str().unwrap().contains(&task));
+}
+
+#[test]
+fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
+    let told = ["refusal", "max_tokens", "max_turn_requests", "cancelled", "tired"].map(|reason| {
+        let (home, thread) =
+            scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\nSo far." }, { "end": reason }]])));
+        let told = fails(&home, &thread);
+        assert_eq!(kept(&home, &thread)["raw"], "---\nn: 1\n---\nSo far.", "{reason}");
+        told
+    });
+    assert_snapshot!(told.join("\n"), @r"
+    40 error: agent `a` refused to go on
+    40 error: agent `a` was cut off at its token limit
+    40 error: agent `a` made as many model requests as it may in one turn
+    40 error: agent `a` cancelled the turn; nobody had asked it to
+    40 error: agent `a` ended its turn with `tired`, which is no known reason
+    ");
+    // What was handed in before the limit was hit is whole.
+    let script = prompts(
+        json!([[{ "mcp": { "tool": "submit", "arguments": { "n": 3 } } }, { "text": "And" }, { "end": "max_tokens" }]]),
+    );
+    let (home, thread) = scripted(&config(""), &script);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(detail(&home, &thread)["output"], json!({ "n": 3 }));
+}
+
+#[test]
+fn an_agent_that_fails_says_why() {
+    let told = [
+        json!({ "prompts": [[{ "text": "So far." }, { "stderr": "panic: out of moons" }, { "exit": 3 }]] }),
+        json!({ "refuse": { "session/new": { "code": -32000, "message": "Authentication required" } } }),
+        json!({ "refuse": { "session/prompt": { "code": -32603, "message": "Internal error", "data": { "details": "quota exceeded" } } } }),
+        json!({ "initialize": { "protocolVersion": 2 } }),
+        json!({ "new": { "sessionId": null } }),
+    ]
+    .map(|script| {
+        let (home, thread) = scripted(&config(""), &script);
+        let told = fails(&home, &thread);
+        assert_gone(&home);
+        told
+    });
+    assert_snapshot!(told.join("\n"), @r"
+    40 error: agent `a` exited with 3 before it answered `session/prompt`; its last words: panic: out of moons
+    40 error: agent `a` answered `session/new` with an error: Authentication required
+    40 error: agent `a` answered `session/prompt` with an error: Internal error (quota exceeded)
+    40 error: agent `a` speaks version 2 of the Agent Client Protocol, uwf speaks 1
+    40 error: agent `a` opened a session without an id
+    ");
+    let (home, thread) = scripted(&config(""), &prompts(json!([[{ "text": "So far." }, { "exit": 3 }]])));
+    fails(&home, &thread);
+    assert_eq!(kept(&home, &thread)["raw"], "So far.");
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let told = [
+        ("args: []", ""),
+        ("args: []", "preset: cloud"),
+        ("args: []", "presets: claude"),
+        ("args: [x]", "permissions: sometimes"),
+        ("args: [no-such-program]", ""),
+    ]
+    .map(|(args, settings)| {
+        let config = config(settings).replace("args: [scripted-acp]", args);
+        let (home, thread) = scripted(&config, &json!({}));
+        let ran = home.uwf(&["thread", "step", &thread]);
+        let told = ran.stderr.split("\nhint: all it printed").next().unwrap_or_default().trim_end().to_owned();
+        format!("{} {told}", ran.code.unwrap_or(-1))
+    });
+    assert_snapshot!(told.join("\n"), @r"
+    78 error: the config of agent `a`: it names no program
+    hint: set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`
+    78 error: the config of agent `a`: there is no preset `cloud`
+    hint: presets: hermes, codex, claude, opencode, gemini, cursor, goose
+    78 error: the config of agent `a`: unknown field `presets`, expected one of `preset`, `command`, `mode`, `authMethod`, `permissions`, `mcp`, `usage`
+    78 error: the config of agent `a`: unknown variant `sometimes`, expected one of `allow`, `deny`, `ask`
+    78 error: cannot start agent `no-such-program`: No such file or directory (os error 2)
+    hint: is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command
+    ");
+}
+
+#[test]
+fn a_hung_agent_ends_at_its_idle_timeout_and_what_it_said_is_kept() {
+    let script = json!({ "ignoreEof": true, "ignoreTerm": true, "prompts": [[
+        { "text": "Counting." },
+        { "update": { "sessionUpdate": "tool_call", "toolCallId": "t", "title": "telescope", "status": "in_progress", "rawInput": "north" } },
+        { "text": "One moon so" }, { "text": " far" },
+        { "sleep": 600 },
+    ]] });
+    let config = config("").replace("command: uwf-acp", "command: uwf-acp, idleTimeout: 1.5");
+    let (home, thread) = scripted(&config, &script);
+    let begun = Instant::now();
+    assert_eq!(
+        fails(&home, &thread),
+        "40 error: agent `a` was ended: it printed nothing for 1.5 s; its last words: acp: cancelled"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    let kept = kept(&home, &thread);
+    assert_snapshot!(kept["raw"].as_str().unwrap(), @r"
+    Counting.
+
+    [tool call: telescope, in_progress] north
+
+    One moon so far
+    ");
+    assert!(text(&kept, "stderr").contains("acp: tool telescope: in_progress"), "{kept}");
+    assert_gone(&home);
+}
+
+#[test]
+fn an_agent_that_is_at_work_is_not_idle() {
+    let mut actions: Vec<Value> = Vec::new();
+    for _ in 0..8 {
+        actions.extend([json!({ "sleep": 0.4 }), json!({ "thought": "." })]);
+    }
+    actions.push(json!({ "text": "---\nn: 8\n---\n" }));
+    let config = config("").replace("command: uwf-acp", "command: uwf-acp, idleTimeout: 2.5");
+    let (home, thread) = scripted(&config, &prompts(json!([actions])));
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
+#[test]
+fn a_kill_cancels_the_turn_and_leaves_no_process() {
+    let script =
+        json!({ "ignoreEof": true, "prompts": [[{ "text": "Counting." }, { "touch": "at-work" }, { "hang": true }]] });
+    let (home, thread) = scripted(&config(""), &script);
+    let mut stepper =
+        home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !home.work().join("at-work").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(0));
+    assert!(!stepper.wait().unwrap().success());
+    assert_gone(&home);
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
+}
+
+#[test]
+fn secrets_it_was_not_given_stay_away_from_it_and_out_of_the_trace() {
+    let script = prompts(json!([[{ "text": "key sk-0123456789abc\n" }, { "text": "---\nn: 1\n---\n" }]]));
+    let settings = format!("secrets: [MOON_KEY]\n{}", config(""));
+    let (home, thread) = scripted(&settings, &script);
+    fs::write(home.root().join(".env"), "MOON_KEY=sk-0123456789abc\n").unwrap();
+    home.script(
+        "scripted-acp",
+        &SCRIPTED_ACP.replace(
+            "script = json.load",
+            "open('env', 'w').write(os.environ.get('MOON_KEY', 'none'))\nscript = json.load",
+        ),
+    );
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(fs::read_to_string(home.work().join("env")).unwrap(), "none");
+    assert!(text(&detail(&home, &thread)["detail"], "raw").starts_with("key [redacted MOON_KEY]"));
+}

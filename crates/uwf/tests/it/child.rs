@@ -1,0 +1,687 @@
+//! Roles played by workflows: child threads.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, numbered, text};
+
+use crate::home;
+
+/// `$START` → plan → build → tell → `$END`; `build` is to be played by a workflow.
+const OUTER: &str = r#"name: ship-change
+description: Plan, build, tell
+roles:
+  plan:
+    description: plans
+    goal: Plan it.
+    meta: &text
+      type: object
+      properties: { text: { type: string } }
+      required: [text]
+  build:
+    description: builds
+    goal: Have it built.
+    output: Say what was built.
+    meta:
+      type: object
+      properties: { built: { type: string }, sure: { type: boolean } }
+      required: [built]
+  tell:
+    description: tells
+    goal: Tell the others.
+    meta: *text
+graph:
+  $START: [ { role: plan } ]
+  plan: [ { role: build } ]
+  build: [ { role: tell } ]
+  tell: [ { role: $END } ]
+"#;
+
+/// `$START` → code → check → `$END`.
+const INNER: &str = r#"name: write-code
+description: Code, then check
+roles:
+  code:
+    description: codes
+    goal: Code it.
+    meta:
+      type: object
+      properties: { text: { type: string } }
+      required: [text]
+  check:
+    description: checks
+    goal: Check it.
+    meta:
+      type: object
+      properties: { built: { type: string } }
+      required: [built]
+graph:
+  $START: [ { role: code } ]
+  code: [ { role: check } ]
+  check: [ { role: $END } ]
+"#;
+
+/// Every agent writes its role into `ran`, so that what was paid for can be counted. `check` waits for the file `go`.
+const AGENTS: &str = r#"agents:
+  says: { command: says, output: json }
+  checks: { command: checks, output: json }
+  human: { command: uwf-human }
+  inner: { command: uwf-workflow, args: [write-code] }
+defaultAgent: says
+agentOverrides:
+  ship-change: { build: inner }
+  write-code: { check: checks }
+killGrace: 1
+"#;
+
+const SAYS: &str = "#!/bin/sh\necho \"$UWF_ROLE\" >> ran\necho \"{\\\"text\\\": \\\"$UWF_ROLE did it\\\"}\"\n";
+
+const CHECKS: &str = r#"#!/bin/sh
+echo check >> ran
+echo $$ > pid
+while [ ! -e go ]; do sleep 0.02; done
+echo '{"built": "a bridge"}'
+"#;
+
+fn staffed() -> TestHome {
+    let home = home();
+    home.config(AGENTS);
+    home.script("says", SAYS);
+    home.script("checks", CHECKS);
+    home.put("ship-change", OUTER);
+    home.put("write-code", INNER);
+    home
+}
+
+/// A thread whose next role is the one played by a workflow.
+fn planned(home: &TestHome) -> String {
+    let thread = home.start("ship-change", "Cross the river.");
+    assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({"role": "build"}));
+    thread
+}
+
+fn go(home: &TestHome) {
+    fs::write(home.work().join("go"), "").unwrap();
+}
+
+fn ran(home: &TestHome) -> Vec<String> {
+    fs::read_to_string(home.work().join("ran")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+fn spawn(home: &TestHome, args: &[&str]) -> Child {
+    home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what} never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Process id of the child's second agent, once it runs.
+fn checker(home: &TestHome) -> String {
+    let file = home.work().join("pid");
+    wait_for("the checker", || fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')));
+    fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+/// The one child of a thread, active or not.
+fn child_of(home: &TestHome, thread: &str) -> String {
+    let rows = home.json(&["thread", "list", "--all"]);
+    let ids = rows.as_array().unwrap().iter().map(|row| text(row, "thread"));
+    let children: Vec<String> = ids.filter(|id| home.json(&["thread", "show", id])["parentThread"] == thread).collect();
+    assert_eq!(children.len(), 1, "{rows}");
+    children[0].clone()
+}
+
+fn state(home: &TestHome, thread: &str) -> Value {
+    home.json(&["thread", "show", thread])["state"].clone()
+}
+
+fn told(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.told(args))
+}
+
+#[test]
+fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
+    let home = staffed();
+    go(&home);
+    let thread = planned(&home);
+    let parent_head = home.head(&thread).unwrap();
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(json!([report["role"], report["agent"], report["next"]]), json!(["build", "inner", {"role": "tell"}]));
+    let step = home.json(&["cas", "get", &text(&report, "head")])["payload"].clone();
+    assert_eq!(home.json(&["cas", "get", &text(&step, "output")])["payload"], json!({"built": "a bridge"}));
+
+    let child = child_of(&home, &thread);
+    let shown = home.json(&["thread", "show", &child]);
+    assert_eq!(shown["head"], step["detail"], "the detail is the child's last step");
+    assert_eq!(
+        json!([shown["state"], shown["steps"], shown["parent"], shown["depth"], shown["workspace"]]),
+        json!(["completed", 2, parent_head, 1, home.work().canonicalize().unwrap()])
+    );
+    let last = home.json(&["cas", "get", &text(&shown, "head")])["payload"].clone();
+    let start = home.json(&["cas", "get", &text(&last, "start")])["payload"].clone();
+    assert_eq!(json!([start["parent"], start["depth"]]), json!([parent_head, 1]));
+    assert_snapshot!(text(&start, "prompt"), @r#"
+    Cross the river.
+
+    # The part this is
+
+    This is the part `build` of the workflow `ship-change`: only this part is to be done here.
+
+    ## Goal
+
+    Have it built.
+
+    ## Output
+
+    Say what was built.
+
+    ## What has to be known in the end
+
+    - `sure` (optional): `true` or `false`
+    - `built` (required): text
+
+    # What was delivered before
+
+    In the thread this is a part of:
+
+    # Step 1 of this thread: what the role `plan` delivered
+
+    ```json
+    {
+      "text": "plan did it"
+    }
+    ```
+    "#);
+    let page = home.uwf(&["thread", "show", &child, "--format", "text"]).stdout;
+    assert!(page.contains(&format!("parent:    {thread} at {parent_head}\n")), "{page}");
+
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+    assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+    let obtained = home.json(&["thread", "eval", &thread, "$extractedBy(steps[1])"]);
+    assert_eq!(obtained, "submit");
+    assert!(child > thread, "a child is listed after its parent");
+}
+
+#[test]
+fn what_the_child_ended_with_becomes_the_output_of_the_role() {
+    let home = staffed();
+    home.script(
+        "prose",
+        "#!/bin/sh\nprintf -- '---\\nbuilt: a ferry\\nsure: true\\ntext: done\\n---\\nIt floats.\\n'\n",
+    );
+    home.script("vague", "#!/bin/sh\necho '{\"text\": \"nothing of use\"}'\n");
+    let inner = INNER.replace(
+        "built: { type: string } }\n      required: [built]",
+        "text: { type: string } }\n      required: [text]",
+    );
+    home.put("write-code", &inner);
+    let with = |agent: &str| {
+        home.config(
+            &AGENTS
+                .replace("  human:", &format!("  {agent}: {{ command: {agent}, output: text }}\n  human:"))
+                .replace("check: checks", &format!("check: {agent}")),
+        );
+    };
+    with("prose");
+    let thread = planned(&home);
+    let report = home.json(&["thread", "step", &thread]);
+    let step = home.json(&["cas", "get", &text(&report, "head")])["payload"].clone();
+    let output = home.json(&["cas", "get", &text(&step, "output")])["payload"].clone();
+    assert_eq!(output, json!({"built": "a ferry", "sure": true}), "found in the child's last text");
+    let obtained = home.json(&["thread", "eval", &thread, "$extractedBy(steps[1])"]);
+    assert_eq!(obtained, "frontmatter");
+
+    with("vague");
+    let other = planned(&home);
+    assert_snapshot!(told(&home, &["thread", "step", &other]), @r"
+    exit 41
+    --- stderr
+    error: child thread <id> has ended, but the answer has no valid output for role `build`: there is no header: the answer must begin with `---`, the keys, and `---` again
+    hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread begins it anew
+    hint: all it printed is kept: `uwf thread step-details #1`
+    ");
+    let before = ran(&home).len();
+    assert_eq!(home.uwf(&["thread", "step", &other]).code, Some(41));
+    assert_eq!(ran(&home).len(), before, "nobody is paid for the same answer twice");
+    let child = child_of(&home, &other);
+    home.json(&["thread", "rm", &child]);
+    with("prose");
+    assert_eq!(home.json(&["thread", "step", &other])["role"], "build", "begun anew");
+}
+
+#[test]
+fn killed_hard_in_the_middle_the_same_child_goes_on_and_nobody_is_paid_twice() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let checker = checker(&home);
+    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    let opened: Value =
+        serde_json::from_str(record.lines().rfind(|line| line.contains("\"opened\"")).unwrap()).unwrap();
+    let started: Value =
+        serde_json::from_str(record.lines().rfind(|line| line.contains("\"started\"")).unwrap()).unwrap();
+    for pid in [&opened["keeper"], &started["pid"]] {
+        kill(pid.as_u64().unwrap(), "KILL");
+    }
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    let child = child_of(&home, &thread);
+    assert!(is_alive(&checker), "the child's step has a keeper of its own");
+    let again = spawn(&home, &["thread", "step", &thread]);
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(is_alive(&checker), "and is waited for");
+    go(&home);
+    assert!(again.wait_with_output().unwrap().status.success());
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(child_of(&home, &thread), child);
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn a_keeper_that_dies_alone_leaves_the_child_to_its_own() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let checker = checker(&home);
+    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    let line = record.lines().rfind(|line| line.contains("\"opened\"")).unwrap();
+    kill(serde_json::from_str::<Value>(line).unwrap()["keeper"].as_u64().unwrap(), "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    // At once, so that the agent of the dead keeper may still be there.
+    let again = spawn(&home, &["run", &thread]);
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(is_alive(&checker));
+    go(&home);
+    assert!(again.wait_with_output().unwrap().status.success());
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+fn kill(pid: u64, signal: &str) {
+    let status = std::process::Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn stopping_the_parent_ends_the_agents_of_the_child() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let first = checker(&home);
+    kill(u64::from(window.id()), "INT");
+    assert_eq!(window.wait().unwrap().code(), Some(130));
+    assert!(!is_alive(&first));
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["stuck", "stuck"]));
+    go(&home);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(child_of(&home, &thread), child);
+    assert_eq!(ran(&home), ["plan", "code", "check", "check", "tell"], "only what was interrupted is done again");
+}
+
+#[test]
+fn killing_the_parent_kills_the_child() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let checker = checker(&home);
+    assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true}));
+    assert!(!is_alive(&checker));
+    assert!(!window.wait().unwrap().success());
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["killed", "killed"]));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+    assert_eq!(fs::read_dir(home.root().join("marks")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_child_that_was_killed_fails_its_parent_until_it_is_removed() {
+    let home = staffed();
+    let thread = planned(&home);
+    let window = spawn(&home, &["thread", "step", &thread]);
+    checker(&home);
+    let child = child_of(&home, &thread);
+    home.json(&["thread", "kill", &child]);
+    assert_eq!(window.wait_with_output().unwrap().status.code(), Some(40));
+    assert_eq!(state(&home, &thread), "stuck");
+    go(&home);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 40
+    --- stderr
+    error: child thread <id>, which plays role `build`, was killed
+    hint: `uwf thread rm <id>`, then a step of this thread begins it anew
+    hint: all it printed is kept: `uwf thread step-details #1`
+    ");
+    home.json(&["thread", "rm", &child]);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(child_of(&home, &thread), child, "the same position has the same child");
+}
+
+#[test]
+fn a_child_that_waits_makes_its_parent_wait() {
+    let home = staffed();
+    home.config(&AGENTS.replace("check: checks", "check: human"));
+    let thread = planned(&home);
+    let before = fs::read_dir(home.root().join("cas")).unwrap().count();
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r#"
+    exit 20
+    --- stderr
+    waiting: role `build` is played by child thread <id>: role `check` waits for a person: uwf thread answer <id>
+
+    You are asked as `check` of workflow `write-code`.
+
+    Goal:
+      Check it.
+
+    Task:
+      Cross the river.
+
+      # The part this is
+
+      This is the part `build` of the workflow `ship-change`: only this part is to be done here.
+
+      ## Goal
+
+      Have it built.
+
+      ## Output
+
+      Say what was built.
+
+      ## What has to be known in the end
+
+      - `sure` (optional): `true` or `false`
+      - `built` (required): text
+
+      # What was delivered before
+
+      In the thread this is a part of:
+
+      # Step 1 of this thread: what the role `plan` delivered
+
+      ```json
+      {
+        "text": "plan did it"
+      }
+      ```
+
+    The answer has:
+      - `built` (required): text
+
+    Answer it:
+      uwf thread answer <id>              on a terminal: asks key by key
+      uwf thread answer <id> --editor     the form, in your editor
+      uwf thread answer <id> --data '{"built":"<text>"}'
+    See what was done before:
+      uwf thread read <id>
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    "#);
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "waiting"]));
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(20));
+    assert_snapshot!(told(&home, &["thread", "answer", &thread, "--data", r#"{"built": "x"}"#]), @r"
+    exit 64
+    --- stderr
+    error: thread <id> asks nobody itself: role `build` is played by child thread <id>: role `check` waits for a person: uwf thread answer <id>
+    hint: answer the child thread: `uwf thread list --state waiting` shows what waits
+    ");
+    assert_eq!(home.json(&["thread", "answer", &child, "--data", r#"{"built": "a dam"}"#])["done"], true);
+    let report = home.json(&["run", &thread]);
+    assert_eq!(report["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "tell"]);
+    let attempts = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    assert_eq!(attempts.matches("\"outcome\":\"failed\"").count(), 0, "waiting is no failure");
+    assert!(fs::read_dir(home.root().join("cas")).unwrap().count() > before);
+}
+
+#[test]
+fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
+    let home = staffed();
+    home.script("checks", "#!/bin/sh\necho check >> ran\n[ -e go ] || { echo 'no compiler' >&2; exit 3; }\necho '{\"built\": \"a bridge\"}'\n");
+    let thread = planned(&home);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 40
+    --- stderr
+    error: child thread <id>, which plays role `build`, failed: agent `checks` exited with 3; its last words: no compiler
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    hint: all it printed is kept: `uwf thread step-details #1`
+    ");
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["stuck", "stuck"]));
+    go(&home);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "check", "check", "tell"]);
+}
+
+#[test]
+fn a_child_at_its_limit_stops_its_parent_there() {
+    let home = staffed();
+    go(&home);
+    let limited = AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }");
+    home.config(&limited);
+    let thread = planned(&home);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 30
+    --- stderr
+    error: role `build` is played by child thread <id>: the thread has 1 steps, its limit is 1
+    hint: raise `maxSteps` in config.yaml, or fork the thread with a higher limit
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    ");
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["limited", "limited"]));
+    let settings = home.root().join("threads").join(&child).join("settings.json");
+    let raised = fs::read_to_string(&settings).unwrap().replace("\"maxSteps\":1", "\"maxSteps\":2");
+    fs::write(&settings, raised).unwrap();
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+}
+
+#[test]
+fn a_workflow_that_plays_a_role_of_itself_is_stopped_at_max_depth() {
+    let home = staffed();
+    home.config(
+        "agents:\n  says: { command: says, output: json }\n  again: { command: uwf-workflow, args: [ship-change] }\n\
+         defaultAgent: says\nagentOverrides:\n  ship-change: { build: again }\nmaxDepth: 2\n",
+    );
+    let thread = planned(&home);
+    let ended = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ended.code, Some(30), "{}", ended.told());
+    assert!(ended.stderr.contains("would be 3 threads deep, and `maxDepth` is 2"), "{}", ended.stderr);
+    assert_eq!(ran(&home), ["plan", "plan", "plan"]);
+    assert_eq!(home.json(&["thread", "list", "--state", "limited"]).as_array().unwrap().len(), 3);
+    assert_eq!(home.json(&["thread", "kill", &thread])["archived"], true);
+    assert_eq!(home.json(&["thread", "list"]), json!([]), "grandchildren go too");
+
+    home.config(&fs::read_to_string(home.root().join("config.yaml")).unwrap().replace("maxDepth: 2", "maxDepth: 0"));
+    let flat = planned(&home);
+    let nodes = fs::read_dir(home.root().join("cas")).unwrap().count();
+    assert_eq!(home.uwf(&["thread", "step", &flat]).code, Some(30));
+    assert_eq!(fs::read_dir(home.root().join("cas")).unwrap().count(), nodes, "nothing was begun");
+}
+
+#[test]
+fn a_pause_of_the_parent_reaches_the_child() {
+    let home = staffed();
+    let thread = planned(&home);
+    let window = spawn(&home, &["thread", "step", &thread]);
+    checker(&home);
+    let child = child_of(&home, &thread);
+    home.put("write-code", &INNER.replace("check: [ { role: $END } ]", "check: [ { role: code } ]"));
+    home.json(&["thread", "pause", &thread, "--reason", "too loud"]);
+    assert_eq!(state(&home, &child), "running", "what runs ends as it would");
+    go(&home);
+    // The child's last step ends it, and with it the role: that step was running.
+    assert!(window.wait_with_output().unwrap().status.success());
+    assert_eq!(home.json(&["thread", "show", &child])["state"], "completed");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+}
+
+#[test]
+fn children_of_a_paused_thread_carry_on_no_further() {
+    let home = staffed();
+    home.script("code", "#!/bin/sh\necho code >> ran\necho $$ > pid\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"text\": \"x\"}'\n");
+    home.config(
+        &AGENTS
+            .replace("write-code: { check", "write-code: { code: slow, check")
+            .replace("  human:", "  slow: { command: code, output: json }\n  human:"),
+    );
+    let thread = planned(&home);
+    let window = spawn(&home, &["run", &thread]);
+    checker(&home);
+    let child = child_of(&home, &thread);
+    home.json(&["thread", "pause", &thread, "--reason", "too loud"]);
+    go(&home);
+    assert_eq!(window.wait_with_output().unwrap().status.code(), Some(20));
+    assert_eq!(ran(&home), ["plan", "code"]);
+    assert_snapshot!(told(&home, &["thread", "step", &child]), @r"
+    exit 20
+    --- stderr
+    waiting: thread <id> is paused with its parent <id>: too loud
+    hint: `uwf thread resume <id>` lets it go on
+    ");
+    let rows = home.json(&["thread", "list", "--state", "paused"]);
+    assert_eq!(rows.as_array().unwrap().len(), 2, "{rows}");
+    assert_eq!(text(&rows[0], "why"), format!("paused with thread {thread}: too loud"));
+    assert_eq!(state(&home, &child), "paused");
+    assert_eq!(home.json(&["thread", "resume", &thread])["state"], "active");
+    assert_eq!(state(&home, &child), "active");
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn agents_of_a_child_get_their_secrets_and_no_others() {
+    let home = staffed();
+    go(&home);
+    let seen = "#!/bin/sh\necho \"$UWF_ROLE ${A_TOKEN:-none} ${B_TOKEN:-none}\" >> seen\n";
+    home.script("says", &format!("{seen}echo '{{\"text\": \"x\"}}'\n"));
+    home.script("checks", &format!("{seen}echo '{{\"built\": \"x\"}}'\n"));
+    home.config(&format!(
+        "secrets: [A_TOKEN, B_TOKEN]\n{}",
+        AGENTS.replace("checks: { command: checks,", "checks: { command: checks, env: [A_TOKEN],")
+    ));
+    let thread = home.start("ship-change", "x");
+    let mut run = home.command(&["run", &thread]);
+    run.env("A_TOKEN", "alpha-secret").env("B_TOKEN", "beta-secret").stdout(Stdio::null()).stderr(Stdio::null());
+    assert!(run.status().unwrap().success());
+    let seen = fs::read_to_string(home.work().join("seen")).unwrap();
+    assert_eq!(seen, "plan none none\ncode none none\ncheck alpha-secret none\ntell none none\n");
+}
+
+#[test]
+fn a_child_at_work_keeps_its_parent_from_being_idle() {
+    let home = staffed();
+    home.script(
+        "checks",
+        "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do echo \"still $i\" >&2; sleep 0.4; done\necho '{\"built\": \"x\"}'\n",
+    );
+    home.config(&AGENTS.replace("args: [write-code] }", "args: [write-code], idleTimeout: 2s }"));
+    let thread = planned(&home);
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "build");
+    home.script("checks", "#!/bin/sh\nsleep 60\n");
+    let silent = planned(&home);
+    let ran = home.uwf(&["thread", "step", &silent]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(ran.stderr.contains("it printed nothing for 2 s"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_configuration_that_names_no_workflow_says_so() {
+    let home = staffed();
+    let thread = planned(&home);
+    let with = |agent: &str| told(&home, &["thread", "step", &thread, "--agent", agent]);
+    assert_snapshot!(with("uwf-workflow write-cod"), @r"
+    exit 78
+    --- stderr
+    error: there is no workflow `write-cod`
+    hint: did you mean `write-code`?
+    hint: all it printed is kept: `uwf thread step-details #1`
+    ");
+    assert_snapshot!(with("uwf-workflow"), @r"
+    exit 78
+    --- stderr
+    error: agent `uwf-workflow` does not say which workflow plays the role
+    hint: name it: `{ command: uwf-workflow, args: [WORKFLOW] }`
+    hint: all it printed is kept: `uwf thread step-details #1`
+    ");
+    let by_hand = home.uwf(&["agent", "run", "workflow", &thread, "build"]);
+    assert_eq!(by_hand.code, Some(64), "{}", by_hand.told());
+}
+
+#[test]
+fn a_fork_of_a_child_is_nobodys_child() {
+    let home = staffed();
+    home.config(&AGENTS.replace("check: checks", "check: human"));
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let child = child_of(&home, &thread);
+    let fork = text(&home.json(&["thread", "fork", &child]), "thread");
+    home.json(&["thread", "kill", &thread]);
+    assert_eq!(json!([state(&home, &child), state(&home, &fork)]), json!(["killed", "active"]));
+    assert_eq!(home.json(&["thread", "show", &fork])["parentThread"], Value::Null);
+}
+
+#[test]
+fn a_child_that_is_paused_itself_makes_its_parent_wait() {
+    let home = staffed();
+    home.config(&AGENTS.replace("check: checks", "check: human"));
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let child = child_of(&home, &thread);
+    home.config(AGENTS);
+    go(&home);
+    home.json(&["thread", "pause", &child, "--reason", "wait a moment"]);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 20
+    --- stderr
+    waiting: role `build` is played by child thread <id>: thread <id> is paused: wait a moment
+    hint: `uwf thread resume <id>` lets it go on
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    ");
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "paused"]));
+    home.json(&["thread", "resume", &child]);
+    assert_eq!(home.json(&["run", &thread])["done"], true, "and somebody else answers for the person");
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn workflows_are_nested_and_the_innermost_tells_how_the_output_came_to_be() {
+    let home = staffed();
+    go(&home);
+    home.put("wrap-code", &INNER.replace("write-code", "wrap-code"));
+    home.script("prose", "#!/bin/sh\nprintf -- '---\\nbuilt: a tunnel\\n---\\nIt is dark.\\n'\n");
+    home.config(
+        "agents:\n  says: { command: says, output: json }\n  prose: { command: prose, output: text }\n  \
+         outer: { command: uwf-workflow, args: [wrap-code] }\n  inner: { command: uwf-workflow, config: { workflow: write-code, agents: { check: prose } } }\n\
+         defaultAgent: says\nagentOverrides:\n  ship-change: { build: outer }\n  wrap-code: { check: inner }\n",
+    );
+    let thread = planned(&home);
+    let report = home.json(&["thread", "step", &thread]);
+    let step = home.json(&["cas", "get", &text(&report, "head")])["payload"].clone();
+    assert_eq!(home.json(&["cas", "get", &text(&step, "output")])["payload"], json!({"built": "a tunnel"}));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$extractedBy(steps[1])"]), "frontmatter");
+    let depths: Vec<Value> = home
+        .json(&["thread", "list", "--all"])
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| home.json(&["thread", "show", &text(row, "thread")])["depth"].clone())
+        .collect();
+    assert_eq!(depths, [json!(2), json!(1), Value::Null]);
+    let prompt = text(&home.json(&["thread", "step", &thread, "--dry-run"]), "prompt");
+    assert!(prompt.contains("It is dark."), "the next role is told what was said: {prompt}");
+    assert_eq!(home.uwf(&["thread", "read", &thread]).code, Some(0));
+    assert_eq!(home.uwf(&["thread", "step-details", &text(&report, "head")]).code, Some(0));
+}

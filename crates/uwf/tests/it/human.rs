@@ -1,0 +1,428 @@
+//! Roles played by people: waiting, and every way to answer.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{Ran, TestHome, numbered, text};
+
+use crate::home;
+
+/// `$START` → writer (a mock) → approver (a person) → `$END`, or back to the writer.
+const PUBLISH: &str = r#"name: publish-post
+description: Write a post; a person lets it out
+roles:
+  writer:
+    description: writes
+    goal: Write the post.
+    meta:
+      type: object
+      properties: { post: { type: string } }
+      required: [post]
+  approver:
+    description: the editor in chief
+    goal: Decide whether the post goes out.
+    output: Say why, if it does not.
+    meta:
+      type: object
+      properties:
+        approved: { type: boolean }
+        why: { type: string }
+      required: [approved]
+conditions:
+  approved:
+    description: it goes out
+    expression: steps[-1].output.approved
+graph:
+  $START: [ { role: writer } ]
+  writer: [ { role: approver } ]
+  approver:
+    - { role: $END, condition: approved }
+    - { role: writer }
+"#;
+
+/// `$START` → author (a person, one text) → `$END`.
+const DICTATE: &str = r#"name: dictate-note
+description: A person says something
+roles:
+  author:
+    description: has something to say
+    goal: Say it.
+    meta:
+      type: object
+      properties: { note: { type: string, minLength: 3 }, mood: { type: string } }
+      required: [note]
+graph:
+  $START: [ { role: author } ]
+  author: [ { role: $END } ]
+"#;
+
+const CONFIG: &str = r#"agents:
+  mock: { command: uwf-mock, config: { script: answers.yaml } }
+  human: { command: uwf-human }
+defaultAgent: mock
+agentOverrides:
+  publish-post: { approver: human }
+  dictate-note: { author: human }
+"#;
+
+fn staffed() -> TestHome {
+    let home = home();
+    home.config(CONFIG);
+    let script = "writer:\n  - reply: { post: Hello }\n  - reply: { post: Hello again }\n";
+    fs::write(home.root().join("answers.yaml"), script).unwrap();
+    home.put("publish-post", PUBLISH);
+    home.put("dictate-note", DICTATE);
+    home
+}
+
+/// A thread whose approver is asked.
+fn waiting(home: &TestHome) -> String {
+    let thread = home.start("publish-post", "Say hello.");
+    assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({"role": "approver"}));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    thread
+}
+
+fn told(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.told(args))
+}
+
+fn nodes(home: &TestHome) -> usize {
+    fs::read_dir(home.root().join("cas")).unwrap().count()
+}
+
+fn answers(home: &TestHome, thread: &str, args: &[&str]) -> Ran {
+    home.uwf(&[&["thread", "answer", thread], args].concat())
+}
+
+/// Output and detail of the last step.
+fn last(home: &TestHome, thread: &str) -> (Value, Value) {
+    let head = text(&home.json(&["thread", "show", thread]), "head");
+    let step = home.json(&["cas", "get", &head])["payload"].clone();
+    let payload = |key: &str| home.json(&["cas", "get", &text(&step, key)])["payload"].clone();
+    (payload("output"), payload("detail"))
+}
+
+#[test]
+fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
+    let home = staffed();
+    let thread = home.start("publish-post", "Say hello.");
+    home.json(&["thread", "step", &thread]);
+    let (head, before) = (home.head(&thread), nodes(&home));
+    let first = told(&home, &["thread", "step", &thread]);
+    assert_snapshot!(first, @r#"
+    exit 20
+    --- stderr
+    waiting: role `approver` waits for a person: uwf thread answer <id>
+
+    You are asked as `approver` of workflow `publish-post`.
+
+    Goal:
+      Decide whether the post goes out.
+
+    What is asked for:
+      Say why, if it does not.
+
+    Task:
+      Say hello.
+
+    The answer has:
+      - `why` (optional): text
+      - `approved` (required): `true` or `false`
+
+    Answer it:
+      uwf thread answer <id>              on a terminal: asks key by key
+      uwf thread answer <id> --editor     the form, in your editor
+      uwf thread answer <id> --data '{"why":"<text>","approved":"<true or false>"}'
+    See what was done before:
+      uwf thread read <id>
+    "#);
+    assert_eq!(told(&home, &["thread", "step", &thread]), first, "asked again, it says the same");
+    let run = home.uwf(&["thread", "run", &thread]);
+    assert_eq!(run.code, Some(20));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).stderr, run.stderr, "run says the same");
+    let standing: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&standing["done"], &standing["head"]), (&false.into(), &head.clone().into()), "and where it stands");
+    assert_eq!((home.head(&thread), nodes(&home)), (head, before), "waiting leaves nothing behind");
+    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    assert_eq!(record.matches("\"event\":\"opened\"").count(), 2, "asked once: {record}");
+
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["atRole"], shown["attempt"]]), json!(["waiting", "approver", null]));
+    assert!(text(&shown, "asks").contains("Decide whether the post goes out."), "{shown}");
+    let row = &home.json(&["thread", "list"])[0];
+    assert_eq!(text(row, "why"), format!("role `approver` waits for a person: uwf thread answer {thread}"));
+}
+
+#[test]
+fn an_answer_is_the_step_and_the_report_is_that_of_a_step() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let ran = answers(&home, &thread, &["--data", r#"{"approved": false, "why": "too short"}"#]);
+    let report = ran.json();
+    assert_eq!(
+        json!([report["thread"], report["done"], report["role"], report["agent"], report["next"]]),
+        json!([thread, false, "approver", "human", {"role": "writer"}])
+    );
+    assert_eq!(home.head(&thread), Some(text(&report, "head")));
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+    let (output, detail) = last(&home, &thread);
+    assert_eq!(output, json!({"approved": false, "why": "too short"}));
+    assert_eq!(json!([detail["source"], detail["extractedBy"], detail["attempts"]]), json!(["human", "submit", []]));
+    let turn = home.json(&["cas", "get", detail["turns"][0].as_str().unwrap()]);
+    let asked = home.json(&["cas", "get", turn["payload"]["input"][0].as_str().unwrap()]);
+    assert!(text(&asked["payload"], "text").contains("Decide whether the post goes out."));
+
+    home.json(&["thread", "step", &thread]);
+    let ended = answers(&home, &thread, &["-m", "---\napproved: yes\n---\nMuch better.\n", "--exit-code"]);
+    assert_eq!((ended.code, &ended.json()["reason"]), (Some(10), &json!("end")), "answered before it was asked");
+    let (output, detail) = last(&home, &thread);
+    assert_eq!((output, &detail["extractedBy"]), (json!({"approved": true}), &json!("frontmatter")));
+    let raw = home.json(&["cas", "get", &text(&detail, "raw")]);
+    assert_eq!(raw["payload"]["text"], "---\napproved: yes\n---\nMuch better.\n", "kept as it was written");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
+    assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let before = nodes(&home);
+    for (args, wants) in [
+        (["--data", r#"{"why": "no"}"#], "`approved`"),
+        (["--data", "{"], "the answer does not fit role `approver`"),
+        (["-m", "yes"], "the answer does not fit role `approver`"),
+        (["-m", "---\napproved: perhaps\n---\n"], "`approved`"),
+    ] {
+        let ran = answers(&home, &thread, &args);
+        assert_eq!(ran.code, Some(41), "{args:?}: {}", ran.told());
+        assert!(ran.stderr.contains(wants), "{args:?}: {}", ran.stderr);
+    }
+    assert_snapshot!(told(&home, &["thread", "answer", &thread, "--data", r#"{"why": "no"}"#]), @r#"
+    exit 41
+    --- stderr
+    error: the answer does not fit role `approver`: missing key `approved` (boolean)
+    hint: it has this form: {"why":"<text>","approved":"<true or false>"}
+    "#);
+    assert_snapshot!(told(&home, &["thread", "answer", &thread]), @r#"
+    exit 64
+    --- stderr
+    error: no answer was given, and there is no terminal to ask on
+    hint: uwf thread answer <id> --data '{"why":"<text>","approved":"<true or false>"}'
+    hint: or -m TEXT, --file FILE, --editor
+    "#);
+    assert_eq!((nodes(&home), &home.json(&["thread", "show", &thread])["state"]), (before, &json!("waiting")));
+    let file = home.file("answer.json", r#"{"approved": true}"#);
+    assert_eq!(answers(&home, &thread, &["--file", file.to_str().unwrap()]).json()["done"], true);
+}
+
+#[test]
+fn a_text_is_the_answer_when_the_role_asks_for_one_text() {
+    let home = staffed();
+    let thread = home.start("dictate-note", "Speak.");
+    assert_eq!(answers(&home, &thread, &["-m", "hm"]).code, Some(41), "shorter than the schema allows");
+    let report = answers(&home, &thread, &["-m", "Buy milk, see #42\n"]).json();
+    assert_eq!(json!([report["done"], report["agent"]]), json!([true, "human"]));
+    let (output, detail) = last(&home, &thread);
+    assert_eq!(output, json!({"note": "Buy milk, see #42"}));
+    assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "Buy milk, see #42\n");
+
+    let other = home.start("dictate-note", "Speak.");
+    let mut piped = home.command(&["thread", "answer", &other, "--data", "-"]);
+    let mut child = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"note": "from stdin"}"#).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(last(&home, &other).0, json!({"note": "from stdin"}));
+}
+
+#[test]
+fn only_a_thread_that_asks_a_person_takes_an_answer() {
+    let home = staffed();
+    let thread = home.start("publish-post", "Say hello.");
+    assert_snapshot!(told(&home, &["thread", "answer", &thread, "-m", "x"]), @r"
+    exit 64
+    --- stderr
+    error: thread <id> does not wait for a person: its next role `writer` is played by `mock`
+    hint: step it: `uwf thread step <id>`
+    ");
+    home.json(&["thread", "kill", &thread]);
+    assert_eq!(answers(&home, &thread, &["-m", "x"]).code, Some(69));
+    let paused = waiting(&home);
+    home.json(&["thread", "pause", &paused]);
+    assert_eq!(answers(&home, &paused, &["--data", r#"{"approved": true}"#]).code, Some(20));
+    let conflicting = answers(&home, &paused, &["-m", "x", "--editor"]);
+    assert_eq!(conflicting.code, Some(64), "{}", conflicting.told());
+}
+
+#[test]
+fn another_agent_can_take_the_place_of_a_person() {
+    let home = staffed();
+    let thread = waiting(&home);
+    home.script("yes", "#!/bin/sh\necho '{\"approved\": true}'\n");
+    home.config(&CONFIG.replace("  human:", "  yes: { command: yes, output: json }\n  human:"));
+    let report = home.json(&["thread", "step", &thread, "--agent", "yes"]);
+    assert_eq!(json!([report["agent"], report["done"]]), json!(["yes", true]));
+    assert!(fs::read_dir(home.root().join("marks")).unwrap().next().is_none(), "no mark is left");
+
+    let bound = home.start("publish-post", "x");
+    home.json(&["thread", "step", &bound]);
+    assert_eq!(home.uwf(&["thread", "step", &bound, "--agent", "uwf-human"]).code, Some(20));
+    home.config("defaultAgent: yes\nagents: { yes: { command: yes, output: json } }\n");
+    let report = answers(&home, &bound, &["--data", r#"{"approved": true}"#]).json();
+    assert_eq!(report["agent"], "human", "it was asked as a person, whatever the configuration says now");
+}
+
+#[test]
+fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
+    let home = staffed();
+    let thread = waiting(&home);
+    home.script("ed-copy", "#!/bin/sh\ncp \"$1\" form.md\n");
+    home.script("ed-bad", "#!/bin/sh\nsed -i 's/<true or false>/perhaps/; /^why/d' \"$1\"\n");
+    home.script("ed-good", "#!/bin/sh\n[ \"$1\" = --wait ] && shift\nsed -i 's/perhaps/true/' \"$1\"\n");
+    home.script("ed-broken", "#!/bin/sh\nexit 3\n");
+    let edited = |editor: &str| {
+        let args = ["thread", "answer", &thread, "--editor"];
+        let ran = Ran::from(home.command(&args).env("EDITOR", editor).output().unwrap());
+        numbered(&home.steady(&ran.told()))
+    };
+    assert_snapshot!(edited("ed-copy"), @r"
+    exit 20
+    --- stderr
+    waiting: nothing was written, so the thread goes on waiting
+    ");
+    assert_snapshot!(fs::read_to_string(home.work().join("form.md")).unwrap(), @r"
+    ---
+    why: <text>
+    approved: <true or false>
+    ---
+
+
+    <!-- From this line on nothing is read. -->
+
+    You are asked as `approver` of workflow `publish-post`.
+
+    Goal:
+      Decide whether the post goes out.
+
+    What is asked for:
+      Say why, if it does not.
+
+    Task:
+      Say hello.
+
+    The answer has:
+      - `why` (optional): text
+      - `approved` (required): `true` or `false`
+    ");
+    assert_snapshot!(edited("ed-bad"), @r#"
+    exit 41
+    --- stderr
+    error: the answer does not fit role `approver`: `approved`: expected a boolean, found the string "perhaps"
+    hint: it has this form: {"why":"<text>","approved":"<true or false>"}
+    hint: what you wrote is kept in <dir>/root/threads/<id>/answer-#1.md
+    hint: edit it again: `uwf thread answer <id> --editor`
+    "#);
+    assert_snapshot!(edited("ed-broken"), @r"
+    exit 78
+    --- stderr
+    error: the editor `ed-broken` ended with exit status: 3
+    hint: set VISUAL or EDITOR, or answer with --data, -m or --file
+    hint: what was written is kept in <dir>/root/threads/<id>/answer-#1.md
+    ");
+    assert!(edited("ed-good --wait").starts_with("exit 0\n"));
+    let (output, detail) = last(&home, &thread);
+    assert_eq!(output, json!({"approved": true}));
+    assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "---\napproved: true\n---");
+    let left: Vec<String> = fs::read_dir(home.root().join("threads").join(&thread))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("answer"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn of_two_answers_at_once_one_counts() {
+    let home = staffed();
+    for round in 0..5 {
+        let thread = waiting(&home);
+        let spawn = |why: &str| {
+            let data = json!({"approved": false, "why": why}).to_string();
+            let mut command = home.command(&["thread", "answer", &thread, "--data", &data]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let both = [spawn("left"), spawn("right")].map(|child| Ran::from(child.wait_with_output().unwrap()));
+        let mut codes = both.each_ref().map(|ran| ran.code);
+        codes.sort_unstable();
+        // One that comes when the other is through already finds the writer to be next.
+        assert!(codes == [Some(0), Some(75)] || codes == [Some(0), Some(64)], "round {round}: {both:?}");
+        assert_eq!(home.json(&["thread", "show", &thread])["steps"], 2);
+        fs::write(home.root().join("answers.yaml"), "writer:\n  - reply: { post: Hello }\n").unwrap();
+    }
+}
+
+#[test]
+fn a_person_can_be_all_there_is() {
+    let home = staffed();
+    let ran = home.uwf(&["run", "dictate-note", "-p", "Speak."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.told());
+    assert!(ran.stderr.contains("uwf thread answer"), "{}", ran.stderr);
+    let thread = text(&home.json(&["thread", "list"])[0], "thread");
+    assert_eq!(answers(&home, &thread, &["--data", r#"{"note": "done"}"#]).json()["done"], true);
+    assert_eq!(home.json(&["thread", "list", "--all"])[0]["state"], "completed");
+    let page = home.uwf(&["thread", "read", &thread]);
+    assert!(page.stdout.contains("done"), "{}", page.told());
+}
+
+#[test]
+fn a_person_whose_keeper_died_is_simply_asked_again() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let record = home.root().join("threads").join(&thread).join("attempt.jsonl");
+    let lines = fs::read_to_string(&record).unwrap();
+    let cut = lines.rfind("\"event\":\"closed\"").map(|at| lines[..at].rfind('\n').unwrap()).unwrap();
+    fs::write(&record, &lines[..cut]).unwrap();
+    let before = nodes(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    assert_eq!(nodes(&home), before, "no failed attempt is kept");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
+}
+
+#[test]
+fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
+    let home = staffed();
+    let (mut recorded, mut lost) = (0, 0);
+    for delay in (0..60).step_by(3) {
+        let thread = home.start("dictate-note", "Speak.");
+        let data = json!({"note": format!("after {delay} ms")}).to_string();
+        let mut command = home.command(&["thread", "answer", &thread, "--data", &data]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Whatever is there, the next step goes on from it: it takes a recorded answer over, or asks.
+        let next = home.uwf(&["thread", "step", &thread]);
+        let shown = home.json(&["thread", "show", &thread]);
+        match next.code {
+            Some(0 | 69) => {
+                recorded += 1;
+                assert_eq!(json!([shown["state"], shown["steps"]]), json!(["completed", 1]), "{}", next.told());
+                assert_eq!(last(&home, &thread).0, json!({"note": format!("after {delay} ms")}));
+            }
+            Some(20) => {
+                lost += 1;
+                assert_eq!(json!([shown["state"], shown["steps"]]), json!(["waiting", 0]));
+                let again = answers(&home, &thread, &["--data", &data]);
+                assert_eq!(again.code, Some(0), "{}", again.told());
+            }
+            _ => panic!("{}", next.told()),
+        }
+    }
+    assert!(recorded + lost == 20);
+    assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+}

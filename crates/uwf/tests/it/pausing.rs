@@ -1,0 +1,84 @@
+//! `thread pause` and `thread resume`.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{TestHome, counting_workflow, numbered};
+
+use crate::home;
+
+fn counting() -> (TestHome, String) {
+    let home = home();
+    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - { reply: { n: 1 }, repeat: true }\n").unwrap();
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    (home, thread)
+}
+
+fn told(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.told(args))
+}
+
+#[test]
+fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
+    let (home, thread) = counting();
+    home.json(&["thread", "step", &thread]);
+    assert_snapshot!(told(&home, &["thread", "pause", &thread, "--reason", "lunch"]), @r#"
+    exit 0
+    {"thread":"<id>","state":"paused"}
+    "#);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 20
+    --- stderr
+    waiting: thread <id> is paused: lunch
+    hint: `uwf thread resume <id>` lets it go on
+    ");
+    assert_eq!(home.uwf(&["thread", "run", &thread]).code, Some(20));
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["why"], shown["steps"]]), json!(["paused", "lunch", 1]));
+    assert_snapshot!(told(&home, &["thread", "resume", &thread]), @r#"
+    exit 0
+    {"thread":"<id>","state":"active"}
+    "#);
+    assert_snapshot!(told(&home, &["thread", "resume", &thread, "--format", "text"]), @r"
+    exit 0
+    thread <id> is active
+    --- stderr
+    warning: the thread was not paused
+    ");
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_snapshot!(told(&home, &["thread", "pause", &thread]), @r"
+    exit 69
+    --- stderr
+    error: thread <id> is not active
+    hint: `uwf thread list --all` lists finished threads too
+    ");
+    assert_eq!(home.uwf(&["thread", "resume", &thread]).code, Some(69));
+    assert!(fs::read_dir(home.root().join("marks")).unwrap().next().is_none());
+}
+
+#[test]
+fn a_running_step_ends_as_it_would() {
+    let (home, thread) = counting();
+    home.script("slow", "#!/bin/sh\ntouch began\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 7}'\n");
+    home.config("agents: { slow: { command: slow, output: json } }\ndefaultAgent: slow\n");
+    let running = home.command(&["run", &thread]).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !home.work().join("began").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_snapshot!(told(&home, &["thread", "pause", &thread]), @r#"
+    exit 0
+    {"thread":"<id>","state":"running"}
+    --- stderr
+    the step that is running ends first; no further one begins
+    "#);
+    fs::write(home.work().join("go"), "").unwrap();
+    assert_eq!(running.wait_with_output().unwrap().status.code(), Some(20));
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["steps"]]), json!(["paused", 1]));
+}
