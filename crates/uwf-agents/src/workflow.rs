@@ -200,11 +200,9 @@ fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
     let rungs = context.attempt().map_or_else(ExtractRungs::default, |attempt| attempt.opened.extract);
     let mut extractor = LlmExtractor::new(home);
     let ladder = Ladder { rungs, feedback: None, extractor: Some(&mut extractor) };
-    submit::submit_child(context, answer, AnswerForm::Frontmatter, ladder, ended.head).map_err(|error| {
-        Error {
-            message: format!("child thread {child} has ended, but {}", error.message),
-            ..error.hint(format!("`uwf thread read {child}` shows what it did; {again}"))
-        }
+    submit::submit_child(context, answer, AnswerForm::Frontmatter, ladder, ended.head).map_err(|error| Error {
+        message: format!("child thread {child} has ended, but {}", error.message),
+        ..error.hint(format!("`uwf thread read {child}` shows what it did; {again}"))
     })
 }
 

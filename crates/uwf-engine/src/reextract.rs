@@ -3,7 +3,7 @@
 use json_cas::Hash;
 use uwf_core::node::{self, Content};
 
-use crate::agents::AgentSpec;
+use crate::agents::{self, AgentSpec};
 use crate::error::{Error, Kind, Result};
 use crate::load::{self, Thread};
 
@@ -13,14 +13,21 @@ pub const AGENT: &str = "reextract";
 /// The newest of the failed attempts at this position whose text can be read again, and the agent that wrote it.
 ///
 /// # Errors
-/// `NotFound` when there is none, those of the nodes.
+/// `NotFound` when there is none, `Usage` when it was a child thread, those of the nodes.
 pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<(Hash, AgentSpec)> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
         let attempt: node::Attempt = load::typed(store, *hash)?;
         if attempt.role == role && !text(thread, *hash)?.trim().is_empty() {
-            let agent: node::Agent = load::typed(store, attempt.agent)?;
-            return Ok((*hash, AgentSpec::recorded(agent)));
+            let agent = AgentSpec::recorded(load::typed(store, attempt.agent)?);
+            if agent.is_built_in(agents::WORKFLOW) {
+                return Err(Error::new(
+                    Kind::Usage,
+                    format!("role `{role}` was played by a child thread, which is read again at every step"),
+                )
+                .hint(format!("`uwf thread step {}` does it, and runs nobody", thread.id)));
+            }
+            return Ok((*hash, agent));
         }
     }
     Err(Error::new(

@@ -405,9 +405,8 @@ impl Step<'_> {
             self.mark(mark, &opened.role, &error.message);
         }
         let error = match error.kind {
-            Kind::NotExtractable => {
-                error.hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id))
-            }
+            Kind::NotExtractable => error
+                .hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id)),
             _ => error,
         };
         match kept {

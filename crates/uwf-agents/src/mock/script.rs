@@ -215,7 +215,7 @@ tester:
         let fail = Fail { times: 2, exit_code: 3, stderr: Some("rate limit".to_owned()) };
         let expected = [
             Act::Fail(fail),
-            Act::Garbage(Garbage { text: "All done!".to_owned(), feedback: Vec::new() }),
+            Act::Garbage(Garbage { text: "All done!".to_owned(), feedback: vec!["Done, as I said.".to_owned()] }),
             Act::Reply(Reply::Value(json!({"n": 1}))),
             Act::Hang,
             Act::Reply(Reply::Text("---\nn: 2\n---\n".to_owned())),

@@ -40,7 +40,7 @@ fn session(home: &TestHome, thread: &str) -> Value {
 }
 
 fn output(home: &TestHome, thread: &str) -> Value {
-    home.json(&["thread", "eval", thread, "steps[-1].output"])["value"].clone()
+    home.json(&["thread", "eval", thread, "steps[-1].output"])
 }
 
 #[test]

@@ -47,7 +47,9 @@ impl Command {
     pub(crate) fn root(&self) -> Option<&Path> {
         match self {
             Command::Mcp(args) => args.root.as_deref(),
-            Command::Context(_) | Command::Submit(_) | Command::Extract(_) | Command::Run(_) | Command::Describe(_) => None,
+            Command::Context(_) | Command::Submit(_) | Command::Extract(_) | Command::Run(_) | Command::Describe(_) => {
+                None
+            }
         }
     }
 }
