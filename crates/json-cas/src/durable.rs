@@ -11,7 +11,7 @@ mod replace;
 
 pub use append::append;
 pub use batch::{publish_all, sync_dir, sync_file};
-pub use leftovers::remove_leftovers;
+pub use leftovers::{leftovers, remove_leftovers};
 pub use lock::FileLock;
 pub use replace::{replace, replace_private};
 

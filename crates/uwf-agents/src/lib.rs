@@ -5,6 +5,7 @@
 
 pub mod acp;
 pub mod advisors;
+pub mod check;
 pub mod command;
 pub mod describe;
 pub mod excerpt;
@@ -14,6 +15,7 @@ pub mod llm;
 pub mod mock;
 pub mod model;
 pub mod node_text;
+pub mod probe;
 pub mod progress;
 pub mod react;
 pub mod reextract;

@@ -34,18 +34,37 @@ pub fn read_env_file(path: &Path) -> Result<Vec<(String, String)>> {
     })
 }
 
+/// Whether others than its owner may do anything with a `.env`; false when there is none.
+///
+/// # Errors
+/// `Io` when it cannot be looked at.
+pub fn is_open_to_others(path: &Path) -> Result<bool> {
+    match std::fs::metadata(path) {
+        Ok(meta) => Ok(meta.permissions().mode() & 0o077 != 0),
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::io("look at", path, source)),
+    }
+}
+
 /// Closes a `.env` that others can read.
 ///
 /// # Errors
 /// `Io` when the mode cannot be changed.
 pub fn protect_env_file(path: &Path) -> Result<bool> {
-    let Ok(meta) = std::fs::metadata(path) else { return Ok(false) };
-    if meta.permissions().mode() & 0o077 == 0 {
+    if !is_open_to_others(path)? {
         return Ok(false);
     }
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
         .map_err(|source| Error::io("restrict to its owner", path, source))?;
     Ok(true)
+}
+
+/// The value a variable has for agents: from the environment, else from `.env`; an empty one is none.
+pub fn value_of(name: &str, env_file: &[(String, String)]) -> Option<String> {
+    let inherited = std::env::var(name).ok().filter(|value| !value.is_empty());
+    // Of a name that is there twice the last counts, as in what agents get.
+    let from_file = || env_file.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    inherited.or_else(|| from_file().filter(|value| !value.is_empty()))
 }
 
 /// The environment of an agent: the engine's own plus `.env` (existing variables win), less every configured secret

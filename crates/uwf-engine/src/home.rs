@@ -27,7 +27,7 @@ impl Home {
     /// this home are started from.
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
-        let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), root.join("threads.lock"));
+        let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), heads_lock(&root));
         let store = Store::new(Arc::new(FsObjects::new(objects_dir(&root)))).with_known(foreign::known_schema);
         Home { store, heads, bin: bin.into(), root }
     }
@@ -102,6 +102,16 @@ impl Home {
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
         self.root.join("config.yaml")
+    }
+
+    /// Lock of index and history.
+    pub fn heads_lock(&self) -> PathBuf {
+        heads_lock(&self.root)
+    }
+
+    /// Lock of whoever changes the configuration.
+    pub fn config_lock(&self) -> PathBuf {
+        self.root.join("config.lock")
     }
 
     /// `.env`.
@@ -212,6 +222,10 @@ impl Home {
 
 fn objects_dir(root: &Path) -> PathBuf {
     root.join("cas")
+}
+
+fn heads_lock(root: &Path) -> PathBuf {
+    root.join("threads.lock")
 }
 
 fn root_from_environment() -> Result<PathBuf> {

@@ -10,6 +10,8 @@ pub mod attempts;
 pub mod chain;
 pub mod child;
 pub mod children;
+pub mod configure;
+pub mod doctor;
 pub mod end;
 pub mod environment;
 pub mod error;

@@ -104,6 +104,27 @@ pub fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     process_table().into_keys().filter(|pid| *pid != own && carries(*pid, &marker)).collect()
 }
 
+/// This process and its ancestors.
+pub fn ancestry() -> BTreeSet<u32> {
+    let table = process_table();
+    let mut found = BTreeSet::new();
+    let mut next = Some(std::process::id());
+    while let Some(pid) = next.filter(|pid| found.insert(*pid)) {
+        next = table.get(&pid).copied();
+    }
+    found
+}
+
+/// The variables each live process was started with, as far as we may see them.
+pub fn environments() -> Vec<(u32, BTreeMap<String, String>)> {
+    let variables = |pid: u32| {
+        let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
+        Some((pid, pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
+    };
+    process_table().into_keys().filter_map(variables).collect()
+}
+
 fn signal_all(group: Option<u32>, attempt: &str, reach: Reach, signal: Signal) {
     if let Some(group) = group.and_then(pid) {
         let _ = rustix::process::kill_process_group(group, signal);

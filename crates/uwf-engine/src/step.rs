@@ -405,7 +405,7 @@ impl Step<'_> {
             self.mark(mark, &opened.role, &error.message);
         }
         let error = match error.kind {
-            Kind::NotExtractable => error
+            Kind::NotExtractable if !opened.agent.is_built_in(agents::WORKFLOW) => error
                 .hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id)),
             _ => error,
         };

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
 
-use crate::commands::{agent, cas, completions, reference, thread, workflow};
+use crate::commands::{agent, cas, completions, config, doctor, reference, thread, workflow};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Format, Printer};
@@ -74,6 +74,11 @@ enum Group {
     /// What agents are made of, for agents in any language.
     #[command(subcommand, after_help = agent::EXAMPLES)]
     Agent(agent::Command),
+    /// The configuration: read, change, check.
+    #[command(subcommand, after_help = config::EXAMPLES)]
+    Config(config::Command),
+    /// Look at what is installed, reachable and left over.
+    Doctor(doctor::Args),
     /// Print shell completions.
     Completions(completions::Args),
     /// Print the reference page of all commands.
@@ -112,6 +117,8 @@ fn run(command: Group, printer: Printer) -> CommandResult {
         Group::Run(args) => thread::run::run(&Context::open(printer)?, args),
         Group::Cas(command) => cas::run(&Context::open(printer)?, command),
         Group::Agent(command) => agent::run(&Context::open_at(command.root(), printer)?, command),
+        Group::Doctor(args) => doctor::run(&Context::open(printer)?, &args),
+        Group::Config(command) => config::run(&Context::open(printer)?, command),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+mod checked;
 mod cli;
 mod commands;
 mod context;
@@ -11,6 +12,7 @@ mod error;
 mod input;
 mod printer;
 mod progress;
+mod snippet;
 mod style;
 mod table;
 

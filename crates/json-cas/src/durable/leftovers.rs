@@ -2,36 +2,46 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{FileError, TEMP_PREFIX};
 
-/// Removes temporary files in `dir` that are older than `age`; gives how many. A younger one may
-/// be one that a running process is about to publish, so an hour is a good age.
+/// Temporary files in `dir` that are older than `age`. A younger one may be one that a running
+/// process is about to publish, so an hour is a good age.
 ///
 /// # Errors
-/// [`FileError`]; a file that is gone meanwhile is none.
-pub fn remove_leftovers(dir: &Path, age: Duration) -> Result<usize, FileError> {
+/// [`FileError`]; a file or directory that is gone meanwhile is none.
+pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(FileError::at("list", dir)(error)),
     };
-    let mut removed = 0;
+    let mut found = Vec::new();
     for entry in entries {
         let entry = entry.map_err(FileError::at("list", dir))?;
         if !entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
             continue;
         }
-        let path = entry.path();
         let is_old = |modified: std::time::SystemTime| modified.elapsed().is_ok_and(|elapsed| elapsed >= age);
         match entry.metadata().and_then(|metadata| metadata.modified()) {
-            Ok(modified) if !is_old(modified) => continue,
+            Ok(modified) if is_old(modified) => found.push(entry.path()),
             Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(FileError::at("look at", &path)(error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(FileError::at("look at", &entry.path())(error)),
         }
+    }
+    Ok(found)
+}
+
+/// Removes what [`leftovers`] finds; gives how many.
+///
+/// # Errors
+/// As of [`leftovers`].
+pub fn remove_leftovers(dir: &Path, age: Duration) -> Result<usize, FileError> {
+    let mut removed = 0;
+    for path in leftovers(dir, age)? {
         match fs::remove_file(&path) {
             Ok(()) => removed += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

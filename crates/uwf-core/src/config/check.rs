@@ -108,7 +108,7 @@ fn given(item: &Node, secrets: &BTreeSet<String>, problems: &mut Problems) {
 }
 
 /// Whether a text can be the name of a variable and is not a key itself: long, with small letters and digits.
-fn is_variable(text: &str) -> bool {
+pub(super) fn is_variable(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let has = |what: fn(&u8) -> bool| text.bytes().any(|byte| what(&byte));
     let is_key = text.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);

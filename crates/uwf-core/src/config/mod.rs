@@ -4,8 +4,10 @@
 mod agent;
 mod check;
 mod duration;
+pub mod edit;
 mod limits;
 mod read;
+mod secret;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +16,11 @@ pub use agent::{Agent, ExitMeaning, OutputMode};
 pub use duration::parse as parse_duration;
 pub use limits::{
     DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
-    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits,
+    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, default_of,
 };
+
+pub use read::CONFIG_KEYS;
+pub use secret::key_in;
 
 use crate::workflow::Problem;
 

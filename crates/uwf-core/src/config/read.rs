@@ -11,7 +11,8 @@ use crate::workflow::fields::{self, Fields, wrong_type};
 use crate::workflow::tree::{Data, Entry, Node};
 use crate::workflow::{Problem, Problems, source};
 
-const CONFIG_KEYS: [&str; 16] = [
+/// The top-level keys.
+pub const CONFIG_KEYS: [&str; 16] = [
     "providers",
     "models",
     "agents",
@@ -52,7 +53,7 @@ pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
     (config, reader.problems.finish())
 }
 
-fn has_no_content(text: &str) -> bool {
+pub(super) fn has_no_content(text: &str) -> bool {
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::positions::Positions;
-use super::problem::{Position, Problem, Problems};
+use super::problem::{Position, Problem, Problems, Severity};
 use super::source;
 
 /// The value of a file, and where each part of it stands, so that whoever makes sense of it can point at what does not.
@@ -35,9 +35,25 @@ impl Document {
     /// that has a key is pointed at by its key.
     #[must_use]
     pub fn error(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> Problem {
-        let mut problems = Problems::new(self.positions.file());
-        problems.error(code, self.positions.key(pointer), message, hint);
-        problems.finish().swap_remove(0)
+        self.problem(Severity::Error, pointer, code, message, hint)
+    }
+
+    /// As [`Document::error`], for what does not keep the file from being used.
+    #[must_use]
+    pub fn warning(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> Problem {
+        self.problem(Severity::Warning, pointer, code, message, hint)
+    }
+
+    fn problem(
+        &self,
+        severity: Severity,
+        pointer: &str,
+        code: &'static str,
+        message: String,
+        hint: Option<String>,
+    ) -> Problem {
+        let Position { line, column } = self.positions.key(pointer);
+        Problem { severity, code, message, hint, file: self.positions.file().to_owned(), line, column }
     }
 
     /// Where the part at a JSON pointer stands: `file:line:column`.

@@ -125,6 +125,11 @@ enum Scalar {
     Text,
 }
 
+/// Whether a plain scalar of this text is a text.
+pub(crate) fn is_plain_text(text: &str) -> bool {
+    scalar(text) == Scalar::Text
+}
+
 /// What a plain scalar stands for by the core schema of YAML 1.2 (§10.3.2): `no`, `on` and `yes` are texts.
 /// One departure: a number with needless leading zeros is a text, because what people write that way are
 /// hashes, ids and versions.

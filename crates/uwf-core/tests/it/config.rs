@@ -1,5 +1,7 @@
 //! `config.yaml`.
 
+mod edit;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -3,6 +3,8 @@
 pub(crate) mod agent;
 pub(crate) mod cas;
 pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod doctor;
 pub(crate) mod reference;
 pub(crate) mod thread;
 pub(crate) mod workflow;

@@ -8,6 +8,8 @@ mod agents;
 mod cas;
 mod check_release;
 mod child;
+mod config;
+mod doctor;
 mod evaluating;
 mod examples;
 mod extracting;

@@ -7,7 +7,6 @@ mod put;
 mod rm;
 mod rollback;
 mod show;
-mod snippet;
 mod validate;
 
 use uwf_core::workflow::nearest;

@@ -1,0 +1,48 @@
+//! What the configuration names, asked for real: programs for their version, providers for their models.
+
+mod program;
+mod provider;
+
+use std::collections::BTreeSet;
+
+use uwf_core::config::Config;
+use uwf_engine::doctor::Finding;
+
+pub use provider::endpoint;
+
+/// The value of an environment variable, from the environment or from `.env`.
+pub type Lookup<'l> = &'l (dyn Fn(&str) -> Option<String> + Sync);
+
+/// Findings about every agent, one check `agent:ALIAS` each.
+pub fn agents(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {
+    if config.agents.is_empty() {
+        let hint = "`uwf setup` chooses one, or declare them: docs/agent-protocol.md";
+        return vec![Finding::warn("agents", "config.yaml declares no agents").hint(hint)];
+    }
+    program::findings(config, secrets)
+}
+
+/// Findings about every provider, one check `provider:NAME` each. Each is asked for the list of its models.
+pub fn providers(config: &Config, lookup: Lookup<'_>) -> Vec<Finding> {
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = config
+            .providers
+            .iter()
+            .map(|(name, provider)| scope.spawn(move || provider::finding(config, name, provider, lookup)))
+            .collect();
+        asked.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    })
+}
+
+/// Aliases of agents that some role would be played by.
+fn used_agents(config: &Config) -> BTreeSet<&str> {
+    let overrides = config.agent_overrides.values().flat_map(|roles| roles.values().flatten());
+    overrides.chain(&config.default_agent).map(String::as_str).collect()
+}
+
+/// Names of providers that some call would go to.
+fn used_providers(config: &Config) -> BTreeSet<&str> {
+    let agents = config.agents.values().filter_map(|agent| agent.model.as_ref());
+    let aliases = config.model_overrides.values().flatten().chain(&config.default_model).chain(agents);
+    aliases.filter_map(|alias| config.models.get(alias)).map(|model| model.provider.as_str()).collect()
+}

@@ -1,0 +1,132 @@
+//! Programs of agents: where they are, and which version.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal};
+use uwf_core::config::{Agent, Config};
+use uwf_engine::agents::{BUILT_IN_PREFIX, find_program};
+use uwf_engine::doctor::Finding;
+
+/// How long a program may take to tell its version. Some load a whole runtime first.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Bytes read of what a program says of its version.
+const MAX_OUTPUT: u64 = 4096;
+
+/// Symbols shown of it.
+const SHOWN: usize = 60;
+
+/// Agents whose program is, or may be, a shell script, and that know `--version`.
+const KNOWN_SCRIPTS: [&str; 8] = ["hermes", "cursor-agent", "codex", "claude", "gemini", "opencode", "goose", "aider"];
+
+/// Program → what it says of its version.
+type Versions = BTreeMap<PathBuf, Option<String>>;
+
+/// One finding for each agent. Programs are asked at the same time, each once.
+pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {
+    let programs = config.agents.values().filter_map(|agent| find_program(&agent.command));
+    let programs: BTreeSet<PathBuf> = programs.filter(|program| may_be_asked(program)).collect();
+    let versions: Versions = std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            programs.into_iter().map(|program| scope.spawn(|| (version(&program, secrets), program))).collect();
+        asked.into_iter().filter_map(|thread| thread.join().ok()).map(|(version, program)| (program, version)).collect()
+    });
+    let used = super::used_agents(config);
+    config.agents.iter().map(|(alias, agent)| finding(alias, agent, used.contains(alias.as_str()), &versions)).collect()
+}
+
+/// A shell script that somebody wrote to be an agent knows no `--version`: it would begin to work.
+fn may_be_asked(program: &Path) -> bool {
+    let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let mut beginning = Vec::new();
+    let read = File::open(program).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut beginning));
+    let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_shell = first.starts_with(b"#!") && first.split(|byte| b" /\t\r".contains(byte)).any(is_shell_name);
+    read.is_ok() && (!is_shell || KNOWN_SCRIPTS.contains(&name))
+}
+
+fn is_shell_name(word: &[u8]) -> bool {
+    [&b"sh"[..], b"bash", b"dash", b"zsh", b"ksh", b"fish"].contains(&word)
+}
+
+fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions) -> Finding {
+    let check = format!("agent:{alias}");
+    let command = &agent.command;
+    if let Some(program) = find_program(command) {
+        let version = match versions.get(&program) {
+            Some(Some(version)) => version.as_str(),
+            Some(None) => "it does not tell its version",
+            None => "a script, not asked for its version",
+        };
+        return Finding::ok(check, format!("{}: {version}", program.display()));
+    }
+    let built_in = command.strip_prefix(BUILT_IN_PREFIX).filter(|name| crate::NAMES.contains(name));
+    if let Some(name) = built_in {
+        return Finding::ok(check, format!("built in: {name} {}", env!("CARGO_PKG_VERSION")));
+    }
+    if command.contains('/') && !command.starts_with('/') {
+        return Finding::ok(check, format!("{command} is looked for in the workspace of each thread"));
+    }
+    let missing = format!("there is no program `{command}`");
+    let missing = if is_used { Finding::fail(check, missing) } else { Finding::warn(check, missing) };
+    missing.hint("install it, put its directory on PATH, or correct `command`")
+}
+
+/// What a program says when asked for its version; `None` when it says nothing useful in time.
+fn version(program: &Path, secrets: &BTreeSet<String>) -> Option<String> {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    // Whatever it does instead of answering, it is not to happen in somebody's project, nor at somebody's cost.
+    command.current_dir(std::env::temp_dir());
+    for secret in secrets {
+        command.env_remove(secret);
+    }
+    let mut child = command.spawn().ok()?;
+    let in_time = ended_in_time(&mut child);
+    // Also what it left running in the background, which would keep the pipe open.
+    end_group(&child);
+    let status = child.wait().ok()?;
+    let output = what_came(child.stdout.take()?);
+    let text = String::from_utf8_lossy(&output);
+    let line = text.lines().map(str::trim).find(|line| line.contains(|c: char| c.is_ascii_digit()))?;
+    let shown: String = line.chars().filter(|symbol| !symbol.is_control()).take(SHOWN).collect();
+    (in_time && status.success()).then_some(shown)
+}
+
+/// What is in a pipe now. Its end is not waited for: something the program started may hold the other side for ever.
+fn what_came(mut pipe: ChildStdout) -> Vec<u8> {
+    let mut output = Vec::new();
+    if rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK).is_ok() {
+        // An empty pipe that is still open ends the reading with an error; what was read before stays.
+        let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut output);
+    }
+    output
+}
+
+fn ended_in_time(child: &mut Child) -> bool {
+    let deadline = Instant::now() + VERSION_TIMEOUT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK),
+            Ok(None) | Err(_) => return false,
+        }
+    }
+}
+
+fn end_group(child: &Child) {
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        // It is gone already when the program left nothing behind.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+}

@@ -1,0 +1,64 @@
+//! Providers of models: whether they answer.
+
+use std::time::Duration;
+
+use uwf_core::config::{Config, Provider};
+use uwf_engine::doctor::{Finding, Status};
+use uwf_engine::error::{Error, Kind, Result};
+use uwf_llm::{Client, Endpoint, Retry, Timeouts, Wire};
+
+use super::Lookup;
+
+/// How patiently a provider is asked whether it is there.
+const TIMEOUTS: Timeouts =
+    Timeouts { connect: Duration::from_secs(2), idle: Duration::from_secs(5), total: Duration::from_secs(6) };
+
+/// A provider of the configuration as something that can be talked to. `key` is the value of its `apiKeyEnv`.
+///
+/// # Errors
+/// `Config` when its `kind` is none.
+pub fn endpoint(provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
+    let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
+    match &provider.kind {
+        None => Ok(endpoint),
+        Some(kind) => {
+            kind.parse::<Wire>().map(|wire| endpoint.wire(wire)).map_err(|error| Error::new(Kind::Config, error))
+        }
+    }
+}
+
+pub(super) fn finding(config: &Config, name: &str, provider: &Provider, lookup: Lookup<'_>) -> Finding {
+    let check = format!("provider:{name}");
+    let finding = ask(check.clone(), provider, lookup).unwrap_or_else(|error| Finding::of_error(&check, &error));
+    // What nothing uses keeps nothing from working.
+    match finding.status {
+        Status::Fail if !super::used_providers(config).contains(name) => Finding { status: Status::Warn, ..finding },
+        Status::Ok | Status::Warn | Status::Fail => finding,
+    }
+}
+
+fn ask(check: String, provider: &Provider, lookup: Lookup<'_>) -> Result<Finding> {
+    let variable = provider.api_key_env.as_deref();
+    let key = variable.and_then(lookup).filter(|key| !key.is_empty());
+    if let (Some(variable), None) = (variable, &key) {
+        let hint = format!("add `{variable}=…` to .env of the storage root, or run `uwf setup`");
+        return Ok(
+            Finding::fail(check, format!("`{variable}` is set neither in the environment nor in .env")).hint(hint)
+        );
+    }
+    let url = &provider.base_url;
+    let client = endpoint(provider, key.as_deref(), "").and_then(|endpoint| {
+        Client::new(endpoint, TIMEOUTS, Retry::never()).map_err(|error| Error::new(Kind::Config, error.to_string()))
+    })?;
+    Ok(match client.models() {
+        Ok(models) => Finding::ok(check, format!("{url} answers, {} models", models.len())),
+        // It is there, and says that it has no list.
+        Err(uwf_llm::Error::Status { code: 404 | 405, .. }) => {
+            Finding::ok(check, format!("{url} answers, without a list of models"))
+        }
+        Err(error) => {
+            let hint = error.hint();
+            Finding { hint, ..Finding::fail(check, error.to_string()) }
+        }
+    })
+}

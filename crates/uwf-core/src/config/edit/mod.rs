@@ -1,0 +1,162 @@
+//! Edits the text of a config file: one value changes, and every other byte stays, comments, order and blank
+//! lines included.
+//!
+//! The parser says where each value stands, the text is spliced there, and the result is read again: an edit that
+//! would change anything else than what was asked for is refused. So the splicing may be simple, and forms of YAML it
+//! does not understand (anchors that are used elsewhere, say) cost a clear error, never somebody's file.
+
+mod path;
+mod remove;
+mod spans;
+mod splice;
+mod value;
+mod write;
+
+use serde_json::{Map, Value};
+
+pub use path::{BadPath, KeyPath};
+pub use value::{BadValue, value};
+
+use super::read::has_no_content;
+use crate::workflow::{Document, Problem};
+use spans::Tree;
+
+/// Why a text was not edited.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// The text is not readable as it is.
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Unreadable(Vec<Problem>),
+    /// The path leads through something that has no keys.
+    #[error("line {line}: `{at}` is {found}, which has no keys")]
+    NotAMapping {
+        /// The part of the path that was reached.
+        at: String,
+        /// Its line, from 1.
+        line: usize,
+        /// What stands there, with its article.
+        found: &'static str,
+    },
+    /// The text is written in a way that can't be edited without changing something else.
+    #[error("line {line}: `{at}` is written in a way that cannot be edited without changing something else")]
+    Entangled {
+        /// The path.
+        at: String,
+        /// The nearest line, from 1.
+        line: usize,
+    },
+}
+
+/// What a file says, null when it says nothing.
+///
+/// # Errors
+/// [`EditError::Unreadable`] with every problem.
+pub fn values(text: &str, origin: &str) -> Result<Value, EditError> {
+    if has_no_content(text) {
+        return Ok(Value::Null);
+    }
+    Document::parse(text, origin).map(|document| document.value).map_err(EditError::Unreadable)
+}
+
+/// The text with `value` at `path`; parents that are missing are made. `origin` is the file's name in problems.
+///
+/// A mapping or list is written in flow style (`[a, b]`); comments inside a mapping or list that is replaced as a
+/// whole go with it.
+///
+/// # Errors
+/// [`EditError`]; a list on the way has no keys.
+pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<String, EditError> {
+    let before = values(text, origin)?;
+    let tree = Tree::read(text);
+    let edited = splice::set(&tree, path, value)?;
+    let mut expected = before;
+    put(&mut expected, path.parts(), value);
+    verified(edited, origin, &expected, || entangled(&tree, path))
+}
+
+/// The text without the key at `path`, its comment on the same line included; `None` when there is no such key. A
+/// mapping that loses its last key becomes null.
+///
+/// # Errors
+/// [`EditError`].
+pub fn unset(text: &str, origin: &str, path: &KeyPath) -> Result<Option<String>, EditError> {
+    let mut expected = values(text, origin)?;
+    if get(&expected, path).is_none() {
+        return Ok(None);
+    }
+    let tree = Tree::read(text);
+    let edited = remove::remove(&tree, path).ok_or_else(|| entangled(&tree, path))?;
+    take(&mut expected, path.parts());
+    verified(edited, origin, &expected, || entangled(&tree, path)).map(Some)
+}
+
+/// The value at a path; a number picks an item of a list.
+#[must_use]
+pub fn get<'v>(value: &'v Value, path: &KeyPath) -> Option<&'v Value> {
+    path.parts().iter().try_fold(value, |value, part| match value {
+        Value::Object(map) => map.get(part),
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    })
+}
+
+/// Every path that leads to something without keys of its own, with what is there, in the file's order.
+#[must_use]
+pub fn leaves(value: &Value) -> Vec<(KeyPath, &Value)> {
+    fn collect<'v>(at: Option<KeyPath>, value: &'v Value, found: &mut Vec<(KeyPath, &'v Value)>) {
+        match (value, at) {
+            (Value::Object(map), at) if !map.is_empty() => {
+                for (key, value) in map {
+                    collect(Some(KeyPath::below(at.as_ref(), key)), value, found);
+                }
+            }
+            (_, Some(at)) => found.push((at, value)),
+            (_, None) => {}
+        }
+    }
+    let mut found = Vec::new();
+    collect(None, value, &mut found);
+    found
+}
+
+fn entangled(tree: &Tree<'_>, path: &KeyPath) -> EditError {
+    EditError::Entangled { at: path.to_string(), line: tree.nearest_line(path.parts()) }
+}
+
+/// The edited text, if it says what it should.
+fn verified(
+    edited: String,
+    origin: &str,
+    expected: &Value,
+    otherwise: impl FnOnce() -> EditError,
+) -> Result<String, EditError> {
+    match values(&edited, origin) {
+        Ok(found) if found == *expected => Ok(edited),
+        Ok(_) | Err(_) => Err(otherwise()),
+    }
+}
+
+fn put(into: &mut Value, parts: &[String], value: &Value) {
+    let Some((first, rest)) = parts.split_first() else {
+        value.clone_into(into);
+        return;
+    };
+    if !into.is_object() {
+        *into = Value::Object(Map::new());
+    }
+    if let Value::Object(map) = into {
+        put(map.entry(first.as_str()).or_insert(Value::Null), rest, value);
+    }
+}
+
+fn take(from: &mut Value, parts: &[String]) {
+    let (Some((first, rest)), Value::Object(map)) = (parts.split_first(), &mut *from) else { return };
+    if rest.is_empty() {
+        map.shift_remove(first);
+    } else if let Some(below) = map.get_mut(first) {
+        take(below, rest);
+    }
+    if map.is_empty() {
+        *from = Value::Null;
+    }
+}

@@ -1,0 +1,40 @@
+//! Takes a key out of a text.
+
+use super::path::KeyPath;
+use super::spans::{Entry, Form, Tree};
+use super::splice::{next_line, spliced};
+
+/// The text without the key; `None` when it is written in a way that is not understood.
+pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
+    let found = tree.along(path.parts());
+    if found.len() != path.parts().len() {
+        return None;
+    }
+    let (entry, above) = found.split_last()?;
+    let parent = above.last().map(|entry| &entry.value).or(tree.root.as_ref())?;
+    match &parent.form {
+        Form::Block(_) => {
+            let from = tree.text[..entry.key_start].rfind('\n').map_or(0, |newline| newline + 1);
+            Some(spliced(tree.text, from, next_line(tree.text, entry.end()), ""))
+        }
+        // The last key of a mapping in braces leaves null, as the last line of a block does.
+        Form::Flow(entries) if entries.len() == 1 => {
+            above.last().map(|_| spliced(tree.text, parent.start, parent.end, "null"))
+        }
+        Form::Flow(entries) => from_braces(tree.text, entries, entry),
+        Form::Nothing | Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList => None,
+    }
+}
+
+/// Takes a key and one comma beside it.
+fn from_braces(text: &str, entries: &[Entry], entry: &Entry) -> Option<String> {
+    let at = entries.iter().position(|other| std::ptr::eq(other, entry))?;
+    let (from, to) = match (at.checked_sub(1).and_then(|before| entries.get(before)), entries.get(at + 1)) {
+        (_, Some(next)) => (entry.key_start, next.key_start),
+        (Some(before), None) => (before.end(), entry.end()),
+        (None, None) => return None,
+    };
+    // A comment between two keys is nobody's to throw away.
+    let (gap_from, gap_to) = if from == entry.key_start { (entry.end(), to) } else { (from, entry.key_start) };
+    (!text[gap_from..gap_to].contains('#')).then(|| spliced(text, from, to, ""))
+}

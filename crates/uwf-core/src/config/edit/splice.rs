@@ -1,0 +1,226 @@
+//! Puts a value into a text.
+
+use saphyr_parser::ScalarStyle;
+use serde_json::{Map, Value};
+
+use super::path::KeyPath;
+use super::spans::{Entry, Form, Node, Tree};
+use super::write::{Language, inline, instead_of, scalar};
+use super::{EditError, entangled};
+
+/// Indentation of a file that has none yet.
+const DEFAULT_STEP: usize = 2;
+
+/// The text with `value` at `path`; nothing is checked about the rest.
+pub(super) fn set(tree: &Tree<'_>, path: &KeyPath, value: &Value) -> Result<String, EditError> {
+    let parts = path.parts();
+    let found = tree.along(parts);
+    let (there, missing) = parts.split_at(found.len());
+    // The value that is replaced, or that gets a key, does not count.
+    let around = if missing.is_empty() { &found[..found.len().saturating_sub(1)] } else { &found[..] };
+    let in_flow =
+        around.iter().map(|entry| &entry.value).chain(&tree.root).any(|node| matches!(node.form, Form::Flow(_)));
+    let language = if tree.is_json() { Language::Json } else { Language::Yaml };
+    let place = Place { tree, language, in_flow };
+    let parent = found.last().map(|entry| &entry.value).or(tree.root.as_ref());
+    let edited = match (parent.map(|node| (node, &node.form)), found.last()) {
+        (_, Some(entry)) if missing.is_empty() => place.replace(entry, value),
+        (None, _) => Some(place.append(&place.lines(missing, value, 0))),
+        (Some((_, Form::Block(entries))), _) => entries.last().map(|last| place.after(last, missing, value)),
+        (Some((node, Form::Flow(entries))), _) => Some(place.in_braces(node, entries, missing, value)),
+        (Some((node, _)), Some(entry)) if place.is_null(node) => place.first_key(entry, missing, value),
+        (Some((node, _)), _) => return Err(not_a_mapping(node, there)),
+    };
+    edited.ok_or_else(|| entangled(tree, path))
+}
+
+fn not_a_mapping(node: &Node, at: &[String]) -> EditError {
+    let found = match node.form {
+        Form::List | Form::FlowList => "a list",
+        Form::Alias => "an alias",
+        Form::Nothing | Form::Scalar(_) | Form::Block(_) | Form::Flow(_) => "a text or number",
+    };
+    let at = if at.is_empty() { "the file".to_owned() } else { KeyPath::of(at).to_string() };
+    EditError::NotAMapping { at, line: node.line, found }
+}
+
+/// Where something is to be written.
+struct Place<'p> {
+    tree: &'p Tree<'p>,
+    language: Language,
+    /// Inside braces or brackets, where lines mean nothing.
+    in_flow: bool,
+}
+
+impl Place<'_> {
+    fn text(&self) -> &str {
+        self.tree.text
+    }
+
+    /// Puts a value in the place of another.
+    fn replace(&self, entry: &Entry, value: &Value) -> Option<String> {
+        let Node { start, end, .. } = entry.value;
+        let new = inline(value, self.language);
+        match &entry.value.form {
+            Form::Nothing => Some(match entry.after_colon(self.text()) {
+                Some(at) => self.spliced(at, at, &format!(" {new}")),
+                None => self.spliced(entry.key_end, entry.key_end, &format!(": {new}")),
+            }),
+            Form::Scalar(ScalarStyle::Literal | ScalarStyle::Folded) | Form::List | Form::Block(_) => {
+                self.replace_lines(entry, &new)
+            }
+            Form::Scalar(style) => Some(self.spliced(start, end, &instead_of(*style, value, self.language))),
+            Form::FlowList | Form::Flow(_) | Form::Alias => Some(self.spliced(start, end, &new)),
+        }
+    }
+
+    /// Puts one line in the place of a value that has lines of its own. Comments between the key and the first of those
+    /// lines stay.
+    fn replace_lines(&self, entry: &Entry, new: &str) -> Option<String> {
+        let text = self.text();
+        let from = entry.after_colon(text)?;
+        let Node { start, end, .. } = entry.value;
+        let first_line = text[from..start].rfind('\n').map_or(from, |newline| from + newline);
+        let kept = match entry.value.form {
+            // After the colon stands `|` or `>`, and then perhaps a comment.
+            Form::Scalar(_) => text[from..first_line].find(" #").map_or("", |at| &text[from + at..first_line]),
+            _ => &text[from..first_line],
+        };
+        let end = if text[from..end].ends_with('\n') { before_newline(text, end) } else { line_end(text, end) };
+        Some(self.spliced(from, end, &format!(" {new}{}", kept.trim_end())))
+    }
+
+    /// Adds a key after the last one of a block mapping.
+    fn after(&self, last: &Entry, missing: &[String], value: &Value) -> String {
+        let at = next_line(self.text(), last.end());
+        let lines = self.lines(missing, value, last.column);
+        let newline = if at > 0 && !self.text()[..at].ends_with('\n') { self.newline() } else { "" };
+        self.spliced(at, at, &format!("{newline}{lines}"))
+    }
+
+    /// Adds a key to a mapping in braces.
+    fn in_braces(&self, parent: &Node, entries: &[Entry], missing: &[String], value: &Value) -> String {
+        let pair = self.pair(missing, value);
+        let text = self.text();
+        let Some(last) = entries.last() else {
+            let open = text[parent.start..parent.end].rfind('{').map_or(parent.start, |at| parent.start + at);
+            return self.spliced(open, parent.end, &format!("{{ {pair} }}"));
+        };
+        let at = last.end();
+        let first_on_line = text[..last.key_start].rfind('\n').map(|newline| &text[newline + 1..last.key_start]);
+        let rest = text[at..line_end(text, at)].trim();
+        match first_on_line {
+            // One key a line: so is the new one.
+            Some(indent) if indent.trim().is_empty() && rest.is_empty() => {
+                self.spliced(at, at, &format!(",{}{indent}{pair}", self.newline()))
+            }
+            _ => self.spliced(at, at, &format!(", {pair}")),
+        }
+    }
+
+    /// Adds the first key below a key whose value is null.
+    fn first_key(&self, entry: &Entry, missing: &[String], value: &Value) -> Option<String> {
+        let Node { start, end, .. } = entry.value;
+        let text = self.text();
+        let written = matches!(entry.value.form, Form::Scalar(_));
+        if self.in_flow {
+            let pair = format!("{{ {} }}", self.pair(missing, value));
+            return Some(match (written, entry.after_colon(text)) {
+                (true, _) => self.spliced(start, end, &pair),
+                (false, Some(at)) => self.spliced(at, at, &format!(" {pair}")),
+                (false, None) => self.spliced(entry.key_end, entry.key_end, &format!(": {pair}")),
+            });
+        }
+        let from = entry.after_colon(text)?;
+        let rest_from = if written { end } else { from };
+        let rest_to = line_end(text, rest_from);
+        let lines = self.lines(missing, value, entry.column + self.step());
+        let lines = lines.trim_end();
+        Some(self.spliced(from, rest_to, &format!("{}{}{lines}", &text[rest_from..rest_to], self.newline())))
+    }
+
+    fn is_null(&self, node: &Node) -> bool {
+        match node.form {
+            Form::Nothing => true,
+            Form::Scalar(ScalarStyle::Plain) => {
+                matches!(&self.text()[node.start..node.end], "~" | "null" | "Null" | "NULL")
+            }
+            Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList | Form::Block(_) | Form::Flow(_) => false,
+        }
+    }
+
+    /// Keys on lines of their own, the value after the last.
+    fn lines(&self, keys: &[String], value: &Value, column: usize) -> String {
+        let step = self.step();
+        let mut lines = String::new();
+        for (depth, key) in keys.iter().enumerate() {
+            lines.push_str(&" ".repeat(column + depth * step));
+            lines.push_str(&scalar(key, self.language));
+            lines.push(':');
+            if depth + 1 == keys.len() {
+                lines.push(' ');
+                lines.push_str(&inline(value, self.language));
+            }
+            lines.push_str(self.newline());
+        }
+        lines
+    }
+
+    /// `key: value`, further keys in braces.
+    fn pair(&self, keys: &[String], value: &Value) -> String {
+        let Some((first, rest)) = keys.split_first() else { return inline(value, self.language) };
+        let below =
+            rest.iter().rev().fold(value.clone(), |below, key| Value::Object(Map::from_iter([(key.clone(), below)])));
+        format!("{}: {}", scalar(first, self.language), inline(&below, self.language))
+    }
+
+    /// Columns by which what is nested is indented in this file.
+    fn step(&self) -> usize {
+        let top = self.tree.root.as_ref().map(Node::entries).unwrap_or_default();
+        let nested = top.iter().find_map(|entry| match &entry.value.form {
+            Form::Block(below) => below.first().map(|first| first.column.saturating_sub(entry.column)),
+            Form::Nothing | Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList | Form::Flow(_) => None,
+        });
+        nested.filter(|step| *step > 0).unwrap_or(DEFAULT_STEP)
+    }
+
+    fn newline(&self) -> &'static str {
+        if self.text().contains("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    fn append(&self, lines: &str) -> String {
+        let text = self.text();
+        let newline =
+            if text.trim_start_matches('\u{feff}').is_empty() || text.ends_with('\n') { "" } else { self.newline() };
+        format!("{text}{newline}{lines}")
+    }
+
+    fn spliced(&self, from: usize, to: usize, new: &str) -> String {
+        spliced(self.text(), from, to, new)
+    }
+}
+
+/// The text with other bytes from `from` to `to`.
+pub(super) fn spliced(text: &str, from: usize, to: usize, new: &str) -> String {
+    format!("{}{new}{}", &text[..from], &text[to..])
+}
+
+/// Where the line that holds `at` ends, its newline not counted.
+pub(super) fn line_end(text: &str, at: usize) -> usize {
+    let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
+    if text[at..end].ends_with('\r') { end - 1 } else { end }
+}
+
+/// Where the line after `at` begins; `at` itself if it is the beginning of a line.
+pub(super) fn next_line(text: &str, at: usize) -> usize {
+    if text[..at].ends_with('\n') {
+        return at;
+    }
+    text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
+}
+
+/// `end`, which stands after a newline, before that newline.
+fn before_newline(text: &str, end: usize) -> usize {
+    let end = end - 1;
+    if text[..end].ends_with('\r') { end - 1 } else { end }
+}

@@ -1,0 +1,98 @@
+//! Values as they are typed on a command line.
+
+use saphyr_parser::ScalarStyle;
+use serde_json::Value;
+
+use super::spans::{Form, Tree};
+use crate::config::read::has_no_content;
+use crate::workflow::Document;
+
+/// Why a text is no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadValue {
+    /// There is nothing in it.
+    #[error("the value is empty")]
+    Empty,
+    /// It is no YAML.
+    #[error("the value is no YAML: {0}")]
+    Syntax(String),
+    /// It is YAML on lines of its own, like `a: b` or `- a`.
+    #[error("the value is not a text, number, [list] or {{mapping}}, but YAML that needs lines of its own")]
+    Block,
+    /// A part of it would be taken for a comment.
+    #[error("a part of the value is a comment to YAML")]
+    Comment,
+}
+
+/// The value a text stands for: a scalar (`true`, `5`, `30m`, `null`) or a flow collection (`[a, b]`, `{a: 1}`).
+///
+/// # Errors
+/// [`BadValue`]; whoever means the text itself need not ask.
+pub fn value(text: &str) -> Result<Value, BadValue> {
+    let text = text.trim();
+    match text {
+        "" => return Err(BadValue::Empty),
+        "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
+        _ if has_no_content(text) => return Err(BadValue::Comment),
+        _ => {}
+    }
+    let document = Document::parse(text, "value").map_err(|problems| {
+        let said = problems.first().map_or("it is not readable", |problem| problem.message.as_str());
+        BadValue::Syntax(said.trim_start_matches("not valid YAML: ").to_owned())
+    })?;
+    let end = match Tree::read(text).root {
+        Some(root) => match root.form {
+            Form::Scalar(ScalarStyle::Literal | ScalarStyle::Folded) | Form::Block(_) | Form::List => {
+                return Err(BadValue::Block);
+            }
+            Form::Scalar(_) | Form::FlowList | Form::Flow(_) | Form::Nothing | Form::Alias => root.end,
+        },
+        None => text.len(),
+    };
+    if text[end..].trim().is_empty() { Ok(document.value) } else { Err(BadValue::Comment) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn scalars_and_flow_collections_are_values() {
+        for (text, expected) in [
+            ("true", json!(true)),
+            ("30m", json!("30m")),
+            (" 5 ", json!(5)),
+            ("no", json!("no")),
+            ("~", json!(null)),
+            ("two words", json!("two words")),
+            ("'5'", json!("5")),
+            ("[a, 'b c', 1]", json!(["a", "b c", 1])),
+            ("{a: {b: [c]}}", json!({"a": {"b": ["c"]}})),
+            ("{\"a\": 1}", json!({"a": 1})),
+            ("https://example.com/v1", json!("https://example.com/v1")),
+            ("-t", json!("-t")),
+        ] {
+            assert_eq!(value(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_not_be_what_was_typed_is_refused() {
+        for (text, expected) in [
+            ("", BadValue::Empty),
+            ("#5", BadValue::Comment),
+            ("a # b", BadValue::Comment),
+            ("'a' # b", BadValue::Comment),
+            ("a: b", BadValue::Block),
+            ("- a", BadValue::Block),
+            ("|\n  a", BadValue::Block),
+        ] {
+            assert_eq!(value(text), Err(expected), "{text}");
+        }
+        for text in ["[a", "{a: 1", "'a", "@a", "*a", "a\n---\nb"] {
+            assert!(matches!(value(text), Err(BadValue::Syntax(_))), "{text}: {:?}", value(text));
+        }
+    }
+}

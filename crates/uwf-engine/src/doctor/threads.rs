@@ -1,0 +1,95 @@
+//! The index of threads, and what attempts and marks say about them.
+
+use uwf_core::thread::ThreadId;
+
+use super::{Finding, Remedy, counted};
+use crate::error::Result;
+use crate::home::Home;
+use crate::list::{self, Filter};
+use crate::marks::{self, Mark};
+use crate::state::State;
+use crate::{attempts as records, history, lock};
+
+/// Threads named in one message.
+const NAMED: usize = 3;
+
+/// Whether index and history can be read, and the threads in them.
+pub(super) fn index(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+    let rows = list::list(home, &Filter::default())?;
+    let finished = history::all(home)?.len();
+    let problems = home.heads().journal_problems()?;
+    let mut findings =
+        vec![Finding::ok("threads", format!("{}, {finished} finished", counted(rows.len(), "active thread")))];
+    if let Some(first) = problems.first() {
+        let message = format!("history.jsonl has {}: {first}", counted(problems.len(), "unreadable line"));
+        findings
+            .push(Finding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"));
+    }
+    let corrupt: Vec<String> =
+        rows.iter().filter(|row| row.state == State::Corrupt).map(|row| row.thread.to_string()).collect();
+    if !corrupt.is_empty() {
+        let message = format!("{} cannot be read: {}", counted(corrupt.len(), "thread"), named(&corrupt));
+        let hint = format!("`uwf cas verify` tells what is damaged; `uwf thread kill {}` ends it", corrupt[0]);
+        findings.push(Finding::fail("threads", message).hint(hint));
+    }
+    Ok(findings)
+}
+
+/// Attempts whose keeper is dead, and marks that no longer stand for anything.
+pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+    let mut abandoned = Vec::new();
+    let mut stale: Vec<(ThreadId, Mark)> = Vec::new();
+    for (name, set) in marks::all(home)? {
+        let Ok(thread) = name.parse::<ThreadId>() else { continue };
+        if home.heads().read(thread.as_str())?.is_none() {
+            stale.extend(set.into_iter().map(|mark| (thread.clone(), mark)));
+            continue;
+        }
+        if !set.contains(&Mark::Open) || lock::is_held(home, &thread) {
+            continue;
+        }
+        match records::read(home, &thread)? {
+            Some(attempt) if attempt.closed.is_none() => abandoned.push(thread.to_string()),
+            // It was closed, or never got written, and the mark stayed.
+            Some(_) | None => stale.push((thread, Mark::Open)),
+        }
+    }
+    let findings = [abandoned_attempts(&abandoned), stale_marks(home, &stale, remedy)?];
+    let findings: Vec<Finding> = findings.into_iter().flatten().collect();
+    Ok(if findings.is_empty() {
+        vec![Finding::ok("attempts", "no attempt was abandoned, no mark is stale")]
+    } else {
+        findings
+    })
+}
+
+fn abandoned_attempts(threads: &[String]) -> Option<Finding> {
+    let first = threads.first()?;
+    let message = format!("the keeper of {} is dead: {}", counted(threads.len(), "open attempt"), named(threads));
+    Some(
+        Finding::warn("attempts", message)
+            .hint(format!("the next step takes over what it left: `uwf thread step {first}`")),
+    )
+}
+
+fn stale_marks(home: &Home, stale: &[(ThreadId, Mark)], remedy: Remedy) -> Result<Option<Finding>> {
+    if stale.is_empty() {
+        return Ok(None);
+    }
+    let count = counted(stale.len(), "stale mark");
+    if remedy == Remedy::Apply {
+        for (thread, mark) in stale {
+            marks::clear(home, thread, &[*mark])?;
+        }
+        return Ok(Some(Finding::ok("attempts", format!("removed {count}"))));
+    }
+    let threads: Vec<String> = stale.iter().map(|(thread, _)| thread.to_string()).collect();
+    let message = format!("{count} of threads that have ended or are not at it: {}", named(&threads));
+    Ok(Some(Finding::warn("attempts", message).hint("`uwf doctor --fix` removes them")))
+}
+
+fn named(threads: &[String]) -> String {
+    let more = threads.len().saturating_sub(NAMED);
+    let shown = threads.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}

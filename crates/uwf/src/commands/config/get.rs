@@ -1,0 +1,81 @@
+//! `uwf config get`
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::config::edit::{self, KeyPath};
+use uwf_core::config::{CONFIG_KEYS, default_of};
+use uwf_core::workflow::nearest::did_you_mean;
+use uwf_engine::error::Kind;
+
+use super::{key, values};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report, yaml};
+
+/// Arguments of `uwf config get`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf config get defaultAgent --format text
+  uwf config get agents.coder
+  uwf config get 'models.\"gpt-4.1\".name'
+
+Exit 69 when the key is not set.")]
+pub(crate) struct Args {
+    /// The key, its parts joined by dots.
+    key: String,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Found(Value);
+
+impl Report for Found {
+    fn text(&self) -> String {
+        match &self.0 {
+            Value::String(text) => format!("{text}\n"),
+            other => yaml(other),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let path = key(&args.key)?;
+    let values = values(context)?;
+    match edit::get(&values, &path) {
+        Some(value) => Printed::new(&Found(value.clone())),
+        None => Err(not_set(context, &values, &path)),
+    }
+}
+
+fn not_set(context: &Context, values: &Value, path: &KeyPath) -> CommandError {
+    let file = context.home.config_file();
+    let error = CommandError {
+        kind: Kind::NotFound,
+        error: format!("`{path}` is not set in {}", file.display()),
+        hints: Vec::new(),
+    };
+    // Nothing holds for an agent that is not there.
+    let parent = path.parts().split_last().and_then(|(_, above)| edit::get(values, &KeyPath::of(above)));
+    if let Some(default) = default_of(path).filter(|_| parent.is_some() || path.parts()[0] != "agents") {
+        return error.hint(format!("the default holds: {default}"));
+    }
+    let mut known: Vec<String> = CONFIG_KEYS.iter().map(|key| (*key).to_owned()).collect();
+    known.extend(every_path(values, None).iter().map(ToString::to_string));
+    let wanted = path.to_string();
+    let near = did_you_mean(&wanted, known.iter().map(String::as_str).filter(|key| *key != wanted));
+    error.hint(near.unwrap_or_else(|| "`uwf config list` shows what is set".to_owned()))
+}
+
+/// Every path in a value, those of mappings before what is in them.
+fn every_path(value: &Value, at: Option<&KeyPath>) -> Vec<KeyPath> {
+    let entries = value.as_object().into_iter().flatten();
+    entries
+        .flat_map(|(key, below)| {
+            let path = KeyPath::below(at, key);
+            let more = every_path(below, Some(&path));
+            std::iter::once(path).chain(more)
+        })
+        .collect()
+}

@@ -1,0 +1,42 @@
+//! `uwf config list`
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uwf_core::config::edit;
+
+use super::values;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf config list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf config list
+  uwf config list | jq -r 'keys[]'
+
+Every key that is set in config.yaml, in the form `config get` and `config set` take. Secrets are not in there.")]
+pub(crate) struct Args {}
+
+/// Key → value.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Listed(Map<String, Value>);
+
+impl Report for Listed {
+    fn text(&self) -> String {
+        let line = |(key, value): (&String, &Value)| match value {
+            Value::String(text) if !text.contains('\n') => format!("{} = {text}\n", style::bold(key)),
+            value => format!("{} = {value}\n", style::bold(key)),
+        };
+        self.0.iter().map(line).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let values = values(context)?;
+    let leaves = edit::leaves(&values).into_iter().map(|(path, value)| (path.to_string(), value.clone()));
+    Printed::new(&Listed(leaves.collect()))
+}

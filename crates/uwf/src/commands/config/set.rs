@@ -1,0 +1,98 @@
+//! `uwf config set`
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::config::edit::{self, BadValue};
+use uwf_engine::configure::{self, Change};
+
+use super::key;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf config set`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf config set maxSteps 50
+  uwf config set agents.coder '{command: codex, args: [exec, \"-\"], output: text}'
+  uwf config set agents.coder.timeout 2h
+  uwf config set agentOverrides.solve-issue.reviewer judge
+  uwf config set agents.coder.args '[-p, \"{prompt}\"]'
+  uwf config set agents.coder.timeout --unset
+
+Only this value changes: comments, order, unknown keys and formatting elsewhere in the file stay. A result that is not
+valid is refused with exit 78, and nothing is written.")]
+pub(crate) struct Args {
+    /// The key, its parts joined by dots.
+    key: String,
+    /// The value, as YAML: true, 5, 30m, null, [a, b], {a: 1}.
+    #[arg(allow_hyphen_values = true, required_unless_present = "unset", conflicts_with = "unset")]
+    value: Option<String>,
+    /// The value is a text, whatever it looks like.
+    #[arg(long)]
+    string: bool,
+    /// Remove the key.
+    #[arg(long, conflicts_with = "string")]
+    unset: bool,
+}
+
+#[derive(Serialize)]
+struct Done {
+    key: String,
+    /// Absent when the key was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Value>,
+    file: String,
+    /// Whether the file is another than before.
+    changed: bool,
+}
+
+impl Report for Done {
+    fn text(&self) -> String {
+        let Done { key, value, file, changed } = self;
+        let key = style::bold(key);
+        match (value, changed) {
+            (Some(value), true) => format!("set {key} to {value} in {file}\n"),
+            (Some(value), false) => format!("{key} is {value} already in {file}\n"),
+            (None, true) => format!("removed {key} from {file}\n"),
+            (None, false) => format!("{key} is not set in {file}\n"),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let path = key(&args.key)?;
+    let value = args.value.as_deref().map(|text| value(text, args.string)).transpose()?;
+    let change = match &value {
+        Some(value) => Change::Set(path.clone(), value.clone()),
+        None => Change::Unset(path.clone()),
+    };
+    let configured = configure::change(&context.home, &[change])?;
+    for problem in &configured.warnings {
+        let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        context.printer.warn(&format!("{}{hint}", problem.message));
+    }
+    if configured.errors_left > 0 {
+        context.printer.warn("the file has other errors still: `uwf config validate` tells them");
+    }
+    let file = context.home.config_file().display().to_string();
+    Printed::new(&Done { key: path.to_string(), value, file, changed: configured.changed })
+}
+
+fn value(text: &str, is_text: bool) -> Result<Value, CommandError> {
+    if is_text {
+        return Ok(Value::from(text));
+    }
+    edit::value(text).map_err(|error| {
+        let hint = match error {
+            BadValue::Empty => "`--string ''` is an empty text, `null` is null, `--unset` removes the key",
+            BadValue::Syntax(_) | BadValue::Block | BadValue::Comment => {
+                "`--string` takes it as a text; lists are [a, b], mappings {a: 1}"
+            }
+        };
+        CommandError::usage(error.to_string()).hint(hint)
+    })
+}

@@ -1,0 +1,68 @@
+//! `uwf config validate`
+
+use serde::Serialize;
+use uwf_core::config::Config;
+use uwf_core::workflow::{Document, Problem};
+use uwf_engine::error::{Kind, Result};
+use uwf_engine::home::Home;
+use uwf_engine::{configure, environment};
+
+use crate::checked::Checked;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// Arguments of `uwf config validate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf config validate
+  uwf config validate --strict
+  uwf config validate | jq '.problems[] | [.line, .message]'
+
+Beside the file itself: whether programs are on PATH, settings are what built-in agents take, and keys are set.
+Exit 78 when there are errors, with --strict also when there are warnings.")]
+pub(crate) struct Args {
+    /// Warnings are errors.
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Verdict(Checked);
+
+impl Report for Verdict {
+    fn text(&self) -> String {
+        self.0.told()
+    }
+
+    fn exit_code(&self) -> u8 {
+        if self.0.valid { 0 } else { Kind::Config.exit_code() }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let file = context.home.config_file().display().to_string();
+    let (text, problems) = problems(&context.home)?;
+    Printed::new(&Verdict(Checked::new(file, text, problems, args.strict)))
+}
+
+/// The text of the configuration and everything that is wrong with it here, in order of place.
+///
+/// # Errors
+/// `Io`; `Config` when the file is no text, or `.env` is not readable.
+pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
+    let path = home.config_file();
+    let text = configure::read(&path)?;
+    let origin = path.display().to_string();
+    let (config, mut problems) = Config::parse(&text, &origin);
+    // What is not readable, or empty, has nothing to look at.
+    if let Ok(document) = Document::parse(&text, &origin) {
+        let env_file = environment::read_env_file(&home.env_file())?;
+        let is_set = |name: &str| environment::value_of(name, &env_file).is_some();
+        problems.extend(uwf_agents::check::check(&config, &document, &is_set));
+        problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
+    }
+    Ok((text, problems))
+}

@@ -1,0 +1,110 @@
+//! `uwf doctor`
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use uwf_agents::probe;
+use uwf_engine::doctor::{self, Finding, Remedy, Status};
+use uwf_engine::environment;
+use uwf_engine::error::Kind;
+
+use crate::commands::config::validate;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Problems of the configuration that a check of their own tells better.
+const TOLD_ELSEWHERE: [&str; 2] = ["no-program", "no-key"];
+
+/// Arguments of `uwf doctor`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf doctor
+  uwf doctor --fix
+  uwf doctor --offline | jq '.checks[] | select(.status != \"ok\")'
+
+--fix does what is safe: it ends agents whose keeper is dead, removes temporary files older than an hour and marks that
+stand for nothing, and closes .env to others. Exit 78 when a check fails; warnings do not count.")]
+pub(crate) struct Args {
+    /// Put right what can be put right safely.
+    #[arg(long)]
+    fix: bool,
+    /// Ask no provider.
+    #[arg(long)]
+    offline: bool,
+}
+
+#[derive(Serialize)]
+struct Examined {
+    /// Whether no check failed.
+    ok: bool,
+    checks: Vec<Finding>,
+}
+
+impl Report for Examined {
+    fn text(&self) -> String {
+        self.checks.iter().map(line).collect()
+    }
+
+    fn exit_code(&self) -> u8 {
+        if self.ok { 0 } else { Kind::Config.exit_code() }
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let sign = match finding.status {
+        Status::Ok => style::green("✓"),
+        Status::Warn => style::yellow("!"),
+        Status::Fail => style::red("✗"),
+    };
+    let hint = finding.hint.as_ref().map(|hint| format!("    {} {hint}\n", style::dim("hint:"))).unwrap_or_default();
+    format!("{sign} {}: {}\n{hint}", style::bold(&finding.check), finding.message.replace('\n', "; "))
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let remedy = if args.fix { Remedy::Apply } else { Remedy::Tell };
+    let mut checks = vec![Finding::ok("uwf", format!("version {}", env!("CARGO_PKG_VERSION")))];
+    checks.extend(doctor::examine(&context.home, remedy));
+    checks.extend(configuration(context, args.offline));
+    Printed::new(&Examined { ok: checks.iter().all(|check| check.status != Status::Fail), checks })
+}
+
+/// The configuration, and the agents and providers in it.
+fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
+    let mut findings = vec![config_file(context)];
+    // What cannot be read names nobody; that it cannot was told just before.
+    let Ok(config) = context.home.config() else { return findings };
+    let env_file = environment::read_env_file(&context.home.env_file()).unwrap_or_default();
+    let secrets: BTreeSet<String> = config.secret_names();
+    findings.extend(probe::agents(&config, &secrets));
+    if offline {
+        return findings;
+    }
+    let lookup = |name: &str| environment::value_of(name, &env_file);
+    findings.extend(probe::providers(&config, &lookup));
+    findings
+}
+
+fn config_file(context: &Context) -> Finding {
+    let path = context.home.config_file();
+    if !path.exists() {
+        let message = format!("there is no {}: the defaults hold", path.display());
+        return Finding::warn("config", message).hint("`uwf setup` makes one");
+    }
+    let problems = match validate::problems(&context.home) {
+        Ok((_, problems)) => problems,
+        Err(error) => return Finding::of_error("config", &error),
+    };
+    let own: Vec<_> = problems.iter().filter(|problem| !TOLD_ELSEWHERE.contains(&problem.code)).collect();
+    let Some(first) = own.iter().find(|problem| problem.is_error()).or(own.first()) else {
+        return Finding::ok("config", format!("{} is valid", path.display()));
+    };
+    let finding = if first.is_error() {
+        Finding::fail("config", first.to_string())
+    } else {
+        Finding::warn("config", first.to_string())
+    };
+    finding.hint("`uwf config validate` tells all")
+}

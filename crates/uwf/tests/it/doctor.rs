@@ -1,0 +1,273 @@
+//! `uwf doctor`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::llm_server::{LlmServer, Script};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+/// The checks of a report.
+fn checks(home: &TestHome, args: &[&str]) -> Vec<Value> {
+    let ran = home.uwf(&[&["doctor"], args].concat());
+    assert!(matches!(ran.code, Some(0 | 78)), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["ok"], json!(ran.code == Some(0)));
+    report["checks"].as_array().unwrap().clone()
+}
+
+/// What one check found, as `status: message`.
+fn found(home: &TestHome, args: &[&str], check: &str) -> String {
+    let checks = checks(home, args);
+    let found: Vec<String> = checks
+        .iter()
+        .filter(|finding| finding["check"] == check)
+        .map(|finding| format!("{}: {}", text(finding, "status"), text(finding, "message")))
+        .collect();
+    home.steady(&found.join("\n"))
+}
+
+#[test]
+fn a_healthy_root_has_nothing_to_tell() {
+    let home = home();
+    home.script(
+        "codex",
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'codex 7.1 (test)' && exit\ncat >/dev/null; echo '{\"n\": 1}'\n",
+    );
+    home.config("agents:\n  w: { command: codex, output: json }\n  m: { command: uwf-mock }\ndefaultAgent: w\n");
+    fs::write(home.root().join(".env"), "A_KEY=0123456789\n").unwrap();
+    fs::set_permissions(home.root().join(".env"), fs::Permissions::from_mode(0o600)).unwrap();
+    home.put("count-rounds", &counting_workflow(3));
+    home.start("count-rounds", "count");
+    let ran = home.uwf(&["doctor", "--format", "text"]);
+    let shown: Vec<&str> = ran.stdout.lines().filter(|line| !line.contains(" free") && !line.contains(" kB")).collect();
+    assert_eq!(ran.code, Some(0));
+    assert_snapshot!(home.steady(&shown.join("\n")), @r"
+    ✓ uwf: version 0.1.0
+    ✓ env-file: <dir>/root/.env has 1 entry and is readable by its owner only
+    ✓ leftovers: no old temporary files
+    ✓ locks: no lock is kept
+    ✓ threads: 1 active thread, 0 finished
+    ✓ attempts: no attempt was abandoned, no mark is stale
+    ✓ orphans: no agent outlived its keeper
+    ✓ config: <dir>/root/config.yaml is valid
+    ✓ agent:m: built in: mock 0.1.0
+    ✓ agent:w: <dir>/bin/codex: codex 7.1 (test)
+    ");
+}
+
+#[test]
+fn an_empty_root_works_and_is_not_made() {
+    let home = home();
+    fs::remove_dir(home.root()).unwrap();
+    assert!(found(&home, &[], "storage").starts_with("ok: <dir>/root does not exist yet"));
+    assert!(found(&home, &[], "config").starts_with("warn: there is no"));
+    assert!(!home.root().exists());
+}
+
+#[test]
+fn each_trouble_is_a_finding_of_its_own() {
+    let home = home();
+    home.script("hermes", "#!/bin/sh\n(trap '' TERM; exec sleep 300) &\nwait\n");
+    home.script("gemini", "#!/bin/sh\nexit 3\n");
+    home.script("goose", "#!/bin/sh\necho v1.2\nsetsid sleep 3 &\n");
+    home.script("my-agent", "#!/usr/bin/env bash\ntouch it-was-run\n");
+    home.config(
+        "agents:\n  used: { command: gone-program }\n  unused: { command: gone-program }\n  slow: { command: hermes }\n  mute: { command: gemini }\n  daemon: { command: goose }\n  own: { command: my-agent }\n  local: { command: ./here.sh }\ndefaultAgent: used\nmaxStep: 5\n",
+    );
+    fs::write(home.root().join(".env"), "A_KEY=0123456789\n").unwrap();
+    fs::set_permissions(home.root().join(".env"), fs::Permissions::from_mode(0o644)).unwrap();
+    let begun = Instant::now();
+    let ran = home.uwf(&["doctor", "--format", "text"]);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(ran.code, Some(78));
+    assert!(!home.work().join("it-was-run").exists() && !std::env::temp_dir().join("it-was-run").exists());
+    let shown: Vec<&str> = ran
+        .stdout
+        .lines()
+        .skip_while(|line| !line.contains("env-file"))
+        .filter(|line| !line.contains("store: "))
+        .collect();
+    assert_snapshot!(home.steady(&shown.join("\n")), @r"
+    ! env-file: <dir>/root/.env has 1 entry and is open to others
+        hint: `uwf doctor --fix` restricts it to its owner (0600); the next step does too
+    ✓ leftovers: no old temporary files
+    ✓ locks: no lock is kept
+    ✓ threads: 0 active threads, 0 finished
+    ✓ attempts: no attempt was abandoned, no mark is stale
+    ✓ orphans: no agent outlived its keeper
+    ! config: <dir>/root/config.yaml:10:1: warning[unknown-key]: the key `maxStep` is not known here and is ignored
+        hint: `uwf config validate` tells all
+    ✓ agent:daemon: <dir>/bin/goose: v1.2
+    ✓ agent:local: ./here.sh is looked for in the workspace of each thread
+    ✓ agent:mute: <dir>/bin/gemini: it does not tell its version
+    ✓ agent:own: <dir>/bin/my-agent: a script, not asked for its version
+    ✓ agent:slow: <dir>/bin/hermes: it does not tell its version
+    ! agent:unused: there is no program `gone-program`
+        hint: install it, put its directory on PATH, or correct `command`
+    ✗ agent:used: there is no program `gone-program`
+        hint: install it, put its directory on PATH, or correct `command`
+    ");
+    assert_eq!(
+        found(&home, &["--fix"], "env-file"),
+        "ok: <dir>/root/.env has 1 entry; it was open to others, now it is readable by its owner only"
+    );
+    assert_eq!(fs::metadata(home.root().join(".env")).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn providers_are_asked_for_their_models() {
+    let home = home();
+    let server = LlmServer::start(Script::new([]).with_models(["one", "two"]));
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    home.config(&format!(
+        "providers:\n  up: {{ baseUrl: '{}', apiKeyEnv: UP_KEY }}\n  bare: {{ baseUrl: '{}/nothing/here' }}\n  keyless: {{ baseUrl: '{}', apiKeyEnv: NO_KEY }}\n  down: {{ baseUrl: 'http://{closed}/v1' }}\n  unused: {{ baseUrl: 'http://{closed}/v1' }}\nmodels:\n  m: {{ provider: down, name: x }}\n  k: {{ provider: keyless, name: x }}\ndefaultModel: m\nmodelOverrides: {{ extract: k }}\n",
+        server.url(),
+        server.origin(),
+        server.url(),
+    ));
+    fs::write(home.root().join(".env"), "UP_KEY=sk-0123456789abcdef\n").unwrap();
+    let hide = |text: String| text.replace(&closed.to_string(), "CLOSED").replace(&server.origin(), "SERVER");
+    let findings: Vec<String> = ["up", "bare", "keyless", "down", "unused"]
+        .iter()
+        .map(|name| hide(found(&home, &[], &format!("provider:{name}"))))
+        .collect();
+    assert_snapshot!(findings.join("\n"), @r"
+    ok: SERVER/v1 answers, 2 models
+    ok: SERVER/nothing/here answers, 2 models
+    fail: `NO_KEY` is set neither in the environment nor in .env
+    fail: cannot talk to http://CLOSED/v1/models: Connection refused (os error 111)
+    warn: cannot talk to http://CLOSED/v1/models: Connection refused (os error 111)
+    ");
+    assert!(
+        server.requests().iter().any(|request| request.header("authorization") == Some("Bearer sk-0123456789abcdef"))
+    );
+    let asked = server.requests().len();
+    assert_eq!(found(&home, &["--offline"], "provider:up"), "");
+    assert_eq!(server.requests().len(), asked);
+}
+
+#[test]
+fn leftovers_are_removed_when_they_are_old() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(3));
+    let (old, young) = (home.root().join("cas/.tmp-old"), home.root().join("cas/.tmp-young"));
+    for file in [&old, &young] {
+        fs::write(file, "half a node").unwrap();
+    }
+    let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    assert_eq!(found(&home, &[], "leftovers"), "warn: 1 old temporary file of processes that died");
+    assert!(old.exists());
+    assert_eq!(found(&home, &["--fix"], "leftovers"), "ok: removed 1 old temporary file");
+    assert_eq!((old.exists(), young.exists()), (false, true));
+}
+
+#[test]
+fn damage_is_told() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    let head = home.head(&thread).unwrap();
+    fs::write(home.root().join("cas").join(format!("{head}.bin")), "garbage").unwrap();
+    assert_eq!(found(&home, &[], "threads"), "ok: 1 active thread, 0 finished\nfail: 1 thread cannot be read: <id>");
+    fs::write(home.root().join("threads.yaml"), "\u{0}not an index").unwrap();
+    assert!(found(&home, &[], "threads").starts_with("fail: "), "{}", found(&home, &[], "threads"));
+    home.config("agents: [\n");
+    assert!(found(&home, &[], "config").starts_with("fail: <dir>/root/config.yaml:2:1: error[syntax]"));
+    fs::write(home.root().join(".env"), "this is no variable sk-0123456789abcdef\n").unwrap();
+    let told = found(&home, &[], "env-file");
+    assert!(told.starts_with("fail: ") && !told.contains("sk-"), "{told}");
+}
+
+#[test]
+fn marks_of_ended_threads_are_stale() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    home.json(&["thread", "kill", &thread]);
+    let mark = home.root().join("marks").join(format!("{thread}.stuck"));
+    fs::create_dir_all(mark.parent().unwrap()).unwrap();
+    fs::write(&mark, "{\"role\":null,\"why\":\"x\",\"since\":1}\n").unwrap();
+    assert!(found(&home, &[], "attempts").starts_with("warn: 1 stale mark"));
+    assert_eq!(found(&home, &["--fix"], "attempts"), "ok: removed 1 stale mark");
+    assert!(!mark.exists());
+}
+
+/// An agent that leaves its process id, and a child that does not listen to TERM.
+const STUBBORN: &str = "#!/bin/sh\ncat >/dev/null\necho $$ > \"$PWD/pid\"\n(trap '' TERM; exec setsid sleep 300) &\necho $! > child\nsleep 300\n";
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn alive(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// A home whose agent works at a step: the window's process and the pids of agent and child.
+fn working(home: &TestHome) -> (String, std::process::Child, [String; 2]) {
+    home.script("worker", STUBBORN);
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\nkillGrace: 1\n");
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    let window = home.command(&["thread", "step", &thread]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let read = |name: &str| fs::read_to_string(home.work().join(name)).unwrap_or_default();
+    until("the agent has begun", || !read("child").trim().is_empty());
+    let pids = [read("pid"), read("child")];
+    (thread, window, pids)
+}
+
+fn kill(pid: &str) {
+    assert!(Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
+}
+
+#[test]
+fn agents_of_a_dead_keeper_are_ended_and_nobody_elses() {
+    let (dead, live) = (home(), home());
+    let (thread, mut window, orphans) = working(&dead);
+    let (_, mut other_window, others) = working(&live);
+    kill(&fs::read_to_string(dead.root().join("threads").join(&thread).join("lock")).unwrap());
+    window.wait().unwrap();
+    assert!(orphans.iter().all(|pid| alive(pid)));
+
+    let told = found(&dead, &[], "orphans");
+    assert!(told.starts_with("warn: ") && told.contains("of 1 attempt outlived their keeper (thread <id>: "), "{told}");
+    assert_eq!(found(&dead, &[], "attempts"), "warn: the keeper of 1 open attempt is dead: <id>");
+    assert_eq!(found(&live, &["--fix"], "orphans"), "ok: no agent outlived its keeper");
+    assert!(orphans.iter().chain(&others).all(|pid| alive(pid)), "looking ends nothing");
+
+    let told = found(&dead, &["--fix"], "orphans");
+    assert!(told.starts_with("ok: ended ") && told.ends_with("of thread <id>"), "{told}");
+    assert!(!orphans.iter().any(|pid| alive(pid)));
+    assert!(others.iter().all(|pid| alive(pid)), "an agent with a keeper goes on");
+    assert_eq!(found(&dead, &[], "orphans"), "ok: no agent outlived its keeper");
+
+    Command::new("kill").arg(other_window.id().to_string()).status().unwrap();
+    other_window.wait().unwrap();
+    assert!(!others.iter().any(|pid| alive(pid)));
+}
+
+#[test]
+fn whoever_asks_from_inside_an_agent_is_no_orphan() {
+    let home = home();
+    let asking =
+        "#!/bin/sh\ncat > /dev/null\n\"$UWF_BIN\" doctor --fix --format json > doctor.json\necho '{\"n\": 1}'\n";
+    home.script("worker", asking);
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], json!("worker"));
+    let report: Value = serde_json::from_str(&fs::read_to_string(home.work().join("doctor.json")).unwrap()).unwrap();
+    let orphans = report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "orphans").unwrap();
+    assert_eq!(orphans["message"], json!("no agent outlived its keeper"));
+}
