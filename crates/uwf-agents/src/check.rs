@@ -7,7 +7,7 @@ use uwf_core::workflow::nearest::did_you_mean;
 use uwf_core::workflow::{Document, Problem};
 use uwf_engine::agents::{BUILT_IN_PREFIX, find_program};
 
-use crate::describe::describe;
+use crate::describe::{OWN_MODELS, describe};
 
 /// Everything that is wrong, in no particular order. `is_set` says whether an environment variable has a value, be it
 /// from the environment or from `.env`.
@@ -52,10 +52,14 @@ fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
     Some(document.warning(&at, "no-program", message, Some(hint.to_owned())))
 }
 
-/// The model of a built-in agent is one of the configuration; another program knows names of its own.
+/// The model of a built-in agent is one of the configuration, unless the agent drives a program that knows names of its
+/// own, as other programs do.
 fn model(config: &Config, document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
     let model = agent.model.as_deref().filter(|model| !config.models.contains_key(*model))?;
-    built_in(agent)?;
+    let description = describe(built_in(agent)?);
+    if description.is_some_and(|description| description.capabilities.contains(&OWN_MODELS)) {
+        return None;
+    }
     let hint = did_you_mean(model, config.models.keys().map(String::as_str))
         .unwrap_or_else(|| format!("add `{model}: {{provider: …, name: …}}` to `models`"));
     let message = format!("there is no model `{model}` in `models`");

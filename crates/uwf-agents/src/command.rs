@@ -19,7 +19,7 @@ use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::home::Home;
 
-use crate::program;
+use crate::progress;
 use crate::trace::{Format, Trace};
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
@@ -92,7 +92,7 @@ fn parts(prompt: &Prompt) -> Vec<String> {
 }
 
 /// The format its stdout is a trace in, when `config.trace` says that it is one.
-fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
+pub(crate) fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
     let Some(written) = spec.config.get(TRACE_KEY) else { return Ok(None) };
     match written.as_str().and_then(Format::parse) {
         Some(format) => Ok(Some(format)),
@@ -107,7 +107,7 @@ fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
 /// The answer a trace tells: its final message, with everything before it.
 fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<Answer> {
     if let Some(gaps) = trace.gaps() {
-        program::progress(agent, &format!("trace: {gaps}"));
+        progress::line(&format!("{agent}: trace: {gaps}"));
     }
     let Some(raw) = trace.answer else {
         let why =

@@ -15,8 +15,10 @@ use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
 
+use crate::attempt_settings::opened;
 use crate::command::MAX_PROMPT_ARGUMENT;
-use crate::program::{self, Program, Ran, progress};
+use crate::program::{self, Program, Ran};
+use crate::progress;
 use crate::settings;
 use crate::trace::{Format, Trace};
 
@@ -91,16 +93,12 @@ impl CursorAgent {
 
     /// One run, in a new chat or in one that is there; `asked` is the turn as far as it is known beforehand.
     fn run(&mut self, context: &Context<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
-        let attempt = program::attempt(context, "cursor")?;
-        let opened = &attempt.opened;
+        let opened = opened(context)?;
         let settings: Settings = settings::read(&opened.agent)?;
-        let model = match &settings.model {
-            Some(model) => Some(model.clone()),
-            None => settings::model(context.thread().home(), &opened.agent)?,
-        };
+        let model = settings::model_name(context, settings.model.as_ref().or(opened.agent.model.as_ref()))?;
         let workspace = workspace(context, &settings, opened)?;
         let argument = argument(context, opened, text)?;
-        let mut program = Program::new(attempt, &settings.command);
+        let mut program = Program::new(opened, &settings.command);
         let command = program.command();
         command.current_dir(&workspace).args(["-p", &argument]);
         if let Some(model) = &model {
@@ -115,7 +113,8 @@ impl CursorAgent {
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         // What a failed attempt keeps is the work, not what was said about it afterwards.
         let program = if resume.is_none() { program.keeping(&files) } else { program };
-        let ran = program.run(|line| event(line).iter().for_each(|event| progress("cursor", event)), || {})?;
+        let ran = program
+            .run(|line| event(line).iter().for_each(|event| progress::line(&format!("cursor: {event}"))), || {})?;
         self.exit_code = ran.status.code();
         let trace = (settings.output_format == Output::StreamJson).then(|| Format::Cursor.read(&ran.stdout));
         check(opened, &ran, trace.as_ref())?;
@@ -161,8 +160,7 @@ impl Agent for CursorAgent {
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
-        let attempt = program::attempt(context, "cursor")?;
-        let resumes = settings::read::<Settings>(&attempt.opened.agent)?.resume;
+        let resumes = settings::read::<Settings>(&opened(context)?.agent)?.resume;
         let Some(chat) = self.chat.clone().filter(|_| resumes) else { return Ok(None) };
         let asked = Turn::asked(vec![text.to_owned()]);
         self.run(context, text, asked, Some(&chat)).map(Some)

@@ -20,6 +20,9 @@ pub struct Description {
     pub config_schema: Value,
 }
 
+/// Capability of an agent whose program knows models by names of its own.
+pub const OWN_MODELS: &str = "own-models";
+
 /// Describes a built-in agent; `None` for an unknown name.
 pub fn describe(name: &str) -> Option<Description> {
     let version = env!("CARGO_PKG_VERSION");
@@ -27,7 +30,15 @@ pub fn describe(name: &str) -> Option<Description> {
         "acp" => Some(Description {
             name: "acp",
             version,
-            capabilities: &["session", "feedback", "mcp-submit", "tool-calls", "permissions", "prompt-of-any-size"],
+            capabilities: &[
+                "session",
+                "feedback",
+                "mcp-submit",
+                "tool-calls",
+                "permissions",
+                "prompt-of-any-size",
+                OWN_MODELS,
+            ],
             config_schema: crate::acp::settings::config_schema(),
         }),
         "command" => Some(Description {
@@ -56,7 +67,7 @@ pub fn describe(name: &str) -> Option<Description> {
         "cursor" => Some(Description {
             name: "cursor",
             version,
-            capabilities: &["sessions", "feedback", "tools", "traces"],
+            capabilities: &["session", "feedback", "tool-calls", OWN_MODELS],
             config_schema: json!({
                 "type": "object",
                 "additionalProperties": false,
@@ -72,7 +83,7 @@ pub fn describe(name: &str) -> Option<Description> {
         "docx-diff" => Some(Description {
             name: "docx-diff",
             version,
-            capabilities: &["documents", "expect-file"],
+            capabilities: &["documents"],
             config_schema: json!({
                 "type": "object",
                 "additionalProperties": false,
@@ -86,7 +97,7 @@ pub fn describe(name: &str) -> Option<Description> {
         "hermes" => Some(Description {
             name: "hermes",
             version,
-            capabilities: &["sessions", "feedback", "tools", "traces"],
+            capabilities: &["session", "feedback", "mcp-submit", "tool-calls", "prompt-of-any-size", OWN_MODELS],
             config_schema: json!({
                 "type": "object",
                 "additionalProperties": false,
@@ -140,7 +151,7 @@ pub fn describe(name: &str) -> Option<Description> {
         "office" => Some(Description {
             name: "office",
             version,
-            capabilities: &["documents", "expect-file"],
+            capabilities: &["documents"],
             config_schema: json!({
                 "type": "object",
                 "additionalProperties": false,

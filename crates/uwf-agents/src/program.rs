@@ -10,15 +10,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Context, Error, Kind, Result};
+use agent_kit::{Error, Kind, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use uwf_core::config::OutputMode;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::{self, Attempt, OutputFiles};
+use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
+
+use crate::progress;
 
 use kept::Kept;
 
@@ -43,17 +45,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Bytes of stderr that are kept for what a program says there of itself.
 const STDERR_CAP: usize = 256 << 10;
 
-/// The attempt an agent works in.
-///
-/// # Errors
-/// `Usage` outside an attempt.
-pub(crate) fn attempt<'c>(context: &'c Context<'_>, agent: &str) -> Result<&'c Attempt> {
-    context.attempt().ok_or_else(|| {
-        Error::new(Kind::Usage, format!("the agent `{agent}` is run by `uwf thread step`, never by hand"))
-            .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent")
-    })
-}
-
 /// The form of answer the agent of the thread's attempt is asked for.
 ///
 /// # Errors
@@ -63,15 +54,9 @@ pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<AnswerForm> {
     Ok(if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter })
 }
 
-/// Says on our stderr that the agent is alive: the keeper takes silence for death, and `thread run` shows it.
-pub(crate) fn progress(agent: &str, what: &str) {
-    // Nobody may be reading; the work goes on.
-    let _ = writeln!(std::io::stderr(), "{agent}: {what}");
-}
-
 /// A program to be run within an attempt.
 pub(crate) struct Program<'a> {
-    attempt: &'a Attempt,
+    opened: &'a Opened,
     command: Command,
     timeout: Option<Duration>,
     transcript: Option<PathBuf>,
@@ -119,17 +104,17 @@ enum Printed {
 impl<'a> Program<'a> {
     /// A program that is found through `PATH`, without the secrets its agent was not given. It works in the thread's
     /// workspace.
-    pub(crate) fn new(attempt: &'a Attempt, program: &str) -> Program<'a> {
+    pub(crate) fn new(opened: &'a Opened, program: &str) -> Program<'a> {
         let mut command = Command::new(program);
-        without_secrets(&mut command, &attempt.opened);
+        without_secrets(&mut command, opened);
         // A group of its own can be ended without ending this process; the keeper finds it by descent.
         command
-            .current_dir(&attempt.opened.workspace)
+            .current_dir(&opened.workspace)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        Program { attempt, command, timeout: None, transcript: None }
+        Program { opened, command, timeout: None, transcript: None }
     }
 
     /// The command, for its arguments and environment.
@@ -162,7 +147,7 @@ impl<'a> Program<'a> {
         process.stdout.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stdout, send.clone()));
         process.stderr.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stderr, send.clone()));
         drop(send);
-        let cap = usize::try_from(self.attempt.opened.output_cap).unwrap_or(usize::MAX);
+        let cap = usize::try_from(self.opened.output_cap).unwrap_or(usize::MAX);
         let (mut stdout, mut stderr) = (Kept::new(cap), Kept::new(STDERR_CAP));
         let take = |piece: Printed| match piece {
             Printed::Stdout(piece) => {
@@ -174,8 +159,7 @@ impl<'a> Program<'a> {
                 Ok(())
             }
             Printed::Stderr(piece) => {
-                // Nobody may be reading; it is kept here too.
-                let _ = std::io::stderr().write_all(&piece);
+                progress::piece(&piece);
                 stderr.push(piece);
                 Ok(())
             }
@@ -212,10 +196,7 @@ impl<'a> Program<'a> {
             }
         }
         process.wait().map_err(|error| {
-            Error::new(
-                Kind::AgentFailed,
-                format!("cannot wait for agent `{}`: {error}", self.attempt.opened.agent.name),
-            )
+            Error::new(Kind::AgentFailed, format!("cannot wait for agent `{}`: {error}", self.opened.agent.name))
         })
     }
 
@@ -224,7 +205,7 @@ impl<'a> Program<'a> {
             None => Ok(()),
             Some(limit) => {
                 end(process);
-                let name = &self.attempt.opened.agent.name;
+                let name = &self.opened.agent.name;
                 let told = format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64());
                 Err(Error::new(Kind::AgentFailed, told).hint("raise `timeout` in the agent's `config`"))
             }

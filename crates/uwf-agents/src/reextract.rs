@@ -5,12 +5,18 @@ use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_engine::agents::AgentSpec;
 use uwf_engine::reextract;
 
 use crate::attempt_settings::opened;
+use crate::command;
+use crate::trace::{Format, Trace};
 
 /// Where its answers come from.
 const SOURCE: &str = "attempt";
+
+/// The built-in agent whose program prints events.
+const CURSOR: &str = "cursor";
 
 /// The agent of one step.
 #[derive(Default)]
@@ -35,6 +41,21 @@ impl Agent for ReextractAgent {
                 .hint("`uwf thread step ID --reextract` reads that of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;
-        Ok(Answer { source: SOURCE.to_owned(), ..Answer::text(raw) })
+        let answer = match trace(&opened(context)?.agent, &raw)? {
+            Some(Trace { answer: Some(said), turns, tokens, session_id, .. }) => {
+                Answer { turns, tokens, session_id, ..Answer::text(said) }
+            }
+            Some(_) | None => Answer::text(raw),
+        };
+        Ok(Answer { source: SOURCE.to_owned(), ..answer })
     }
+}
+
+/// What was kept, read as a trace, where the agent prints one: its answer is the final message in it.
+fn trace(agent: &AgentSpec, raw: &str) -> Result<Option<Trace>> {
+    let format = match command::trace_format(agent)? {
+        None if agent.is_built_in(CURSOR) => Format::of(raw),
+        format => format,
+    };
+    Ok(format.map(|format| format.read(raw)))
 }

@@ -1,9 +1,9 @@
-//! Reading an agent's `config`.
+//! `agents.<alias>.config` as a struct, for agents that drive a program of somebody else's.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent_kit::{Error, Kind, Result};
+use agent_kit::{Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -24,15 +24,15 @@ pub(crate) fn read<S: DeserializeOwned>(spec: &AgentSpec) -> Result<S> {
     })
 }
 
-/// What the agent's model is called: the name behind an alias of `models`, else the word itself, which the agent's own
-/// program may know.
+/// What an agent's program calls a model: the name behind an alias of `models`, else the word itself, which the program
+/// may know.
 ///
 /// # Errors
 /// `Config` when `config.yaml` cannot be read.
-pub(crate) fn model(home: &Home, spec: &AgentSpec) -> Result<Option<String>> {
-    let Some(alias) = &spec.model else { return Ok(None) };
-    let config = home.config()?;
-    Ok(Some(config.models.get(alias).map_or_else(|| alias.clone(), |model| model.name.clone())))
+pub(crate) fn model_name(context: &Context<'_>, model: Option<&String>) -> Result<Option<String>> {
+    let Some(model) = model else { return Ok(None) };
+    let config = context.thread().home().config()?;
+    Ok(Some(config.models.get(model).map_or_else(|| model.clone(), |known| known.name.clone())))
 }
 
 /// A directory of the settings: `~/` is the user's home, anything else is relative to the storage root.

@@ -56,7 +56,7 @@ impl Agent for AcpAgent {
             Some(settings) => settings,
             None => Settings::of(&opened.agent)?,
         };
-        let settings = Settings { model: model_name(context, settings.model)?, ..settings };
+        let settings = Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings };
         let mut input: Vec<String> = prompt.parts.iter().map(|part| part.text.clone()).collect();
         input.extend(settings.mcp.then(|| mcp::INSTRUCTION.to_owned()));
         let session = self.session.insert(Session::open(context, opened, settings)?);
@@ -69,13 +69,6 @@ impl Agent for AcpAgent {
         let prompted = session.prompt(context, text, false)?;
         Ok(Some(answer(session, vec![text.to_owned()], prompted)))
     }
-}
-
-/// What the agent itself calls the model: the name behind an alias of the configuration, else the name as it is.
-fn model_name(context: &Context<'_>, model: Option<String>) -> Result<Option<String>> {
-    let Some(model) = model else { return Ok(None) };
-    let config = context.thread().home().config()?;
-    Ok(Some(config.models.get(&model).map_or(model, |known| known.name.clone())))
 }
 
 fn answer(session: &Session, input: Vec<String>, prompted: Prompted) -> Answer {

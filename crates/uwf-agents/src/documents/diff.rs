@@ -35,7 +35,7 @@ impl Agent for DiffAgent {
 
     fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
         let changed = changed(context)?;
-        let place = Place::of(context, "docx-diff")?;
+        let place = Place::of(context)?;
         let diff = place.file(DIFF);
         remove(&diff)?;
         let (source, modified) = (changed.source.as_os_str(), changed.modified.as_os_str());

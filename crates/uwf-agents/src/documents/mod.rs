@@ -17,10 +17,12 @@ use agent_kit::{Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::{Attempt, OutputFiles};
+use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
-use crate::program::{self, Program, Ran, progress};
+use crate::attempt_settings::opened;
+use crate::program::{Program, Ran};
+use crate::progress;
 use crate::settings::{self, TimeLimit};
 
 /// Where documents are put, relative to the storage root, unless `outputDir` says otherwise.
@@ -44,7 +46,7 @@ struct Settings {
 
 /// One step's place: its agent and its directory.
 struct Place<'c> {
-    attempt: &'c Attempt,
+    opened: &'c Opened,
     files: OutputFiles,
     settings: Settings,
     dir: PathBuf,
@@ -52,9 +54,9 @@ struct Place<'c> {
 
 impl<'c> Place<'c> {
     /// The place of the role's visit that is being played; its directory is made.
-    fn of(context: &'c Context<'_>, agent: &str) -> Result<Place<'c>> {
-        let attempt = program::attempt(context, agent)?;
-        let settings: Settings = settings::read(&attempt.opened.agent)?;
+    fn of(context: &'c Context<'_>) -> Result<Place<'c>> {
+        let opened = opened(context)?;
+        let settings: Settings = settings::read(&opened.agent)?;
         let home = context.thread().home();
         let outputs = settings::directory(home, settings.output_dir.as_deref().unwrap_or(DEFAULT_OUTPUT_DIR));
         let outputs = std::path::absolute(&outputs).at("make absolute", &outputs)?;
@@ -63,16 +65,16 @@ impl<'c> Place<'c> {
         let of_thread = outputs.join(context.thread().id.as_str());
         let dir = if visits == 0 { of_thread } else { of_thread.join(format!("{role}-{}", visits + 1)) };
         std::fs::create_dir_all(&dir).at("create", &dir)?;
-        let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
-        Ok(Place { attempt, files, settings, dir })
+        let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+        Ok(Place { opened, files, settings, dir })
     }
 
     fn agent(&self) -> &AgentSpec {
-        &self.attempt.opened.agent
+        &self.opened.agent
     }
 
     fn workspace(&self) -> &Path {
-        &self.attempt.opened.workspace
+        &self.opened.workspace
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -88,9 +90,9 @@ impl<'c> Place<'c> {
         } else {
             command.to_owned()
         };
-        let mut program = Program::new(self.attempt, &command).limit(self.settings.timeout.0).keeping(&self.files);
+        let mut program = Program::new(self.opened, &command).limit(self.settings.timeout.0).keeping(&self.files);
         program.command().args(args).args(&self.agent().args).current_dir(&self.dir);
-        program.run(|line| progress(usual, line), || {})
+        program.run(|line| progress::line(&format!("{usual}: {line}")), || {})
     }
 }
 

@@ -34,7 +34,7 @@ impl Agent for OfficeAgent {
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let place = Place::of(context, "office")?;
+        let place = Place::of(context)?;
         let task = Task::read(context.task(), place.workspace())?;
         let wanted = instruction(&task.prompt, prompt)?;
         match task.input {

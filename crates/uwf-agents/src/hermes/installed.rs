@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use agent_kit::{Context, Error, Kind, Result};
 use serde::Deserialize;
 use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::Attempt;
+use uwf_engine::attempts::Opened;
 
 use crate::acp;
 use crate::acp::permission::Policy;
-use crate::program::{self, Program};
+use crate::attempt_settings::opened;
+use crate::program::Program;
 use crate::settings;
 
 /// Variable that says where hermes keeps its state.
@@ -52,7 +53,7 @@ impl Default for Settings {
 /// The program with its settings, for one attempt.
 pub(super) struct Hermes<'c> {
     pub(super) context: &'c Context<'c>,
-    pub(super) attempt: &'c Attempt,
+    pub(super) opened: &'c Opened,
     pub(super) settings: Settings,
     home: Option<PathBuf>,
 }
@@ -63,20 +64,20 @@ impl<'c> Hermes<'c> {
     /// # Errors
     /// `Usage` outside an attempt, `Config` for settings that make no sense.
     pub(super) fn of(context: &'c Context<'_>) -> Result<Hermes<'c>> {
-        let attempt = program::attempt(context, "hermes")?;
-        let settings: Settings = settings::read(&attempt.opened.agent)?;
+        let opened = opened(context)?;
+        let settings: Settings = settings::read(&opened.agent)?;
         let home = settings.home.as_deref().map(|written| settings::directory(context.thread().home(), written));
-        Ok(Hermes { context, attempt, settings, home })
+        Ok(Hermes { context, opened, settings, home })
     }
 
     /// The agent of the attempt.
     pub(super) fn agent(&self) -> &'c AgentSpec {
-        &self.attempt.opened.agent
+        &self.opened.agent
     }
 
     /// The program, no arguments yet.
     pub(super) fn program(&self) -> Program<'c> {
-        let mut program = Program::new(self.attempt, &self.settings.command);
+        let mut program = Program::new(self.opened, &self.settings.command);
         if let Some(dir) = &self.home {
             program.command().env(HOME_VARIABLE, dir);
         }
@@ -95,10 +96,7 @@ impl<'c> Hermes<'c> {
     /// # Errors
     /// `Config` when `config.yaml` cannot be read.
     pub(super) fn model(&self) -> Result<Option<String>> {
-        match &self.settings.model {
-            Some(model) => Ok(Some(model.clone())),
-            None => settings::model(self.context.thread().home(), self.agent()),
-        }
+        settings::model_name(self.context, self.settings.model.as_ref().or(self.agent().model.as_ref()))
     }
 
     /// How it speaks the Agent Client Protocol.

@@ -23,6 +23,7 @@ use uwf_engine::home::Home;
 use crate::acp::AcpAgent;
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::{self, Ran};
+use crate::progress;
 use crate::trace::Trace;
 
 use installed::Hermes;
@@ -54,7 +55,7 @@ impl HermesAgent {
 
     /// One run of `hermes chat`, in a new session or in one that is there.
     fn chat(&mut self, hermes: &Hermes<'_>, text: &str, resume: Option<&str>) -> Result<Said> {
-        let (opened, spec) = (&hermes.attempt.opened, hermes.agent());
+        let (opened, spec) = (hermes.opened, hermes.agent());
         let model = hermes.model()?;
         let files = OutputFiles::of(hermes.context.thread().home(), &opened.thread, &opened.attempt);
         // What a failed attempt keeps is the work, not what was said about it afterwards.
@@ -67,7 +68,8 @@ impl HermesAgent {
         }
         chat.command().args(&spec.args);
         let mut log = log::Tail::open(&hermes.home_dir());
-        let ran = chat.run(|_| {}, || log.events().iter().for_each(|event| program::progress("hermes", event)))?;
+        let ran =
+            chat.run(|_| {}, || log.events().iter().for_each(|event| progress::line(&format!("hermes: {event}"))))?;
         self.exit_code = ran.status.code();
         let id = session::id(&ran.stderr, &ran.stdout);
         if !ran.status.code().is_some_and(|code| spec.succeeded(code)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_kit::Result;
 
 use super::installed::Hermes;
-use crate::program::progress;
+use crate::progress;
 use crate::trace::{Format, MAX_TRACE_BYTES, Trace};
 
 /// Time an export may take: it reads one session of a local database.
@@ -57,7 +57,7 @@ impl Hermes<'_> {
         let file = self.home_dir().join("sessions").join(format!("session_{id}.json"));
         let kept = read(&file).and_then(|text| trace_of(&text, id));
         if kept.is_none() {
-            progress("hermes", &format!("session {id} can be neither exported nor read from {}", file.display()));
+            progress::line(&format!("hermes: session {id} can be neither exported nor read from {}", file.display()));
         }
         Ok(kept.map(|trace| Trace { source: "session-file".to_owned(), ..trace }))
     }
@@ -65,7 +65,7 @@ impl Hermes<'_> {
     /// `hermes sessions export - --session-id ID`. Some versions take the `-` for a file's name, so it runs in a
     /// directory where such a file does no harm.
     fn export(&self, id: &str) -> Result<Option<String>> {
-        let scratch = self.context.thread().home().attempts_dir(&self.attempt.opened.thread);
+        let scratch = self.context.thread().home().attempts_dir(&self.opened.thread);
         let mut export = self.program().limit(Some(EXPORT_LIMIT));
         export.command().args(["sessions", "export", "-", "--session-id", id]).current_dir(&scratch);
         let ran = match export.run(|_| {}, || {}) {

@@ -71,7 +71,14 @@ if "fails" in behave:
     print(behave["fails"])
     print("\nsession_id: " + sid, file=sys.stderr)
     sys.exit(1)
-time.sleep(behave.get("takes", 0))
+os.makedirs(os.path.join(home, "logs"), exist_ok=True)
+for second in range(behave.get("takes", 0)):
+    time.sleep(1)
+    with open(os.path.join(home, "logs", "agent.log"), "a") as log:
+        if second == 0:
+            log.write(f"2026-11-22 02:15:03,518 INFO [{sid}] agent.turn_context: conversation turn: session={sid}\n")
+        if behave.get("is-alive"):
+            log.write(f"2026-11-22 02:15:10,892 INFO [{sid}] agent.conversation_loop: API call #{second + 1}: in=1 out=2\n")
 at = 1795313709.0 + 100 * len(session["messages"])
 say = lambda role, content, after, **more: session["messages"].append(
     {"role": role, "content": content, "timestamp": at + after, **more})
@@ -306,4 +313,20 @@ fn it_is_given_the_submit_tool_when_asked_for() {
     let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
     let servers: Value = serde_json::from_str(&servers).unwrap();
     assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
+}
+
+#[test]
+fn what_its_log_tells_is_a_sign_of_life() {
+    let limited = |behave: Value| {
+        let (home, thread) = with_hermes(&behave);
+        let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        home.config(&config.replace("model: big,", "model: big, idleTimeout: 3,"));
+        (home.uwf(&["thread", "step", &thread]), home, thread)
+    };
+    let (ran, ..) = limited(json!({ "answers": [RIGHT], "takes": 6, "is-alive": true }));
+    assert_eq!(ran.code, Some(0), "it was never silent for long: {}", ran.told());
+    let (ran, home, thread) = limited(json!({ "answers": [RIGHT], "takes": 60 }));
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    let why = text(&home.json(&["thread", "show", &thread]), "why");
+    assert!(why.contains("it printed nothing for 3 s"), "{why}");
 }

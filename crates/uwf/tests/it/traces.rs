@@ -145,3 +145,16 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
         ran.stderr
     );
 }
+
+#[test]
+fn a_failed_attempt_that_printed_a_trace_can_be_read_again() {
+    let (home, thread) = with_agent("output: text, config: { trace: codex }", CODEX);
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}extract: {{ frontmatter: false }}\n"));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
+    home.config(&config);
+    home.json(&["thread", "step", &thread, "--reextract"]);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["extractedBy"]), (&json!("attempt"), &json!("frontmatter")));
+    assert_eq!(turns(&detail), [r#" ["shell"]"#, "---\nn: 1\n---\nOne line. []"]);
+}
