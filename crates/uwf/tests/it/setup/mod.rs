@@ -158,7 +158,7 @@ fn a_failing_proof_writes_nothing() {
     exit 78
     --- stderr
     asking m of here for one word…
-    error: the model does not answer: SERVER/v1/chat/completions does not accept the key (401): the key *** is not known
+    error: the model does not answer: SERVER/v1/chat/completions refuses access (401): the key *** is not known
     hint: check the key in the variable that `apiKeyEnv` of the provider names
     hint: nothing was written; `--no-check` writes it all the same
     ");
