@@ -26,7 +26,7 @@ pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
     std::fs::rename(&new, path).at("write", path)
 }
 
-/// The value that was handed in since the last time, if any.
+/// The value that was handed in last, if any. It stays there, so that it survives this process.
 ///
 /// # Errors
 /// `Io`.

@@ -2,7 +2,7 @@
 //! at once what does not fit, and corrects it within its own session.
 //!
 //! It is part of agent-kit, not of the built-in agents: an agent of anybody that takes MCP servers can be given it
-//! ([`launch`]), and the built-in agents have no other way to it than theirs.
+//! ([`launch()`]), and the built-in agents have no other way to it than theirs.
 //!
 //! [`protocol`] knows the wire and nothing of uwf, [`tools`] knows the step and nothing of the wire, [`stdio`] moves
 //! bytes between them.

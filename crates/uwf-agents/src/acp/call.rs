@@ -1,7 +1,7 @@
 //! One tool call of an agent, put together from everything it tells about it.
 
 use agent_kit::answer::ToolCall;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::transcript::content_text;
 
@@ -48,7 +48,7 @@ impl Call {
         self.title = text(update.get("title")).or_else(|| self.title.take());
         self.kind = text(update.get("kind")).or_else(|| self.kind.take());
         self.input = raw(update.get("rawInput")).or_else(|| self.input.take());
-        self.output = raw(update.get("rawOutput")).or_else(|| self.output.take());
+        self.output = result(update.get("rawOutput")).or_else(|| self.output.take());
         self.content = contents(update.get("content")).or_else(|| self.content.take());
         if let Some(status) = text(update.get("status")) {
             self.status = status;
@@ -99,6 +99,27 @@ fn raw(value: Option<&Value>) -> Option<String> {
         Value::String(text) => Some(cut(text.clone())),
         value => Some(cut(value.to_string())),
     }
+}
+
+/// What a tool answered. That of an MCP tool often comes as the blocks the server sent; then it is their text.
+fn result(value: Option<&Value>) -> Option<String> {
+    let blocks = match value? {
+        Value::Object(map)
+            if map.keys().all(|key| ["content", "isError", "structuredContent", "_meta"].contains(&key.as_str())) =>
+        {
+            map.get("content")
+        }
+        other => Some(other),
+    };
+    let texts = blocks.and_then(Value::as_array).filter(|blocks| !blocks.is_empty()).and_then(|blocks| {
+        blocks
+            .iter()
+            .map(|block| {
+                block.get("text").and_then(Value::as_str).filter(|_| block.get("type") == Some(&json!("text")))
+            })
+            .collect::<Option<Vec<&str>>>()
+    });
+    texts.map_or_else(|| raw(value), |texts| Some(cut(texts.join("\n"))))
 }
 
 /// What a call shows to people: texts, differences of files.

@@ -75,23 +75,30 @@ fn option(params: &Value, kind: &str) -> Option<String> {
     Some(fitting.get("optionId")?.as_str()?.to_owned())
 }
 
-/// Whether it is about a tool of our own server, by any of the names agents give such tools. Only a whole title counts:
-/// a command that mentions the name is still a command.
+/// Whether it is about a tool of our own server, by any of the names agents give such tools. What the model itself wrote
+/// can be in a title and in the input, so neither is believed for a call of a kind that does something to the machine.
 fn is_own_tool(params: &Value) -> bool {
     let Some(call) = params.get("toolCall") else { return false };
-    let names = [call.pointer("/_meta/claudeCode/toolName"), call.get("title")];
-    names.into_iter().flatten().filter_map(Value::as_str).any(|name| {
-        [SUBMIT, CONTEXT, CAS_GET].iter().any(|tool| {
-            [
-                format!("mcp__{SERVER_NAME}__{tool}"),
-                format!("mcp_{SERVER_NAME}_{tool}"),
-                format!("{SERVER_NAME}_{tool}"),
-                format!("{SERVER_NAME}.{tool}"),
-                format!("{SERVER_NAME}/{tool}"),
-                format!("{tool} ({SERVER_NAME} MCP Server)"),
-            ]
-            .iter()
-            .any(|known| known == name)
-        })
+    let text = |pointer: &str| call.pointer(pointer).and_then(Value::as_str);
+    if !matches!(text("/kind"), None | Some("other")) {
+        return false;
+    }
+    let is_codex = text("/rawInput/request/_meta/codex_approval_kind") == Some("mcp_tool_call")
+        && text("/title") == Some("Approve MCP tool call")
+        && text("/rawInput/server_name") == Some(SERVER_NAME);
+    is_codex || [text("/_meta/claudeCode/toolName"), text("/title")].into_iter().flatten().any(is_own_name)
+}
+
+fn is_own_name(name: &str) -> bool {
+    [SUBMIT, CONTEXT, CAS_GET].iter().any(|tool| {
+        let forms = [
+            format!("mcp__{SERVER_NAME}__{tool}"),
+            format!("mcp_{SERVER_NAME}_{tool}"),
+            format!("{SERVER_NAME}_{tool}"),
+            format!("{SERVER_NAME}.{tool}"),
+            format!("{SERVER_NAME}/{tool}"),
+            format!("{tool} ({SERVER_NAME} MCP Server)"),
+        ];
+        forms.iter().any(|form| form == name)
     })
 }

@@ -21,7 +21,7 @@ const MODE_CHUNK: &str = "[MODE_UPDATE]";
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Block {
     /// Part of the answer, or talk on the way to it.
-    Text { message: Option<String>, text: String },
+    Text { message: Option<String>, text: String, chunks: usize },
     /// What the model thought.
     Thought(String),
     /// The call of this number was made here.
@@ -144,21 +144,32 @@ impl Transcript {
             return Some(Seen::Event(text.trim().to_owned()));
         }
         let message = update.get("messageId").and_then(Value::as_str);
+        let mut bytes = text.len();
         match self.open_text() {
-            Some((known, open)) if message.is_none() || known.as_deref() == message => open.push_str(&text),
-            _ => self.blocks.push_back(Block::Text { message: message.map(str::to_owned), text: text.clone() }),
+            Some(Block::Text { message: known, text: open, chunks })
+                if message.is_none() || known.as_deref() == message =>
+            {
+                // A warning in front of an answer comes as a chunk like any other, without a line break.
+                if *chunks == 1 && !open.ends_with('\n') && text.starts_with("---") {
+                    open.push('\n');
+                    bytes += 1;
+                }
+                open.push_str(&text);
+                *chunks += 1;
+            }
+            _ => {
+                let message = message.map(str::to_owned);
+                self.blocks.push_back(Block::Text { message, text: text.clone(), chunks: 1 });
+            }
         }
-        self.grown(text.len());
+        self.grown(bytes);
         Some(Seen::Text(text))
     }
 
     /// The text that is still being written: the last one, unless a tool was called since.
-    fn open_text(&mut self) -> Option<(&Option<String>, &mut String)> {
+    fn open_text(&mut self) -> Option<&mut Block> {
         let open = self.blocks.iter_mut().rev().find(|block| !matches!(block, Block::Thought(_)))?;
-        match open {
-            Block::Text { message, text } => Some((message, text)),
-            Block::Thought(_) | Block::Call(_) => None,
-        }
+        matches!(open, Block::Text { .. }).then_some(open)
     }
 
     fn thought(&mut self, text: &str) {

@@ -108,6 +108,13 @@ fn the_answer_is_the_last_text_after_the_last_tool_call() {
 }
 
 #[test]
+fn a_warning_in_front_of_the_answer_does_not_swallow_its_header() {
+    let warned = told(&[chunk("Model metadata not found."), chunk("---\nn: 2\n"), chunk("---\nTwo."), chunk("---")]);
+    assert_eq!(warned.answer(), "Model metadata not found.\n---\nn: 2\n---\nTwo.---");
+    assert_eq!(told(&[chunk("Note.\n"), chunk("---\nn: 2\n---\n")]).answer(), "Note.\n---\nn: 2\n---\n");
+}
+
+#[test]
 fn a_mode_told_as_text_is_not_part_of_the_answer() {
     let mut transcript = Transcript::new(PLENTY);
     let seen = transcript.update(&chunk("[MODE_UPDATE] yolo\n"), 0);
@@ -130,6 +137,15 @@ fn a_tool_call_is_put_together_from_all_that_is_told_of_it() {
             "content": [{ "type": "diff", "path": "a.rs", "oldText": "a", "newText": "b" }, { "type": "terminal", "terminalId": "t" }] }),
         ),
         json!({ "sessionUpdate": "tool_call_update", "toolCallId": "3", "status": "failed", "rawOutput": { "error": "no" } }),
+        call(
+            "4",
+            json!({ "title": "submit", "rawOutput": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] }),
+        ),
+        call(
+            "5",
+            json!({ "title": "submit", "rawOutput": { "content": [{ "type": "text", "text": "a" }], "isError": false } }),
+        ),
+        call("6", json!({ "title": "list", "rawOutput": [{ "type": "file", "text": "a" }] })),
     ]);
     let calls: Vec<(String, String, String, u64)> = transcript
         .tool_calls()
@@ -140,6 +156,9 @@ fn a_tool_call_is_put_together_from_all_that_is_told_of_it() {
         ("`cargo test`", "{\"command\":\"cargo test\"}", "ok", 20),
         ("Edit", "", "--- a.rs\na\n+++\nb\n[terminal]", 0),
         ("3", "", "{\"error\":\"no\"}", 0),
+        ("submit", "", "a\nb", 0),
+        ("submit", "", "a", 0),
+        ("list", "", "[{\"type\":\"file\",\"text\":\"a\"}]", 0),
     ]
     .map(|(name, arguments, result, ms)| (name.to_owned(), arguments.to_owned(), result.to_owned(), ms));
     assert_eq!(calls, expected);
@@ -182,11 +201,23 @@ fn a_policy_picks_the_option_of_its_kind_that_commits_to_least() {
     assert_eq!(decide(Policy::Ask, &asked("ls\n-l", &all)), Decision::Ask("ls -l (execute)".to_owned()));
     assert_eq!(decide(Policy::Deny, &asked("ls", &["allow_once"])), Decision::NoneFits);
     assert_eq!(decide(Policy::Allow, &json!({})), Decision::NoneFits);
+    let of_kind = |title: &str, kind: Value| {
+        let mut asked = asked(title, &all);
+        asked["toolCall"]["kind"] = kind;
+        asked
+    };
     for own in ["mcp__uwf__submit", "uwf_context", "mcp_uwf_cas_get", "submit (uwf MCP Server)"] {
-        assert_eq!(decide(Policy::Ask, &asked(own, &all)), pick("id-allow_once"), "{own}");
+        assert_eq!(decide(Policy::Ask, &of_kind(own, json!("other"))), pick("id-allow_once"), "{own}");
+        assert_eq!(decide(Policy::Deny, &of_kind(own, json!("execute"))), pick("id-reject_once"), "{own} as a command");
     }
+    let mut codex = of_kind("Approve MCP tool call", Value::Null);
+    let approval = json!({ "_meta": { "codex_approval_kind": "mcp_tool_call" } });
+    codex["toolCall"]["rawInput"] = json!({ "server_name": "uwf", "request": approval });
+    assert_eq!(decide(Policy::Deny, &codex), pick("id-allow_once"));
+    codex["toolCall"]["rawInput"]["server_name"] = json!("another");
+    assert_eq!(decide(Policy::Deny, &codex), pick("id-reject_once"));
     for other in ["sh -c mcp__uwf__submit", "mcp__uwf__delete", "uwf_submit; rm -rf /"] {
-        assert_eq!(decide(Policy::Deny, &asked(other, &all)), pick("id-reject_once"), "{other}");
+        assert_eq!(decide(Policy::Deny, &of_kind(other, json!("other"))), pick("id-reject_once"), "{other}");
     }
     assert!(what(&asked(&"long ".repeat(500), &[])).chars().count() <= 301);
 }
@@ -276,7 +307,7 @@ proptest! {
 
     #[test]
     fn however_a_text_is_cut_into_chunks_it_is_the_answer(text in "\\PC{0,200}", cuts: Vec<prop::sample::Index>) {
-        prop_assume!(!text.contains("[MODE_UPDATE]") && !text.trim().is_empty());
+        prop_assume!(!text.contains("[MODE_UPDATE]") && !text.contains("---") && !text.trim().is_empty());
         let mut places: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
         places.extend([0, text.len()]);
         places.sort_unstable();

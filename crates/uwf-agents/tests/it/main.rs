@@ -1,3 +1,4 @@
 //! The pure parts of the built-in agents.
 
 mod acp;
+mod traces;

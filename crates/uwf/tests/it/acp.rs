@@ -1,7 +1,7 @@
 //! Agents that speak the Agent Client Protocol, in whole steps: a scripted one with the noise of real ones.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
@@ -76,7 +76,7 @@ fn the_answer_is_found_among_what_real_agents_say() {
         "ignoreEof": true,
         "prompts": [[
             { "print": "  ! sandbox is not available, going on without" },
-            { "text": "Warning: long threads cost more. " },
+            { "text": "Warning: long threads cost more." },
             { "text": "[MODE_UPDATE] yolo" },
             { "thought": "There are " }, { "thought": "two moons." },
             { "update": { "sessionUpdate": "plan", "entries": [{ "content": "count", "priority": "high", "status": "pending" }] } },
@@ -107,7 +107,7 @@ fn the_answer_is_found_among_what_real_agents_say() {
     let turns = session["turns"].as_array().unwrap();
     assert_eq!(turns.len(), 1);
     assert_snapshot!(turns[0]["output"].as_str().unwrap(), @r"
-    Warning: long threads cost more. I look first.
+    Warning: long threads cost more.I look first.
 
     <thought>
     There are two moons.
@@ -236,6 +236,14 @@ fn a_question_for_a_person_makes_the_thread_wait() {
 
     home.config(&config("permissions: allow"));
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+
+    let (home, thread) = scripted(&config("permissions: ask"), &script);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    assert_eq!(
+        home.json(&["thread", "answer", &thread, "--data", "{\"n\": 1}"])["done"],
+        true,
+        "a person may do the work"
+    );
 }
 
 #[test]
@@ -461,22 +469,40 @@ fn an_agent_that_is_at_work_is_not_idle() {
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
 }
 
-#[test]
-fn a_kill_cancels_the_turn_and_leaves_no_process() {
-    let script =
-        json!({ "ignoreEof": true, "prompts": [[{ "text": "Counting." }, { "touch": "at-work" }, { "hang": true }]] });
-    let (home, thread) = scripted(&config(""), &script);
-    let mut stepper =
-        home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+/// A step whose agent is at work and does not end by itself.
+fn hanging(script: &Value) -> (TestHome, String, Child) {
+    let (home, thread) = scripted(&config(""), script);
+    let mut step = home.command(&["thread", "step", &thread]);
+    let stepper = step.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while !home.work().join("at-work").exists() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
         std::thread::sleep(Duration::from_millis(10));
     }
+    (home, thread, stepper)
+}
+
+#[test]
+fn a_kill_leaves_no_process() {
+    let script =
+        json!({ "ignoreEof": true, "prompts": [[{ "text": "Counting." }, { "touch": "at-work" }, { "hang": true }]] });
+    let (home, thread, mut stepper) = hanging(&script);
     assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(0));
     assert!(!stepper.wait().unwrap().success());
     assert_gone(&home);
     assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
+}
+
+#[test]
+fn ctrl_c_cancels_the_turn_and_what_was_said_is_kept() {
+    let script = json!({ "ignoreTerm": true, "ignoreEof": true,
+        "prompts": [[{ "text": "Counting." }, { "touch": "at-work" }, { "hang": true }]] });
+    let (home, thread, mut stepper) = hanging(&script);
+    assert!(Command::new("kill").args(["-INT", &stepper.id().to_string()]).status().unwrap().success());
+    assert_eq!(stepper.wait().unwrap().code(), Some(130));
+    assert_eq!(methods(&home).last().unwrap(), "session/cancel");
+    assert_eq!(kept(&home, &thread)["raw"], "Counting. (cancelled)");
+    assert_gone(&home);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod describe;
 mod mcp;
 mod run;
 mod submit;
+mod trace;
 
 use std::ffi::OsString;
 use std::path::Path;
