@@ -29,7 +29,8 @@ fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -> Session {
     python.envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PYENV")));
     let mut child = python.spawn().expect("python3 starts");
     let argv: Vec<&str> = [env!("CARGO_BIN_EXE_uwf"), "setup"].iter().chain(args).copied().collect();
-    let order = json!({"argv": argv, "dialog": dialog});
+    // What is installed on this machine is not to be found.
+    let order = json!({"argv": argv, "path": home.bin_dir(), "dialog": dialog});
     child.stdin.take().unwrap().write_all(order.to_string().as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
