@@ -126,7 +126,7 @@ impl<'a> Climb<'a> {
 
     fn feedback(&mut self, answer: &mut Answer, mut failure: Failure, rounds: u32, ask: &mut Feedback<'_>) -> Tried {
         for _ in 0..rounds {
-            let reply = match ask(&failure.feedback(self.schema)) {
+            let reply = match ask(&failure.feedback(self.schema, self.form)) {
                 Ok(None) => break,
                 Ok(Some(reply)) => reply,
                 Err(error) => {

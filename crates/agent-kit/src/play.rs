@@ -17,6 +17,14 @@ use crate::{submit, submitted};
 
 /// What plays a role: something that answers a prompt and, if it has sessions, can be told more in the same one.
 pub trait Agent {
+    /// Reads its settings, before it is asked for anything. What it decides here can depend on the role.
+    ///
+    /// # Errors
+    /// `Config` when they cannot be used.
+    fn prepare(&mut self, _context: &Context<'_>) -> Result<()> {
+        Ok(())
+    }
+
     /// The form of answer it is asked for.
     fn form(&self) -> AnswerForm {
         AnswerForm::Frontmatter
@@ -66,6 +74,7 @@ fn step<'e>(
     agent: &mut dyn Agent,
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<Hash> {
+    agent.prepare(context)?;
     let form = agent.form();
     let opened = context.attempt().map(|attempt| &attempt.opened);
     let prompt = context.prompt(form, opened.map_or(DEFAULT_PROMPT_BUDGET, |opened| opened.prompt_budget))?;

@@ -69,7 +69,7 @@ fn extract(
 /// # Errors
 /// `Io`.
 pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
-    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.agent.is_wrapped()) else {
+    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.is_wrapped()) else {
         return Ok(());
     };
     let thread = context.thread();

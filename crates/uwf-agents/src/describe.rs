@@ -3,6 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::model;
+use crate::react;
+
 /// What an agent is and takes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -107,6 +110,19 @@ pub fn describe(name: &str) -> Option<Description> {
                 "additionalProperties": false,
             }),
         }),
+        "llm" => Some(Description {
+            name: "llm",
+            version,
+            capabilities: &["structured-output", "feedback", "trace", "tokens"],
+            config_schema: model_settings(json!({
+                "structured": {
+                    "type": "string",
+                    "enum": ["auto", "tool", "tool_auto", "json_schema", "json_object", "text"],
+                    "description": "how the output is asked for; auto (the default): as a value in the best way the model has, or as text under a header when the role's schema has no place for prose",
+                },
+                "system": { "type": "string", "description": "what the model is told before the prompt" },
+            })),
+        }),
         "mock" => Some(Description {
             name: "mock",
             version,
@@ -135,6 +151,28 @@ pub fn describe(name: &str) -> Option<Description> {
                 },
             }),
         }),
+        "react" => Some(Description {
+            name: "react",
+            version,
+            capabilities: &[
+                "tools",
+                "read-files",
+                "edit-files",
+                "run-commands",
+                "submit",
+                "feedback",
+                "trace",
+                "tokens",
+            ],
+            config_schema: model_settings(json!({
+                "maxRounds": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": react::MAX_ROUNDS,
+                    "description": "requests to the model in one step; 50 by default",
+                },
+            })),
+        }),
         "workflow" => Some(Description {
             name: "workflow",
             version,
@@ -162,6 +200,17 @@ pub fn describe(name: &str) -> Option<Description> {
         }),
         _ => None,
     }
+}
+
+/// Settings of an agent that talks to a model itself: its own, and those they all have.
+fn model_settings(own: Value) -> Value {
+    let mut schema = json!({ "type": "object", "additionalProperties": false });
+    let mut properties = own;
+    if let (Some(all), Value::Object(common)) = (properties.as_object_mut(), model::settings_schema()) {
+        all.extend(common);
+    }
+    schema["properties"] = properties;
+    schema
 }
 
 #[cfg(test)]

@@ -4,44 +4,66 @@
 //! of the engine: stepper and agent meet only at the process boundary.
 
 pub mod acp;
+pub mod advisors;
+mod attempt_settings;
 pub mod check;
 pub mod choice;
 pub mod command;
 pub mod cursor;
 pub mod describe;
 pub mod documents;
+pub mod excerpt;
+pub mod extractor;
 pub mod hermes;
 pub mod human;
+pub mod llm;
 pub mod mock;
+pub mod model;
+pub mod node_text;
 pub mod probe;
 mod program;
+pub mod progress;
+pub mod react;
+pub mod reextract;
 mod settings;
 pub mod trace;
 pub mod workflow;
 
-use agent_kit::play;
+use agent_kit::{Agent, play};
 use uwf_core::thread::ThreadId;
+use uwf_engine::advisors::{SUMMARY, SUPERVISOR};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
+use extractor::LlmExtractor;
+
 /// Names of the built-in agents.
-pub const NAMES: [&str; 9] = ["acp", "command", "cursor", "docx-diff", "hermes", "human", "mock", "office", "workflow"];
+pub const NAMES: [&str; 11] =
+    ["acp", "command", "cursor", "docx-diff", "hermes", "human", "llm", "mock", "office", "react", "workflow"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
 /// # Errors
 /// `Config` for an unknown name, those of the agent.
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
+    let mut extractor = LlmExtractor::new(home);
+    let mut play = |agent: &mut dyn Agent| play(home, thread, role, agent, Some(&mut extractor));
     match name {
-        "acp" => play(home, thread, role, &mut acp::AcpAgent::new(), None),
-        "command" => play(home, thread, role, &mut command::CommandAgent::new(home, thread)?, None),
-        "cursor" => play(home, thread, role, &mut cursor::CursorAgent::new(home, thread)?, None),
-        "docx-diff" => play(home, thread, role, &mut documents::diff::DiffAgent::default(), None),
-        "hermes" => play(home, thread, role, &mut hermes::HermesAgent::new(home, thread)?, None),
+        "acp" => play(&mut acp::AcpAgent::new()),
+        "command" => play(&mut command::CommandAgent::new(home, thread)?),
+        "cursor" => play(&mut cursor::CursorAgent::new(home, thread)?),
+        "docx-diff" => play(&mut documents::diff::DiffAgent::default()),
+        "hermes" => play(&mut hermes::HermesAgent::new(home, thread)?),
         "human" => human::run(home, thread, role),
-        "mock" => play(home, thread, role, &mut mock::MockAgent::new(home, thread)?, None),
-        "office" => play(home, thread, role, &mut documents::office::OfficeAgent::default(), None),
+        "llm" => play(&mut llm::LlmAgent::default()),
+        "mock" => play(&mut mock::MockAgent::new(home, thread)?),
+        "office" => play(&mut documents::office::OfficeAgent::default()),
+        "react" => play(&mut react::ReactAgent::default()),
         "workflow" => workflow::run(home, thread, role),
+        // Those only the engine starts: they play no role of their own.
+        uwf_engine::reextract::AGENT => play(&mut reextract::ReextractAgent::default()),
+        SUPERVISOR => advisors::supervise(home, thread, role),
+        SUMMARY => advisors::summarise(home, thread, role),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
             .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
     }

@@ -15,6 +15,7 @@ use agent_kit::{Context, Error, Kind, Result, agent, submit};
 use json_cas::Hash;
 use serde::Deserialize;
 use serde_json::Value;
+use uwf_core::config::ExtractRungs;
 use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
@@ -29,6 +30,7 @@ use uwf_engine::spoken;
 use uwf_engine::step::{Report, Request, Upcoming};
 use uwf_engine::{keeper, lock};
 
+use crate::extractor::LlmExtractor;
 use relay::Relay;
 
 /// Share of the prompt budget that the child's task may fill with previous steps; the rest is for the child's own.
@@ -110,7 +112,7 @@ fn drive(context: &Context<'_>, child: &ThreadId, signals: &mut Signals) -> Resu
     let home = context.thread().home();
     let mut relay = Relay::new(home, child);
     relay.say(&format!("child thread {child}"));
-    let request = Request { thread: child.clone(), agent: None, cwd: None, explain: false };
+    let request = Request::plain(child.clone());
     let mut overtaken = 0;
     loop {
         if home.heads().read(child.as_str())?.is_none() {
@@ -195,11 +197,12 @@ fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
     }
     let step = load::step_record(home.store(), ended.head)?;
     let answer = answer(context, step.output, step.detail)?;
-    submit::submit_child(context, answer, AnswerForm::Frontmatter, Ladder::default(), ended.head).map_err(|error| {
-        Error {
-            message: format!("child thread {child} has ended, but {}", error.message),
-            ..error.hint(format!("`uwf thread read {child}` shows what it did; {again}"))
-        }
+    let rungs = context.attempt().map_or_else(ExtractRungs::default, |attempt| attempt.opened.extract);
+    let mut extractor = LlmExtractor::new(home);
+    let ladder = Ladder { rungs, feedback: None, extractor: Some(&mut extractor) };
+    submit::submit_child(context, answer, AnswerForm::Frontmatter, ladder, ended.head).map_err(|error| Error {
+        message: format!("child thread {child} has ended, but {}", error.message),
+        ..error.hint(format!("`uwf thread read {child}` shows what it did; {again}"))
     })
 }
 

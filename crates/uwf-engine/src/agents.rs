@@ -38,6 +38,10 @@ pub struct AgentSpec {
     pub model: Option<String>,
     /// Secrets it is given.
     pub env: Vec<String>,
+    /// Secrets uwf itself needs when it is this agent's process: the keys of the agent's model and of the one that
+    /// extracts. Programs started inside are not given them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_keys: Vec<String>,
     /// Limit on the whole run, milliseconds.
     pub timeout_ms: Option<u64>,
     /// Limit on a time without output, milliseconds.
@@ -60,11 +64,26 @@ impl AgentSpec {
             output: agent.output.as_str().to_owned(),
             model: agent.model.clone(),
             env: agent.env.clone(),
+            own_keys: Vec::new(),
             timeout_ms: agent.timeout.map(millis),
             idle_timeout_ms: agent.idle_timeout.map(millis),
             exit_codes: agent.exit_codes.iter().map(|(code, meaning)| (*code, *meaning == ExitMeaning::Ok)).collect(),
             expect_file: agent.expect_file.clone(),
             config: agent.config.as_object().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// An agent as it was recorded in a trace; limits are not recorded.
+    pub fn recorded(agent: node::Agent) -> AgentSpec {
+        let mut config = agent.config;
+        let output = config.shift_remove("output").and_then(|output| output.as_str().map(str::to_owned));
+        AgentSpec {
+            name: agent.name,
+            args: agent.args,
+            output: output.unwrap_or_else(|| OutputMode::Step.as_str().to_owned()),
+            model: agent.model,
+            config,
+            ..AgentSpec::new("", &config::Agent::from_command(agent.command, Vec::new()))
         }
     }
 
@@ -117,7 +136,7 @@ impl AgentSpec {
         let bin = bin.to_string_lossy().into_owned();
         let mut line = match (self.output_mode(), self.built_in()) {
             (OutputMode::Json | OutputMode::Text, None) => vec![bin, "agent".into(), "run".into(), "command".into()],
-            (_, Some(name)) => vec![bin, "agent".into(), "run".into(), name.to_owned()],
+            (_, Some(name)) => return built_in_command_line(Path::new(&bin), name, thread, role),
             (OutputMode::Step, None) => {
                 let mut line = vec![self.command.clone()];
                 line.extend(self.args.iter().cloned());
@@ -128,6 +147,12 @@ impl AgentSpec {
         line.push(role.to_owned());
         line
     }
+}
+
+/// The command line by which uwf runs one of its own agents.
+pub fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: &str) -> Vec<String> {
+    let bin = bin.to_string_lossy().into_owned();
+    [&bin, "agent", "run", name, thread, role].map(str::to_owned).into()
 }
 
 /// Chooses the agent for a role: `--agent` > bound at start > `agentOverrides` > `defaultAgent`.
@@ -199,10 +224,25 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The key of the model a built-in agent uses, by the name of its environment variable.
-pub fn model_key<'c>(config: &'c Config, spec: &AgentSpec) -> Option<&'c str> {
-    spec.built_in()?;
-    let alias = spec.model.as_deref().or(config.default_model.as_deref())?;
+/// Keys uwf needs when it is the agent's process, by the names of their variables: that of a built-in agent's model, and
+/// that of the model that extracts. None for an agent that is a program of its own.
+pub fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
+    let is_built_in = spec.built_in().is_some();
+    let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
+    let own = own.and_then(|alias| model_key(config, alias));
+    let extracting = extraction_key(config).filter(|_| is_built_in || spec.is_wrapped());
+    let mut keys: Vec<String> = own.into_iter().chain(extracting).map(str::to_owned).collect();
+    keys.dedup();
+    keys
+}
+
+/// The variable that holds the key of the model that extracts.
+pub fn extraction_key(config: &Config) -> Option<&str> {
+    model_key(config, config.model_for("extract")?)
+}
+
+/// The variable that holds the key of a model, by the model's alias.
+pub fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> {
     let model = config.models.get(alias)?;
     config.providers.get(&model.provider)?.api_key_env.as_deref()
 }

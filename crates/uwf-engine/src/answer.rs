@@ -7,6 +7,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
 use crate::attempts::{self, Attempt};
+use crate::child::Signals;
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
@@ -92,7 +93,7 @@ pub fn record(home: &Home, asked: &Asked, store: &mut dyn FnMut(&Attempt) -> Res
     }
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
-    let request = Request { thread: id.clone(), agent: None, cwd: None, explain: false };
+    let request = Request::plain(id.clone());
     let log = Log::open(&home.log_file(id));
     let step = Step { home, thread: &thread, head: &head, plan: &plan, request: &request, log };
     let earlier = match recover::left_over(&thread, plan.config.limits.kill_grace)? {
@@ -102,8 +103,9 @@ pub fn record(home: &Home, asked: &Asked, store: &mut dyn FnMut(&Attempt) -> Res
                 .hint(format!("`uwf thread step {id}` takes that result over")));
         }
     };
-    let attempt = step.open(&asked.role, asked.agent.clone(), earlier)?;
-    store(&attempt).and_then(|stored| step.link(&attempt, stored, true)).inspect_err(|_| {
+    let attempt = step.open(&asked.role, asked.agent.clone(), earlier, None)?;
+    let mut signals = Signals::listen()?;
+    store(&attempt).and_then(|stored| step.link(&attempt, stored, true, &mut signals)).inspect_err(|_| {
         let record = attempts::read(home, id).ok().flatten();
         if record.is_some_and(|record| record.closed.is_none() && record.finished.is_none()) {
             // Left open, the next step concludes it just so.

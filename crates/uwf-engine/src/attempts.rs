@@ -23,10 +23,11 @@ use serde::{Deserialize, Serialize};
 use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
-use crate::agents::{AgentSpec, HUMAN};
+use crate::agents::{self, AgentSpec, HUMAN};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::marks::{self, Mark};
+use crate::reextract;
 
 /// Bytes after which the record is begun anew: some hundred attempts.
 const RECORD_LIMIT: u64 = 64 << 10;
@@ -78,6 +79,21 @@ pub struct Opened {
     pub boot_id: String,
     /// Unix milliseconds.
     pub opened_at: u64,
+}
+
+impl Opened {
+    /// Whether uwf itself is the agent process, which runs a command and records what came of it.
+    pub fn is_wrapped(&self) -> bool {
+        self.reextract.is_none() && self.agent.is_wrapped()
+    }
+
+    /// The command line of the agent process.
+    pub fn command_line(&self, bin: &Path) -> Vec<String> {
+        match self.reextract {
+            Some(_) => agents::built_in_command_line(bin, reextract::AGENT, self.thread.as_str(), &self.role),
+            None => self.agent.command_line(bin, self.thread.as_str(), &self.role),
+        }
+    }
 }
 
 /// The agent's process exists.

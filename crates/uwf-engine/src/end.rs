@@ -20,19 +20,33 @@ pub const REASON_NO_MATCH: &str = "no-match";
 /// Reason when somebody killed the thread.
 pub const REASON_KILLED: &str = "killed";
 
+/// What the reason begins with when the supervisor ended the thread; why follows.
+pub const REASON_SUPERVISOR: &str = "supervisor: ";
+
+/// Exit code recorded for a thread that the supervisor ended.
+const SUPERVISED_CODE: i32 = 1;
+
 /// Exit code recorded for a killed thread, as a shell reports Ctrl-C.
 const KILLED_CODE: i32 = 130;
 
-/// Ends a thread because its moderator said so.
+/// Ends a thread because its moderator said so. `summary` tells what came of it, when somebody wrote that.
 ///
 /// # Errors
 /// `Busy` when the head moved meanwhile, those of store and index.
-pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason) -> Result<Hash> {
+pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Option<String>) -> Result<Hash> {
     let reason = match reason {
         EndReason::Graph => REASON_END,
         EndReason::NoMatch => REASON_NO_MATCH,
     };
-    retire(thread, head, EndStatus::Completed, reason, 0)
+    retire(thread, head, How { status: EndStatus::Completed, reason, return_code: 0, summary })
+}
+
+/// Ends a thread because its supervisor said so, for a reason that begins with [`REASON_SUPERVISOR`].
+///
+/// # Errors
+/// As [`complete`].
+pub fn stop(thread: &Thread<'_>, head: &Head, reason: &str) -> Result<Hash> {
+    retire(thread, head, How { status: EndStatus::Killed, reason, return_code: SUPERVISED_CODE, summary: None })
 }
 
 /// Ends a thread because somebody said so.
@@ -40,7 +54,8 @@ pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason) -> Result<H
 /// # Errors
 /// As [`complete`].
 pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
-    retire(thread, head, EndStatus::Killed, REASON_KILLED, KILLED_CODE)
+    let (status, reason) = (EndStatus::Killed, REASON_KILLED);
+    retire(thread, head, How { status, reason, return_code: KILLED_CODE, summary: None })
 }
 
 /// Ends a thread whose nodes are not readable, because somebody said so: nothing can be said about its end but that.
@@ -59,7 +74,16 @@ pub fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
     drop_from_index(home, head, &line)
 }
 
-fn retire(thread: &Thread<'_>, head: &Head, status: EndStatus, reason: &str, return_code: i32) -> Result<Hash> {
+/// What is recorded of an end.
+struct How<'a> {
+    status: EndStatus,
+    reason: &'a str,
+    return_code: i32,
+    summary: Option<String>,
+}
+
+fn retire(thread: &Thread<'_>, head: &Head, how: How<'_>) -> Result<Hash> {
+    let How { status, reason, return_code, summary } = how;
     let home = thread.home();
     crate::put::ensure_types(home)?;
     let end = ThreadEnd {
@@ -68,7 +92,7 @@ fn retire(thread: &Thread<'_>, head: &Head, status: EndStatus, reason: &str, ret
         status,
         reason: reason.to_owned(),
         return_code,
-        summary: None,
+        summary,
     };
     let end = home.store().put(&end.draft())?;
     let line = Finished {

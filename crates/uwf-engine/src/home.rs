@@ -199,6 +199,11 @@ impl Home {
         self.cache_dir().join("types")
     }
 
+    /// In which way each model gives structured output.
+    pub fn model_modes(&self) -> PathBuf {
+        self.cache_dir().join("model-modes.json")
+    }
+
     /// What can be derived and may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         self.root.join("cache")

@@ -3,6 +3,7 @@
 //! It is a crate of its own so that every way of driving threads (the command, a server, a test) shares one
 //! implementation of the step. Start reading at [`step`]: moderator → agent → extract → persist.
 
+pub mod advisors;
 pub mod agents;
 pub mod answer;
 pub mod attempts;
@@ -36,6 +37,7 @@ pub mod plan;
 pub mod processes;
 pub mod put;
 pub mod recover;
+pub mod reextract;
 pub mod registry;
 pub mod reindex;
 pub mod remove;

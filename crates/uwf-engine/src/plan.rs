@@ -51,12 +51,10 @@ impl Plan {
     /// Those of [`agents::choose`].
     pub fn agent(&self, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
         let mut spec = agents::choose(&self.config, &self.settings, &self.workflow.name, role, asked)?;
-        if let Some(key) = agents::model_key(&self.config, &spec) {
-            spec.env.push(key.to_owned());
-        }
+        spec.own_keys = agents::own_keys(&self.config, &spec);
         if spec.built_in() == Some(agents::WORKFLOW) {
             // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.
-            spec.env = self.config.secret_names().into_iter().collect();
+            spec.own_keys = self.config.secret_names().into_iter().collect();
         }
         Ok(spec)
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
 
+use crate::advisors::Advisors;
 use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
 use crate::chain::{self, Record};
@@ -25,6 +26,7 @@ use crate::moderate::{self, Explained};
 use crate::persist;
 use crate::plan::Plan;
 use crate::recover::{self, Left};
+use crate::reextract;
 use crate::verdict;
 
 /// What to step, and how.
@@ -38,6 +40,16 @@ pub struct Request {
     pub cwd: Option<PathBuf>,
     /// Whether the report tells how the moderator decided.
     pub explain: bool,
+    /// Whether the text of the newest failed attempt is read again instead of running the agent.
+    #[serde(default)]
+    pub reextract: bool,
+}
+
+impl Request {
+    /// The next step of a thread, nothing special about it.
+    pub fn plain(thread: ThreadId) -> Request {
+        Request { thread, agent: None, cwd: None, explain: false, reextract: false }
+    }
 }
 
 /// What a step did. The first four keys are the contract.
@@ -61,7 +73,7 @@ pub struct Report {
     /// Whether the result came from an earlier attempt whose keeper had died.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
-    /// How the thread ended: `end` or `no-match`.
+    /// How the thread ended: `end`, `no-match`, or `supervisor: ` and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What comes next.
@@ -135,7 +147,7 @@ impl Step<'_> {
     fn run(&self, signals: &mut Signals) -> Result<Report> {
         let earlier = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
             Left::Nothing(earlier) => earlier,
-            Left::Step(attempt, step) => match self.link(&attempt, step, true) {
+            Left::Step(attempt, step) => match self.link(&attempt, step, true, signals) {
                 Ok(report) => return Ok(Report { adopted: true, ..report }),
                 Err(refused) if refused.kind == Kind::AgentFailed => {
                     log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
@@ -146,19 +158,26 @@ impl Step<'_> {
         };
         let decision = moderate::next(self.thread, &self.plan.workflow)?;
         let role = match &decision.next {
-            Next::End(_) => return self.end(&decision),
+            Next::End(_) => return self.end(&decision, signals),
             Next::Role(role) => role.clone(),
         };
         if let Err(limit) = self.plan.check_limit(self.thread.chain()?.len()) {
             self.mark(Mark::Limited, &role, &limit.message);
             return Err(limit);
         }
-        let agent = self.plan.agent(&role, self.request.agent.as_deref())?;
-        if let Some(waits) = self.still_asked(&role, &agent)? {
-            return Err(waits);
-        }
-        let attempt = self.open(&role, agent, earlier)?;
-        let report = self.attempt(&attempt, signals).and_then(|(step, synced)| self.link(&attempt, step, synced));
+        let attempt = if self.request.reextract {
+            self.open_again(&role, earlier)?
+        } else {
+            let agent = self.plan.agent(&role, self.request.agent.as_deref())?;
+            if let Some(waits) = self.still_asked(&role, &agent)? {
+                return Err(waits);
+            }
+            self.open(&role, agent, earlier, None)?
+        };
+        let report = match self.attempt(&attempt, signals) {
+            Ok((step, synced)) => self.link(&attempt, step, synced, signals),
+            Err(error) => Err(error),
+        };
         match report {
             Ok(report) => Ok(Report { explain: self.request.explain.then(|| moderate::explain(&decision)), ..report }),
             Err(error) => Err(self.conclude(&attempt, error)),
@@ -166,9 +185,10 @@ impl Step<'_> {
     }
 
     /// The moderator chose the end: no agent runs.
-    fn end(&self, decision: &Decision) -> Result<Report> {
+    fn end(&self, decision: &Decision, signals: &mut Signals) -> Result<Report> {
         let Next::End(reason) = &decision.next else { unreachable!("only called for an end") };
-        end::complete(self.thread, self.head, *reason)?;
+        let summary = self.advisors(self.thread).summary(signals);
+        end::complete(self.thread, self.head, *reason, summary)?;
         Ok(Report {
             done: true,
             reason: Some(moderate::reason(*reason).to_owned()),
@@ -188,8 +208,21 @@ impl Step<'_> {
         Ok(last.map(|_| Error::new(Kind::Waiting, reason.message())))
     }
 
+    /// An attempt in which uwf reads what the agent of an earlier one wrote.
+    fn open_again(&self, role: &str, earlier: Vec<Hash>) -> Result<Attempt> {
+        let (attempt, mut agent) = reextract::readable(self.thread, role, &earlier)?;
+        agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
+        self.open(role, agent, earlier, Some(attempt))
+    }
+
     /// Records the attempt before anything is started.
-    pub(crate) fn open(&self, role: &str, agent: AgentSpec, earlier: Vec<Hash>) -> Result<Attempt> {
+    pub(crate) fn open(
+        &self,
+        role: &str,
+        agent: AgentSpec,
+        earlier: Vec<Hash>,
+        reextract: Option<Hash>,
+    ) -> Result<Attempt> {
         let opened = Opened {
             attempt: crate::ids::new_ulid().to_string(),
             thread: self.thread.id.clone(),
@@ -200,7 +233,7 @@ impl Step<'_> {
             secrets: self.plan.config.secret_names().into_iter().collect(),
             prompt_budget: self.plan.config.limits.prompt_budget,
             extract: self.plan.config.extract,
-            reextract: None,
+            reextract,
             output_cap: self.plan.config.limits.output_cap,
             earlier,
             keeper: std::process::id(),
@@ -248,16 +281,17 @@ impl Step<'_> {
         environment::protect_env_file(&env_path)?;
         let env_file = environment::read_env_file(&env_path)?;
         let secrets = self.plan.config.secret_names();
-        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
+        let given = [opened.agent.env.as_slice(), &opened.agent.own_keys].concat();
+        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &given);
         let variables = agents::protocol_variables(self.home, opened.thread.as_str(), &opened.role, &opened.attempt);
         env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         Ok(Job {
-            argv: opened.agent.command_line(self.home.bin(), opened.thread.as_str(), &opened.role),
+            argv: opened.command_line(self.home.bin()),
             cwd: opened.workspace.clone(),
             env,
             watched: vec![files.out.clone(), files.err.clone(), files.raw.clone()],
             // Of the process that runs a command the record says all; its stdout would only repeat the hash.
-            stdout: (!opened.agent.is_wrapped()).then_some(files.out),
+            stdout: (!opened.is_wrapped()).then_some(files.out),
             stderr: files.err,
             attempt: opened.attempt.clone(),
             timeout: opened.agent.timeout_ms.map(Duration::from_millis),
@@ -268,7 +302,13 @@ impl Step<'_> {
     }
 
     /// Verifies a finished step and moves the head to it; then looks ahead and ends the thread if that was the last.
-    pub(crate) fn link(&self, attempt: &Attempt, step_hash: Hash, synced: bool) -> Result<Report> {
+    pub(crate) fn link(
+        &self,
+        attempt: &Attempt,
+        step_hash: Hash,
+        synced: bool,
+        signals: &mut Signals,
+    ) -> Result<Report> {
         let opened = &attempt.opened;
         let step = persist::verify(self.thread, &opened.role, self.plan.role(&opened.role)?, step_hash, synced)?;
         if !synced {
@@ -287,21 +327,29 @@ impl Step<'_> {
             agent: Some(opened.agent.name.clone()),
             ..self.report(step_hash)
         };
-        Ok(self.look_ahead(report))
+        Ok(self.look_ahead(report, signals))
     }
 
     /// The head has moved; what the moderator says now must not undo that.
-    fn look_ahead(&self, report: Report) -> Report {
-        let ahead = || -> Result<Report> {
+    fn look_ahead(&self, report: Report, signals: &mut Signals) -> Report {
+        let mut ahead = || -> Result<Report> {
             let (thread, head) = Thread::active(self.home, &self.thread.id)?;
             let decision = moderate::next(&thread, &self.plan.workflow)?;
             let explain_next = self.request.explain.then(|| moderate::explain(&decision));
             let (done, reason, next) = match decision.next {
                 Next::End(reason) => {
-                    end::complete(&thread, &head, reason)?;
+                    let summary = self.advisors(&thread).summary(signals);
+                    end::complete(&thread, &head, reason, summary)?;
                     (true, Some(moderate::reason(reason).to_owned()), None)
                 }
-                Next::Role(role) => (false, None, Some(Upcoming::Role(role))),
+                Next::Role(role) => match self.advisors(&thread).objection(signals) {
+                    Some(why) => {
+                        let reason = format!("{}{why}", end::REASON_SUPERVISOR);
+                        end::stop(&thread, &head, &reason)?;
+                        (true, Some(reason), None)
+                    }
+                    None => (false, None, Some(Upcoming::Role(role))),
+                },
             };
             Ok(Report { done, reason, next, explain_next, ..report.clone() })
         };
@@ -309,6 +357,10 @@ impl Step<'_> {
             log!(self.log, "H5W1YJ7S", Warn, "the moderator failed after the head moved: {}", error.message);
             Report { next: Some(Upcoming::Error(error.message)), ..report.clone() }
         })
+    }
+
+    fn advisors<'b>(&'b self, thread: &'b Thread<'b>) -> Advisors<'b> {
+        Advisors { thread, plan: self.plan, log: &self.log }
     }
 
     fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
@@ -352,6 +404,11 @@ impl Step<'_> {
         if self.still_active() {
             self.mark(mark, &opened.role, &error.message);
         }
+        let error = match error.kind {
+            Kind::NotExtractable if !opened.agent.is_built_in(agents::WORKFLOW) => error
+                .hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id)),
+            _ => error,
+        };
         match kept {
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) => {

@@ -58,7 +58,7 @@ fn write(path: &Path, text: &str) {
 }
 
 fn step(home: &Home, thread: &ThreadId) -> Result<Report> {
-    let request = Request { thread: thread.clone(), agent: None, cwd: None, explain: false };
+    let request = Request::plain(thread.clone());
     step::perform(home, &request, &mut Signals::listen()?)
 }
 

@@ -3,24 +3,31 @@
 use json_cas::schema::Schema;
 
 use super::Failure;
-use crate::prompt::header_example;
+use crate::prompt::{AnswerForm, header_example, json_example};
 
 /// Errors told at once; a model mends a few things at a time.
 const MAX_ERRORS: usize = 20;
 
 impl Failure {
-    /// The text that asks the same session for the header only: the work is done, and doing it again would be paid for
-    /// again.
-    pub fn feedback(&self, schema: &Schema) -> String {
-        let mut text = String::from("Your answer was received, but its header could not be read:\n\n");
+    /// The text that asks the same session for the output only, in the form it was asked for: the work is done, and
+    /// doing it again would be paid for again.
+    pub fn feedback(&self, schema: &Schema, form: AnswerForm) -> String {
+        let (what, example) = match form {
+            AnswerForm::Frontmatter => ("header", header_example(schema.value())),
+            AnswerForm::Json => ("output", json_example(schema.value())),
+        };
+        let mut text = match form {
+            AnswerForm::Frontmatter => String::from("Your answer was received, but its header could not be read:\n\n"),
+            AnswerForm::Json => String::from("Your output was received, but it is not valid:\n\n"),
+        };
         for error in self.errors.iter().take(MAX_ERRORS) {
             text.push_str(&format!("- {error}\n"));
         }
         if self.errors.len() > MAX_ERRORS {
             text.push_str(&format!("- and {} more\n", self.errors.len() - MAX_ERRORS));
         }
-        text.push_str("\nDo not do the work again and do not repeat the text. Reply with the corrected header only, in this form:\n\n");
-        text.push_str(&header_example(schema.value()));
+        text.push_str(&format!("\nDo not do the work again and do not repeat the text. Reply with the corrected {what} only, in this form:\n\n"));
+        text.push_str(&example);
         text.push_str("\nFill in what you found when you did the work. If you do not know a value, say so instead of making one up.\n");
         text
     }

@@ -33,7 +33,7 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
             text.push_str(&format!(
                 "Print one JSON {what} and nothing else: no text before or after it, no code fence. It has this form:\n\n"
             ));
-            text.push_str(&fenced("json", &format!("{:#}", example(schema))));
+            text.push_str(&json_example(schema));
         }
     }
     let described = fields(schema);
@@ -53,6 +53,11 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
 /// The header alone, as it is shown in the instruction and when it has to be written again.
 pub(crate) fn header_example(schema: &Value) -> String {
     fenced("yaml", &format!("---\n{}---\n", to_yaml(&example(schema))))
+}
+
+/// The output alone, as it is shown in the instruction and when it has to be given again.
+pub(crate) fn json_example(schema: &Value) -> String {
+    fenced("json", &format!("{:#}", example(schema)))
 }
 
 /// The keys that may always be there, as far as the schema has none of that name.

@@ -22,7 +22,7 @@ pub use budget::Budget;
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use step::{PER_STEP_CAP, PriorStep, StepSection};
 
-pub(crate) use format::header_example;
+pub(crate) use format::{header_example, json_example};
 
 use crate::workflow::Role;
 

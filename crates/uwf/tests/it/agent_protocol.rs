@@ -407,14 +407,14 @@ fn agents_describe_themselves() {
     --- stderr
     error: there is no agent `scriptd`
     hint: did you mean `scripted`?
-    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, mock, office, workflow
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
     assert_snapshot!(home.told(&["agent", "describe", "mok"]), @r"
     exit 78
     --- stderr
     error: there is no agent `mok`
     hint: agents of config.yaml: gone, other, plain, scripted
-    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, mock, office, workflow
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
 }
 

@@ -1,5 +1,7 @@
 //! What is said when there is no answer.
 
+use uwf_core::prompt::AnswerForm;
+
 use super::*;
 
 #[test]
@@ -27,7 +29,7 @@ fn feedback_asks_for_the_header_only() {
     let compiled = Schema::compile(&schema).unwrap();
     let errors = vec!["`ok`: expected true or false, found `perhaps`".to_owned()];
     let failure = Failure { errors, candidates: 1 };
-    insta::assert_snapshot!(failure.feedback(&compiled), @r#"
+    insta::assert_snapshot!(failure.feedback(&compiled, AnswerForm::Frontmatter), @r#"
     Your answer was received, but its header could not be read:
 
     - `ok`: expected true or false, found `perhaps`

@@ -2,6 +2,7 @@
 
 mod context;
 mod describe;
+mod extract;
 mod mcp;
 mod run;
 mod submit;
@@ -22,6 +23,8 @@ pub(crate) enum Command {
     Context(context::Args),
     /// Hand in a role's output: it is checked and stored, and the step's hash printed.
     Submit(submit::Args),
+    /// Read the value of a schema out of a text, as a step does.
+    Extract(extract::Args),
     /// Be the MCP server that lets an agent hand in its result while it works. Agents start this.
     Mcp(mcp::Args),
     /// Be a built-in agent for a role of a thread. `uwf thread step` does this.
@@ -45,7 +48,9 @@ impl Command {
     pub(crate) fn root(&self) -> Option<&Path> {
         match self {
             Command::Mcp(args) => args.root.as_deref(),
-            Command::Context(_) | Command::Submit(_) | Command::Run(_) | Command::Describe(_) => None,
+            Command::Context(_) | Command::Submit(_) | Command::Extract(_) | Command::Run(_) | Command::Describe(_) => {
+                None
+            }
         }
     }
 }
@@ -55,6 +60,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Context(args) => context::run(context, &args),
         Command::Submit(args) => submit::run(context, &args),
+        Command::Extract(args) => extract::run(context, &args),
         Command::Mcp(args) => mcp::run(context, &args),
         Command::Run(args) => run::run(context, &args),
         Command::Describe(args) => describe::run(context, &args),

@@ -112,7 +112,7 @@ fn known_thread(context: &Context, args: &Args) -> Result<ThreadId, CommandError
 
 /// One step with progress on stderr: a live line on a terminal, a line a step elsewhere.
 fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Result<StepReport, CommandError> {
-    let request = Request { thread: thread.clone(), agent: None, cwd: None, explain: false };
+    let request = Request::plain(thread.clone());
     let begun = Instant::now();
     let mut live = Live { context, thread, begun, is_terminal: std::io::stderr().is_terminal(), shown: false };
     let report = keeper::step(&context.home, &request, signals, &mut || live.show());

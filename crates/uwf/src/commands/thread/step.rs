@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Show role, agent and the full prompt; run nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Read the text of the newest failed attempt again, header and extraction model; do not run the agent.
+    #[arg(long, conflicts_with_all = ["agent", "dry_run"])]
+    reextract: bool,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -144,7 +147,7 @@ impl Report for DryRun {
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let cwd = args.cwd.map(|dir| context.cwd.join(dir));
-    let request = Request { thread, agent: args.agent, cwd, explain: args.explain };
+    let request = Request { thread, agent: args.agent, cwd, explain: args.explain, reextract: args.reextract };
     if args.dry_run {
         return dry_run(context, &request);
     }

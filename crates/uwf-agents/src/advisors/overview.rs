@@ -1,0 +1,42 @@
+//! A thread on a few pages, for a model that is to judge it as a whole.
+
+use agent_kit::{Context, Result, ToldStep};
+
+use crate::excerpt::without_middle;
+
+/// Steps that are told. A circle shows in fewer.
+const MAX_STEPS: usize = 30;
+
+/// Bytes of the steps that are read; no more than a model reads in one go.
+const MAX_READ: usize = 4 << 20;
+
+/// Bytes of the task that are told.
+const MAX_TASK: usize = 6_000;
+
+/// Bytes of a step's output that are told, and of what was written beside it.
+const MAX_PART: usize = 1_500;
+
+/// The task and the newest steps.
+pub(super) fn newest(context: &Context<'_>) -> Result<String> {
+    let steps = context.newest_steps(MAX_STEPS, MAX_READ)?;
+    let task = without_middle(context.task(), MAX_TASK);
+    let mut text = format!("# Task of the workflow `{}`\n\n{task}\n", context.workflow_name());
+    let before = steps.first().map_or(0, |first| first.index - 1);
+    if before > 0 {
+        text.push_str(&format!("\n({before} earlier steps are not shown.)\n"));
+    }
+    steps.iter().for_each(|step| text.push_str(&told(step)));
+    Ok(text)
+}
+
+fn told(step: &ToldStep) -> String {
+    let output = step.output.to_string();
+    let beside = step.text.as_deref().map(|text| format!("\n{}\n", without_middle(text.trim(), MAX_PART)));
+    format!(
+        "\n# Step {}: {}\n\n{}\n{}",
+        step.index,
+        step.role,
+        without_middle(&output, MAX_PART),
+        beside.unwrap_or_default()
+    )
+}

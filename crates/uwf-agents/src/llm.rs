@@ -1,0 +1,191 @@
+//! The agent that is one chat completion: the prompt as a message of the user, the reply as the answer.
+//!
+//! A role's output is asked for as such, in whatever way the model offers it (`structured: auto`), when its schema has a
+//! place for prose: the value is then all there is to say, and it is valid by construction or nearly so. A schema without
+//! such a place, a bare verdict, would leave the model no room for its reasons; there it is asked for a text under a
+//! header, as any agent. Either way feedback is the next message of the same conversation.
+
+mod prose;
+
+use std::time::Instant;
+
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::{Agent, Context, Result, submit};
+use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_llm::{ChatRequest, Client, Delta, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
+
+use crate::attempt_settings::{Settings, opened};
+use crate::model;
+use crate::progress;
+
+/// Name of the value in requests: that of the tool, or of the schema.
+const VALUE: &str = "submit";
+
+/// What the model is told of it.
+const VALUE_DESCRIPTION: &str = "Hands in the output of your role.";
+
+/// The word for deciding by the role's schema.
+const AUTO: &str = "auto";
+
+/// The agent of one step.
+#[derive(Default)]
+pub struct LlmAgent {
+    form: Asked,
+    session: Option<Session>,
+}
+
+/// What the model is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Asked {
+    /// A text under a header.
+    #[default]
+    Text,
+    /// A value, in this way or in the best there is.
+    Value(Option<Mode>),
+}
+
+impl Agent for LlmAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        let settings = Settings::of(opened(context)?);
+        self.form = match settings.text("structured")?.unwrap_or(AUTO) {
+            AUTO if prose::has_place(context.schema().value()) => Asked::Value(None),
+            AUTO | "text" => Asked::Text,
+            mode => Asked::Value(Some(mode.parse().map_err(|_| {
+                let words: Vec<&str> = [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect();
+                settings.refuse("structured", &format!("it is `{mode}`; it can be {}", words.join(", ")))
+            })?)),
+        };
+        Ok(())
+    }
+
+    fn form(&self) -> AnswerForm {
+        match self.form {
+            Asked::Text => AnswerForm::Frontmatter,
+            Asked::Value(_) => AnswerForm::Json,
+        }
+    }
+
+    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        let session = self.session.insert(Session::open(context, prompt)?);
+        session.ask(context, self.form)
+    }
+
+    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+        let Some(session) = &mut self.session else { return Ok(None) };
+        session.say(text);
+        session.ask(context, self.form).map(Some)
+    }
+}
+
+/// A conversation.
+struct Session {
+    client: Client,
+    modes: ModeCache,
+    /// The conversation so far, and how it is to be gone on with.
+    request: ChatRequest,
+    /// The messages as texts of the trace; the prompt is several.
+    texts: Vec<String>,
+}
+
+impl Session {
+    fn open(context: &Context<'_>, prompt: &Prompt) -> Result<Session> {
+        let opened = opened(context)?;
+        let settings = Settings::of(opened);
+        let home = context.thread().home();
+        let endpoint = model::endpoint(home, &home.config()?, opened.agent.model.as_deref())?;
+        let system = settings.text("system")?.map(str::to_owned);
+        let mut texts: Vec<String> = system.iter().cloned().collect();
+        texts.extend(prompt.parts.iter().map(|part| part.text.clone()));
+        let messages = system.into_iter().map(Message::System).chain([Message::User(prompt.text())]).collect();
+        let request = ChatRequest {
+            temperature: settings.number("temperature")?,
+            max_tokens: settings.count("maxTokens", model::MAX_TOKENS)?,
+            stream: settings.flag("stream")?.unwrap_or(true),
+            ..ChatRequest::new(messages)
+        };
+        let client = model::client(endpoint, model::timeouts(&settings)?)?;
+        Ok(Session { client, modes: model::modes(home), request, texts })
+    }
+
+    /// Adds what the user says next.
+    fn say(&mut self, text: &str) {
+        self.request.messages.push(Message::User(text.to_owned()));
+        self.texts.push(text.to_owned());
+    }
+
+    fn ask(&mut self, context: &Context<'_>, form: Asked) -> Result<Answer> {
+        let begun = Instant::now();
+        progress::line(&format!("[asking {}]", self.client.endpoint().model));
+        let answer = match form {
+            Asked::Text => self.ask_for_text(),
+            Asked::Value(mode) => self.ask_for_value(context, mode),
+        };
+        progress::line("");
+        let answer = answer.map_err(|error| {
+            // What had come is worth more than the record of its loss.
+            let kept = context.redactor().and_then(|redactor| submit::keep(context, &redactor.text(error.partial())));
+            kept.err().unwrap_or_else(|| model::failed(&error))
+        })?;
+        Ok(Answer { duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), ..answer })
+    }
+
+    fn ask_for_text(&mut self) -> std::result::Result<Answer, LlmError> {
+        let reply = self.client.chat_with(&self.request, &mut |delta| match delta {
+            Delta::Text(text) | Delta::Reasoning(text) => progress::piece(text.as_bytes()),
+            Delta::Call { .. } => {}
+            Delta::Restart => progress::line("\n[the answer broke off and is asked for again]"),
+        })?;
+        model::whole(&self.client, &reply)?;
+        let turn = self.turn(&reply);
+        self.heard(&reply);
+        Ok(Answer {
+            tokens: turn.tokens.clone(),
+            turns: vec![turn],
+            source: "wire".to_owned(),
+            ..Answer::text(reply.text)
+        })
+    }
+
+    fn ask_for_value(&mut self, context: &Context<'_>, mode: Option<Mode>) -> std::result::Result<Answer, LlmError> {
+        let shape = Shape { name: VALUE, description: VALUE_DESCRIPTION, schema: context.schema().value(), mode };
+        let (value, attempts) = match structured(&self.client, &self.modes, &self.request, &shape) {
+            Ok(found) => (Ok(found.value), found.attempts),
+            // It answered, only not with a value: the ladder goes on from what it said.
+            Err(none) if matches!(none.error, LlmError::NoValue { .. }) => (Err(none.error), none.attempts),
+            Err(failed) => return Err(failed.error),
+        };
+        let replies: Vec<&Reply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
+        let turns: Vec<Turn> = replies.iter().map(|reply| self.turn(reply)).collect();
+        let tokens = model::total(replies.iter().map(|reply| reply.usage)).map(model::tokens);
+        let Some(last) = replies.last().copied() else { return value.map(Answer::value) };
+        let raw = match &value {
+            Ok(value) if last.text.trim().is_empty() => format!("{value:#}"),
+            _ => last.text.clone(),
+        };
+        let answer = Answer { turns, tokens, source: "wire".to_owned(), value: value.ok(), ..Answer::text(raw) };
+        self.heard(last);
+        Ok(answer)
+    }
+
+    /// A reply as a turn of the trace: what it said, then the values it gave.
+    fn turn(&self, reply: &Reply) -> Turn {
+        let said = Some(reply.text.as_str()).filter(|text| !text.trim().is_empty());
+        let parts: Vec<&str> =
+            said.into_iter().chain(reply.tool_calls.iter().map(|call| call.arguments.as_str())).collect();
+        Turn {
+            input: self.texts.clone(),
+            output: parts.join("\n\n"),
+            tool_calls: Vec::new(),
+            tokens: reply.usage.map(model::tokens),
+            latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Makes a reply part of the conversation. Its calls get a result, without which providers refuse what follows.
+    fn heard(&mut self, reply: &Reply) {
+        self.texts.push(self.turn(reply).output);
+        self.request.messages.push(reply.message());
+        let received = reply.tool_calls.iter().map(|call| Message::tool(&call.id, "received"));
+        self.request.messages.extend(received);
+    }
+}

@@ -1,0 +1,158 @@
+//! From the configuration to a model one can talk to.
+
+use agent_kit::{Error, Kind, Result};
+use serde_json::{Value, json};
+use uwf_core::config::Config;
+use uwf_core::node::Tokens;
+use uwf_core::workflow::nearest;
+use uwf_engine::environment::read_env_file;
+use uwf_engine::home::Home;
+use uwf_llm::{Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
+
+use crate::attempt_settings::Settings;
+use crate::progress;
+
+/// The model of an alias, or the default one, with its key.
+///
+/// # Errors
+/// `Config` when there is no such model, its provider is unknown, or its key is not set.
+pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<Endpoint> {
+    let Some(alias) = alias.or(config.default_model.as_deref()) else {
+        return Err(Error::new(Kind::Config, "no model is configured").hint(
+            "set `defaultModel` in config.yaml, or `model` of the agent; `uwf setup` asks for all that is needed",
+        ));
+    };
+    let Some(model) = config.models.get(alias) else {
+        let error = Error::new(Kind::Config, format!("there is no model `{alias}` in config.yaml"));
+        return Err(match nearest::nearest(alias, config.models.keys().map(String::as_str)) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint(format!("add it: `models: {{ {alias}: {{ provider: …, name: … }} }}`")),
+        });
+    };
+    let Some(provider) = config.providers.get(&model.provider) else {
+        return Err(Error::new(
+            Kind::Config,
+            format!("model `{alias}` is of provider `{}`, which is not in config.yaml", model.provider),
+        )
+        .hint(format!("add it: `providers: {{ {}: {{ baseUrl: …, apiKeyEnv: … }} }}`", model.provider)));
+    };
+    let mut endpoint = Endpoint::new(&provider.base_url, &model.name);
+    if let Some(kind) = &provider.kind {
+        let wire = kind.parse().map_err(|why: String| {
+            Error::new(Kind::Config, format!("`kind` of provider `{}`: {why}", model.provider))
+        })?;
+        endpoint = endpoint.wire(wire);
+    }
+    match &provider.api_key_env {
+        Some(name) => Ok(endpoint.api_key(&key(home, &model.provider, name)?)),
+        None => Ok(endpoint),
+    }
+}
+
+/// The value of a key's variable: of the environment, else of `.env`.
+fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
+    if let Some(value) = std::env::var(name).ok().filter(|value| !value.trim().is_empty()) {
+        return Ok(value);
+    }
+    let path = home.env_file();
+    let from_file = read_env_file(&path)?.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    from_file.filter(|value| !value.trim().is_empty()).ok_or_else(|| {
+        Error::new(
+            Kind::Config,
+            format!("the key of provider `{provider}` is not set: {name} is in neither the environment nor .env"),
+        )
+        .hint(format!("put the line `{name}=…` into {}", path.display()))
+    })
+}
+
+/// Time limits as an agent's settings have them.
+///
+/// # Errors
+/// `Config` for a value that is no duration.
+pub fn timeouts(settings: &Settings<'_>) -> Result<Timeouts> {
+    let usual = Timeouts::default();
+    Ok(Timeouts {
+        connect: settings.duration("connectTimeout")?.unwrap_or(usual.connect),
+        idle: settings.duration("idleTimeout")?.unwrap_or(usual.idle),
+        total: settings.duration("totalTimeout")?.unwrap_or(usual.total),
+    })
+}
+
+/// What every agent that talks to a model itself can be told about that: properties of its settings' schema.
+pub fn settings_schema() -> Value {
+    let duration = |what: &str, usual: &str| {
+        json!({
+            "type": ["string", "number"],
+            "description": format!("{what}: seconds, or a text such as 90s or 15m; {usual} by default"),
+        })
+    };
+    json!({
+        "connectTimeout": duration("limit on making a connection to the provider", "15s"),
+        "idleTimeout": duration("limit on a silence of the provider", "3m"),
+        "totalTimeout": duration("limit on one exchange with the model, its retries included", "20m"),
+        "temperature": { "type": "number", "minimum": 0, "description": "left to the provider by default" },
+        "maxTokens": { "type": "integer", "minimum": 1, "description": "most tokens of one answer; left to the provider by default" },
+        "stream": { "type": "boolean", "description": "let answers come in pieces; true by default" },
+    })
+}
+
+/// Most tokens of one answer that can be asked for; beyond is a slip.
+pub const MAX_TOKENS: u32 = 10_000_000;
+
+/// A client that tells of its retries.
+///
+/// # Errors
+/// `Config` when the endpoint cannot be used.
+pub fn client(endpoint: Endpoint, timeouts: Timeouts) -> Result<Client> {
+    let client = Client::new(endpoint, timeouts, Retry::default()).map_err(|error| failed(&error))?;
+    Ok(client.on_retry(|retrying| {
+        let wait = retrying.wait.as_secs_f64();
+        progress::line(&format!(
+            "try {} of {} failed, next in {wait:.1} s: {}",
+            retrying.attempt, retrying.of, retrying.error
+        ));
+    }))
+}
+
+/// What was learned about the ways models give structured output.
+pub fn modes(home: &Home) -> ModeCache {
+    ModeCache::new(home.model_modes())
+}
+
+/// A failed exchange as the failure of an agent: of the configuration when that is what has to change.
+pub fn failed(error: &uwf_llm::Error) -> Error {
+    let kind = match error {
+        uwf_llm::Error::Endpoint { .. } | uwf_llm::Error::Auth { .. } => Kind::Config,
+        _ => Kind::AgentFailed,
+    };
+    let failed = Error::new(kind, error.to_string());
+    match error.hint() {
+        Some(hint) => failed.hint(hint),
+        None => failed,
+    }
+}
+
+/// Refuses a reply without calls that ends where the model had written all it may: half an answer is none.
+///
+/// # Errors
+/// [`uwf_llm::Error::Truncated`] with what there is of it.
+pub fn whole(client: &Client, reply: &Reply) -> std::result::Result<(), uwf_llm::Error> {
+    if reply.finish != Finish::Length || !reply.tool_calls.is_empty() {
+        return Ok(());
+    }
+    let model = client.endpoint().model.clone();
+    Err(uwf_llm::Error::Truncated { model, partial: reply.text.clone() })
+}
+
+/// Counts as they are stored.
+pub fn tokens(usage: Usage) -> Tokens {
+    let Usage { input, output, cached, reasoning, cost } = usage;
+    Tokens { input, output, cached, reasoning, cost }
+}
+
+/// All exchanges together; unknown as soon as one of them is.
+pub fn total(usages: impl IntoIterator<Item = Option<Usage>>) -> Option<Usage> {
+    let mut usages = usages.into_iter();
+    let first = usages.next()??;
+    usages.try_fold(first, |sum, next| Some(sum.plus(next?)))
+}

@@ -1,0 +1,244 @@
+//! The loop of reasoning and acting as a state machine: `handle(state, event) → (state, effects)`. It asks nobody and
+//! runs nothing; the driver does, and tells it what came of it.
+//!
+//! A round is one request to the model and all the calls it answers with, in their order. The loop ends after a round in
+//! which the role's output was handed in and accepted (the last one counts), or with an answer that calls no tool; and
+//! with an error when the rounds are used up.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value};
+use uwf_llm::{Message, Reply, ToolCall};
+
+use super::tools::submit;
+
+/// Rounds that may be left when the model is told how many they are.
+const WARN_AT: [u32; 2] = [5, 1];
+
+/// Answer to a call that names no tool.
+const UNKNOWN: &str = "there is no such tool";
+
+/// Where the loop stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// The conversation so far, oldest first.
+    pub messages: Vec<Message>,
+    /// Value that was handed in and accepted.
+    pub submitted: Option<Value>,
+    /// Rounds that may still be asked for.
+    pub rounds_left: u32,
+    round: Option<Round>,
+}
+
+/// A round: what was asked, what came back, what its calls came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// Messages the model was asked with: so many from the beginning of the conversation.
+    pub asked_with: usize,
+    /// What it answered.
+    pub reply: Reply,
+    /// Its calls that are done, in order.
+    pub done: Vec<Done>,
+    /// Those that are not.
+    waiting: VecDeque<ToolCall>,
+}
+
+/// A call and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Done {
+    /// The call as the model wrote it.
+    pub call: ToolCall,
+    /// What it is told.
+    pub result: String,
+    /// Whether that is why it was not done.
+    pub is_error: bool,
+    /// Milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Somebody said something that is to be answered, within so many rounds.
+    Told {
+        /// What was said.
+        text: String,
+        /// Rounds the model has for it.
+        rounds: u32,
+    },
+    /// The model answered.
+    Replied(Box<Reply>),
+    /// The call that was to be run is done.
+    Ran {
+        /// What came of it, or why it was not done.
+        result: Result<String, String>,
+        /// Milliseconds.
+        duration_ms: u64,
+    },
+    /// The call hands in the role's output, which was checked.
+    Submitted {
+        /// The output, or everything that is wrong with it.
+        result: Result<Value, String>,
+    },
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Ask the model with all messages; answered by [`Event::Replied`].
+    Ask,
+    /// Run a tool; answered by [`Event::Ran`].
+    Run {
+        /// Its name, one of those the loop was given.
+        name: String,
+        /// Its arguments.
+        arguments: Map<String, Value>,
+    },
+    /// Check a role's output; answered by [`Event::Submitted`].
+    Check {
+        /// The arguments it was handed in with.
+        arguments: Map<String, Value>,
+    },
+    /// A round is over: keep it.
+    Keep(Box<Round>),
+    /// The loop is over.
+    End(End),
+}
+
+/// How the loop ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// The role's output was handed in.
+    Submitted(Value),
+    /// The model answered without calling a tool: this is what it said.
+    Said(String),
+    /// All rounds are used up.
+    OutOfRounds,
+}
+
+impl State {
+    /// Before anything is said. `system` is what the model is told of its place.
+    pub fn new(system: &str) -> State {
+        State { messages: vec![Message::System(system.to_owned())], submitted: None, rounds_left: 0, round: None }
+    }
+}
+
+/// What follows from an event. `tools` are the names of the tools there are beside `submit`.
+///
+/// An event that does not belong (a reply nobody asked for) changes nothing.
+pub fn handle(state: State, event: Event, tools: &[&str]) -> (State, Vec<Effect>) {
+    match event {
+        Event::Told { text, rounds } => told(state, text, rounds),
+        Event::Replied(reply) => replied(state, *reply, tools),
+        Event::Ran { result, duration_ms } => {
+            let (result, is_error) = either(result);
+            done(state, result, is_error, duration_ms, tools)
+        }
+        Event::Submitted { result: Ok(value) } => {
+            let state = State { submitted: Some(value), ..state };
+            done(state, "accepted".to_owned(), false, 0, tools)
+        }
+        Event::Submitted { result: Err(why) } => done(state, why, true, 0, tools),
+    }
+}
+
+fn told(mut state: State, text: String, rounds: u32) -> (State, Vec<Effect>) {
+    state.messages.push(Message::User(text));
+    state.submitted = None;
+    state.rounds_left = rounds;
+    ask(state)
+}
+
+fn replied(mut state: State, reply: Reply, tools: &[&str]) -> (State, Vec<Effect>) {
+    let asked_with = state.messages.len();
+    state.messages.push(reply.message());
+    let waiting: VecDeque<ToolCall> = reply.tool_calls.iter().cloned().collect();
+    let round = Round { asked_with, reply, done: Vec::new(), waiting };
+    if round.waiting.is_empty() {
+        let said = round.reply.text.clone();
+        return (state, vec![Effect::Keep(Box::new(round)), Effect::End(End::Said(said))]);
+    }
+    state.round = Some(round);
+    next_call(state, tools)
+}
+
+fn done(mut state: State, result: String, is_error: bool, duration_ms: u64, tools: &[&str]) -> (State, Vec<Effect>) {
+    if let Some(round) = &mut state.round {
+        round.finish_first(result, is_error, duration_ms);
+    }
+    next_call(state, tools)
+}
+
+/// Goes through the calls that are waiting: those nobody can run are answered at once, the first other is an effect.
+fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
+    let Some(mut round) = state.round.take() else { return (state, Vec::new()) };
+    while let Some(call) = round.waiting.front() {
+        let name = call.name.clone();
+        let is_submit = name == submit::NAME;
+        let refused = match call.parsed() {
+            _ if !is_submit && !tools.contains(&name.as_str()) => {
+                format!("{UNKNOWN}; there are {}, {}", tools.join(", "), submit::NAME)
+            }
+            Err(why) => why,
+            Ok(arguments) => {
+                state.round = Some(round);
+                let effect = if is_submit { Effect::Check { arguments } } else { Effect::Run { name, arguments } };
+                return (state, vec![effect]);
+            }
+        };
+        round.finish_first(refused, true, 0);
+    }
+    end_round(state, round)
+}
+
+fn end_round(mut state: State, round: Round) -> (State, Vec<Effect>) {
+    let results = round.done.iter().map(|done| Message::Tool {
+        id: done.call.id.clone(),
+        content: done.result.clone(),
+        is_error: done.is_error,
+    });
+    state.messages.extend(results);
+    let keep = Effect::Keep(Box::new(round));
+    if let Some(value) = state.submitted.clone() {
+        return (state, vec![keep, Effect::End(End::Submitted(value))]);
+    }
+    if WARN_AT.contains(&state.rounds_left) {
+        state.messages.push(Message::User(warning(state.rounds_left)));
+    }
+    let (state, mut effects) = ask(state);
+    effects.insert(0, keep);
+    (state, effects)
+}
+
+fn ask(mut state: State) -> (State, Vec<Effect>) {
+    match state.rounds_left.checked_sub(1) {
+        Some(left) => {
+            state.rounds_left = left;
+            (state, vec![Effect::Ask])
+        }
+        None => (state, vec![Effect::End(End::OutOfRounds)]),
+    }
+}
+
+fn warning(left: u32) -> String {
+    let submit = submit::NAME;
+    match left {
+        1 => format!("This is your last round. Call `{submit}` now with what is true of the work as it stands."),
+        left => format!("You have {left} rounds left. Bring the work to an end and call `{submit}`."),
+    }
+}
+
+impl Round {
+    fn finish_first(&mut self, result: String, is_error: bool, duration_ms: u64) {
+        if let Some(call) = self.waiting.pop_front() {
+            self.done.push(Done { call, result, is_error, duration_ms });
+        }
+    }
+}
+
+fn either(result: Result<String, String>) -> (String, bool) {
+    match result {
+        Ok(text) => (text, false),
+        Err(why) => (why, true),
+    }
+}

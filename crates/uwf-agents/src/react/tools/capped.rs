@@ -1,0 +1,63 @@
+//! What a command prints, however much that is.
+
+use std::collections::VecDeque;
+
+/// The beginning and the end of a stream of bytes. What is kept never grows beyond its cap.
+#[derive(Debug)]
+pub struct Capped {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    half: usize,
+    total: usize,
+}
+
+impl Capped {
+    /// Keeps at most `cap` bytes.
+    pub fn new(cap: usize) -> Capped {
+        Capped { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
+    }
+
+    /// Adds what came next.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len();
+        let room = self.half - self.head.len();
+        let (head, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(head);
+        let rest = &rest[rest.len().saturating_sub(self.half)..];
+        let over = (self.tail.len() + rest.len()).saturating_sub(self.half);
+        self.tail.drain(..over);
+        self.tail.extend(rest);
+    }
+
+    /// All of it, or its beginning and end and how much is missing between them. Bytes that are no UTF-8 are shown as
+    /// `�`.
+    pub fn text(&self) -> String {
+        let (a, b) = self.tail.as_slices();
+        let tail = [a, b].concat();
+        let cut = self.total - self.head.len() - tail.len();
+        if cut == 0 {
+            return String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned();
+        }
+        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&tail));
+        format!("{head}\n[… {cut} bytes cut …]\n{tail}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginning_and_end_are_kept_however_it_comes() {
+        for size in [1, 2, 3, 7, 100] {
+            let mut kept = Capped::new(8);
+            for chunk in b"abcdefghijklmnop".chunks(size) {
+                kept.push(chunk);
+            }
+            assert_eq!(kept.text(), "abcd\n[… 8 bytes cut …]\nmnop", "{size}");
+        }
+        let mut kept = Capped::new(8);
+        kept.push(b"abcdefgh");
+        assert_eq!(kept.text(), "abcdefgh");
+    }
+}

@@ -1,0 +1,113 @@
+//! `patch_file`
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Scene, Tool, typed};
+
+/// Largest file that is patched: beyond, it is no source text.
+const MAX_FILE: u64 = 8 << 20;
+
+/// Places named when the old text is not unique.
+const MAX_PLACES: usize = 10;
+
+/// Replaces one place of a file.
+pub(super) struct PatchFile;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    old: String,
+    new: String,
+}
+
+impl Tool for PatchFile {
+    fn name(&self) -> &'static str {
+        "patch_file"
+    }
+
+    fn description(&self) -> &'static str {
+        "Replaces a piece of a text file of the workspace. The old text must occur exactly once, letter by letter."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": { "type": "string", "description": "relative to the workspace" },
+                "old": { "type": "string", "description": "text to be replaced, with enough around it to be unique" },
+                "new": { "type": "string", "description": "text to stand in its place" },
+            },
+            "required": ["path", "old", "new"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
+        let Arguments { path, old, new } = typed(arguments)?;
+        let mut file = scene.workspace.edit(&path)?;
+        let text = whole(&mut file, &path)?;
+        // Models write \n whatever the file has.
+        let has_crlf = !old.contains('\r') && !text.contains(&old) && text.contains("\r\n");
+        let (old, new) = if has_crlf { (crlf(&old), crlf(&new)) } else { (old, new) };
+        let at = only_place(&text, &old, &path)?;
+        let patched = [&text[..at], &new, &text[at + old.len()..]].concat();
+        file.rewind()
+            .and_then(|()| file.write_all(patched.as_bytes()))
+            .and_then(|()| file.set_len(patched.len() as u64))
+            .map_err(|error| format!("cannot write `{path}`: {error}"))?;
+        Ok(format!("patched {path} at line {}", line_of(&text, at)))
+    }
+}
+
+fn whole(file: &mut File, path: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read =
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| format!("cannot read `{path}`: {error}"))?;
+    if read as u64 > MAX_FILE {
+        return Err(format!("`{path}` is larger than {MAX_FILE} bytes; change it by a command"));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("`{path}` is not UTF-8 text"))
+}
+
+fn crlf(text: &str) -> String {
+    text.replace('\n', "\r\n")
+}
+
+/// Where the old text stands, when it stands in one place only.
+fn only_place(text: &str, old: &str, path: &str) -> Result<usize, String> {
+    if old.is_empty() {
+        return Err("`old` is empty; write_file writes a whole file".to_owned());
+    }
+    // Overlapping places count: which of them was meant is as unclear.
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(found) = text[from..].find(old) {
+        places.push(from + found);
+        let step = text[from + found..].chars().next().map_or(1, char::len_utf8);
+        from += found + step;
+        if places.len() > MAX_PLACES {
+            break;
+        }
+    }
+    match places.as_slice() {
+        [] => Err(format!("the old text does not occur in `{path}`; read the file and copy it letter by letter")),
+        [at] => Ok(*at),
+        several => {
+            let lines: Vec<String> = several.iter().take(MAX_PLACES).map(|at| line_of(text, *at).to_string()).collect();
+            let more = if several.len() > MAX_PLACES { " and more" } else { "" };
+            Err(format!(
+                "the old text occurs more than once in `{path}` (lines {}{more}); give more of what stands around it",
+                lines.join(", ")
+            ))
+        }
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}

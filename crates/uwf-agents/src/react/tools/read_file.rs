@@ -1,0 +1,140 @@
+//! `read_file`
+
+use std::io::{BufRead, BufReader, Read};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Scene, Tool, typed};
+
+/// Lines told when the model does not say how many.
+const DEFAULT_LINES: usize = 2000;
+
+/// Bytes told at once: some 16,000 tokens. The model is told where to go on.
+const MAX_BYTES: usize = 64 << 10;
+
+/// Bytes of a file that are looked through for the lines asked for.
+const MAX_SCANNED: u64 = 256 << 20;
+
+/// Reads lines of a file.
+pub(super) struct ReadFile;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    #[serde(default = "first_line")]
+    offset: usize,
+    #[serde(default = "default_lines")]
+    limit: usize,
+}
+
+fn first_line() -> usize {
+    1
+}
+
+fn default_lines() -> usize {
+    DEFAULT_LINES
+}
+
+impl Tool for ReadFile {
+    fn name(&self) -> &'static str {
+        "read_file"
+    }
+
+    fn description(&self) -> &'static str {
+        "Reads a text file of the workspace, or some of its lines. A last line in brackets says what was left out."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": { "type": "string", "description": "relative to the workspace" },
+                "offset": { "type": "integer", "minimum": 1, "description": "first line, counted from 1" },
+                "limit": { "type": "integer", "minimum": 1, "description": "how many lines; 2000 when left out" },
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
+        let Arguments { path, offset, limit } = typed(arguments)?;
+        let file = scene.workspace.read(&path)?;
+        let broken = |error: std::io::Error| format!("cannot read `{path}`: {error}");
+        let size = file.metadata().map_err(broken)?.len();
+        let mut lines = BufReader::new(file.take(MAX_SCANNED));
+        let window = window(&mut lines, offset.max(1), limit.max(1)).map_err(broken)?;
+        if window.bytes.contains(&0) {
+            return Err(format!("`{path}` is not a text ({size} bytes)"));
+        }
+        let mut text = String::from_utf8_lossy(&window.bytes).into_owned();
+        if window.lines == 0 && offset > 1 {
+            return Err(format!("`{path}` has {} lines; line {offset} is not there", window.first - 1));
+        }
+        if let Some(note) = window.note(size) {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&note);
+        }
+        Ok(text)
+    }
+}
+
+/// Some lines of a file.
+struct Window {
+    bytes: Vec<u8>,
+    /// Number of the first line told; when none is, one more than the file has.
+    first: usize,
+    lines: usize,
+    /// Bytes of the last line that did not fit.
+    cut: bool,
+    more: bool,
+}
+
+impl Window {
+    fn note(&self, size: u64) -> Option<String> {
+        if self.cut {
+            let line = self.first + self.lines - 1;
+            return Some(format!("[line {line} is longer than this; the file has {size} bytes]"));
+        }
+        let last = self.first + self.lines - 1;
+        self.more.then(|| {
+            format!("[lines {} to {last} of a file of {size} bytes; go on with offset {}]", self.first, last + 1)
+        })
+    }
+}
+
+fn window(lines: &mut impl BufRead, offset: usize, limit: usize) -> std::io::Result<Window> {
+    let mut skipped = 0;
+    while skipped + 1 < offset {
+        if lines.skip_until(b'\n')? == 0 {
+            return Ok(Window { bytes: Vec::new(), first: skipped + 1, lines: 0, cut: false, more: false });
+        }
+        skipped += 1;
+    }
+    let mut told = Window { bytes: Vec::new(), first: offset, lines: 0, cut: false, more: false };
+    while told.lines < limit && told.bytes.len() < MAX_BYTES {
+        let left = MAX_BYTES - told.bytes.len();
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(left as u64).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(told);
+        }
+        let whole = line.ends_with(b"\n") || lines.fill_buf()?.is_empty();
+        if !whole && told.lines > 0 {
+            // It is told whole the next time.
+            break;
+        }
+        told.bytes.extend(line);
+        told.lines += 1;
+        told.cut = !whole;
+        if told.cut {
+            return Ok(told);
+        }
+    }
+    told.more = told.cut || !lines.fill_buf()?.is_empty() || told.lines < limit && told.bytes.len() >= MAX_BYTES;
+    Ok(told)
+}

@@ -1,0 +1,213 @@
+//! `shell_exec`
+
+use std::io::{PipeReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uwf_engine::agents::find_program;
+
+use super::capped::Capped;
+use super::{Answer, Scene, Tool, typed};
+
+/// How long a command may take when the model does not say: longer than most builds of a small project.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Longest a model may ask for.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// Bytes of output told: some 8,000 tokens, beginning and end.
+const OUTPUT_CAP: usize = 32 << 10;
+
+/// Time between TERM and KILL for a command whose time is over.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a killed group may take to disappear. The kernel needs that long only under extreme load.
+const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether the command has ended, when it is silent.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How often it is looked once the command has closed its output: its end is near.
+const LOOK_AT_END: Duration = Duration::from_millis(2);
+
+/// Reads after the end of a command: what it left running may print for ever.
+const MAX_LAST_READS: usize = 64;
+
+/// Bytes read at once.
+const CHUNK: usize = 64 << 10;
+
+/// Runs a command in the workspace.
+pub(super) struct ShellExec;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    command: String,
+    timeout: Option<f64>,
+}
+
+impl Tool for ShellExec {
+    fn name(&self) -> &'static str {
+        "shell_exec"
+    }
+
+    fn description(&self) -> &'static str {
+        "Runs a shell command in the workspace and tells its exit code, then what it printed (stdout and stderr as they \
+         came; of much output, beginning and end). Each call is a new shell; it gets no input."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "command": { "type": "string", "description": "for bash, or sh where there is no bash" },
+                "timeout": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "description": "seconds after which it is ended with all it started; 120 when left out, at most 1800",
+                },
+            },
+            "required": ["command"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
+        let Arguments { command, timeout } = typed(arguments)?;
+        let timeout = match timeout {
+            None => DEFAULT_TIMEOUT,
+            Some(seconds) => Duration::try_from_secs_f64(seconds)
+                .ok()
+                .filter(|timeout| !timeout.is_zero() && *timeout <= MAX_TIMEOUT)
+                .ok_or_else(|| format!("invalid arguments: `timeout` is {seconds}; it can be up to 1800 seconds"))?,
+        };
+        let (mut child, output) = start(scene, &command).map_err(|error| format!("cannot start a shell: {error}"))?;
+        let mut run =
+            Run { group: group(&child), output, eof: false, kept: Capped::new(OUTPUT_CAP), heard: scene.heard };
+        let ended = run.watch(&mut child, timeout).map_err(|error| format!("the command got lost: {error}"))?;
+        Ok(format!("{}\n{}", run.how(ended, timeout), run.kept.text()))
+    }
+}
+
+/// A shell that leads its own process group; what it prints comes through one pipe, so that order is kept.
+fn start(scene: &Scene<'_>, line: &str) -> std::io::Result<(Child, PipeReader)> {
+    let (reader, writer) = std::io::pipe()?;
+    let mut command = Command::new(if find_program("bash").is_some() { "bash" } else { "sh" });
+    (scene.prepare)(&mut command);
+    let child = command
+        .args(["-c", line])
+        .current_dir(scene.workspace.path())
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .spawn()?;
+    // `command` holds the pipe's other end; it goes with this function.
+    Ok((child, reader))
+}
+
+fn group(child: &Child) -> Option<Pid> {
+    Pid::from_raw(child.id().cast_signed())
+}
+
+/// A command while it runs.
+struct Run<'a> {
+    group: Option<Pid>,
+    output: PipeReader,
+    eof: bool,
+    kept: Capped,
+    heard: &'a dyn Fn(&[u8]),
+}
+
+impl Run<'_> {
+    /// `None` when it had to be ended.
+    fn watch(&mut self, child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + timeout;
+        while Instant::now() < deadline {
+            if let Some(status) = child.try_wait()? {
+                self.hear_the_rest()?;
+                return Ok(Some(status));
+            }
+            self.hear(LOOK)?;
+        }
+        self.end(child)?;
+        self.hear_the_rest()?;
+        Ok(None)
+    }
+
+    fn hear_the_rest(&mut self) -> std::io::Result<()> {
+        for _ in 0..MAX_LAST_READS {
+            if !self.hear(Duration::ZERO)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for output and takes what has come; false when nothing did.
+    fn hear(&mut self, limit: Duration) -> std::io::Result<bool> {
+        if self.eof {
+            std::thread::sleep(limit.min(LOOK_AT_END));
+            return Ok(false);
+        }
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
+        let mut polled = [PollFd::new(&self.output, PollFlags::IN)];
+        // An interrupted poll is no output yet.
+        if !matches!(poll(&mut polled, Some(&timeout)), Ok(ready) if ready > 0) {
+            return Ok(false);
+        }
+        let mut chunk = vec![0; CHUNK];
+        let read = self.output.read(&mut chunk)?;
+        self.eof = read == 0;
+        self.kept.push(&chunk[..read]);
+        (self.heard)(&chunk[..read]);
+        Ok(read > 0)
+    }
+
+    /// Ends the whole group: TERM, a grace, KILL.
+    fn end(&mut self, child: &mut Child) -> std::io::Result<()> {
+        let Some(group) = self.group else { return child.kill() };
+        // It may end by itself in this moment.
+        let _ = kill_process_group(group, Signal::TERM);
+        let deadline = Instant::now() + GRACE;
+        while Instant::now() < deadline {
+            self.hear(LOOK)?;
+            if child.try_wait()?.is_some() && !is_alive(group) {
+                return Ok(());
+            }
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        child.wait()?;
+        let deadline = Instant::now() + KILL_WAIT;
+        while is_alive(group) && Instant::now() < deadline {
+            std::thread::sleep(LOOK_AT_END);
+        }
+        Ok(())
+    }
+
+    fn how(&self, ended: Option<ExitStatus>, timeout: Duration) -> String {
+        let Some(status) = ended else {
+            return format!("ended after {} s, with everything it had started", timeout.as_secs_f64());
+        };
+        let how = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit {code}"),
+            (None, signal) => format!("ended by signal {}", signal.unwrap_or(0)),
+        };
+        if self.group.is_some_and(is_alive) {
+            return format!("{how} (something it started still runs; what that prints from now on is not told)");
+        }
+        how
+    }
+}
+
+/// Whether anything of a group whose leader has been waited for is left. The dead among it that came back to this
+/// process, where it is their subreaper, are collected on the way.
+fn is_alive(group: Pid) -> bool {
+    while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+    test_kill_process_group(group).is_ok()
+}

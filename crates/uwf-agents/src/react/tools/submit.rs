@@ -1,0 +1,67 @@
+//! `submit`: how the role's output is handed in.
+
+use json_cas::Schema;
+use serde_json::{Map, Value, json};
+
+/// What the model calls it by.
+pub const NAME: &str = "submit";
+
+/// What the model is told of it.
+pub const DESCRIPTION: &str = "Hands in the output of your role. Call it once, when the work is done: the work ends with it. \
+     What you write beside the call is kept as your report.";
+
+/// Name of the one argument when the output is not an object: arguments of tools are always objects.
+const WRAPPED: &str = "value";
+
+/// The submit tool of one role.
+#[derive(Debug, Clone, Copy)]
+pub struct Submit<'a> {
+    schema: &'a Schema,
+}
+
+impl<'a> Submit<'a> {
+    /// For outputs of a schema.
+    pub fn new(schema: &'a Schema) -> Submit<'a> {
+        Submit { schema }
+    }
+
+    /// JSON Schema of its arguments: the role's own where that describes objects.
+    pub fn parameters(&self) -> Value {
+        let schema = self.schema.value();
+        if self.is_object() {
+            return schema.clone();
+        }
+        let mut parameters = json!({ "type": "object", "required": [WRAPPED], "additionalProperties": false });
+        let mut inner = schema.clone();
+        // References begin at the root, so the definitions have to be there.
+        for definitions in ["$defs", "definitions"] {
+            if let Some(moved) = inner.as_object_mut().and_then(|fields| fields.shift_remove(definitions)) {
+                parameters[definitions] = moved;
+            }
+        }
+        parameters["properties"] = json!({ WRAPPED: inner });
+        parameters
+    }
+
+    /// The output in a call's arguments.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, as facts: a tool's answer is data to a model, not an order.
+    pub fn check(&self, arguments: &Map<String, Value>) -> Result<Value, String> {
+        let value = if self.is_object() {
+            Value::Object(arguments.clone())
+        } else {
+            arguments.get(WRAPPED).cloned().ok_or_else(|| format!("invalid arguments: `{WRAPPED}` is missing"))?
+        };
+        let violations = self.schema.violations(&value);
+        if violations.is_empty() {
+            return Ok(value);
+        }
+        let told: Vec<String> = violations.iter().map(|violation| format!("- {violation}")).collect();
+        Err(format!("not accepted, the output is not valid:\n{}", told.join("\n")))
+    }
+
+    fn is_object(&self) -> bool {
+        self.schema.value().get("type").and_then(Value::as_str) == Some("object")
+    }
+}

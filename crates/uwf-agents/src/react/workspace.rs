@@ -1,0 +1,217 @@
+//! The thread's workspace as the file tools see it: no path a model gives leads out of it.
+//!
+//! Paths are opened relative to the workspace's own directory handle, and the kernel itself refuses what would leave it
+//! (`openat2` with `RESOLVE_BENEATH`). Where it cannot, every component is opened without following links, so that a
+//! link inside the workspace is refused too. Checking a path first and opening it afterwards would be a race.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use uwf_engine::error::{AtPath, Result};
+
+/// How often a lookup is begun anew because directories were being renamed meanwhile.
+#[cfg(target_os = "linux")]
+const MAX_RACES: usize = 16;
+
+/// What is asked of every file: it must not block (a FIFO would) and no process started later shall have it.
+const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// Mode of new files, less the umask.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+
+/// Mode of new directories, less the umask.
+const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
+
+/// A directory out of which no path leads.
+#[derive(Debug)]
+pub struct Workspace {
+    root: OwnedFd,
+    path: PathBuf,
+    real: PathBuf,
+}
+
+/// Why a path is not opened, in words for the model that asked.
+pub type Refused = String;
+
+impl Workspace {
+    /// Opens the directory.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io` when it is not there or no directory.
+    pub fn open(path: &Path) -> Result<Workspace> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(path, flags, Mode::empty()).map_err(std::io::Error::from);
+        Ok(Workspace {
+            root: root.at("open the workspace", path)?,
+            path: path.to_owned(),
+            real: path.canonicalize().at("find the workspace", path)?,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn read(&self, typed: &str) -> std::result::Result<File, Refused> {
+        let path = self.inside(typed)?;
+        self.beneath(&path, OFlags::RDONLY, Mode::empty())
+            .map_err(|errno| explain(typed, errno))
+            .and_then(regular(typed))
+    }
+
+    /// Opens an existing regular file for reading and writing.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn edit(&self, typed: &str) -> std::result::Result<File, Refused> {
+        let path = self.inside(typed)?;
+        self.beneath(&path, OFlags::RDWR, Mode::empty()).map_err(|errno| explain(typed, errno)).and_then(regular(typed))
+    }
+
+    /// Opens a regular file for writing, making it and the directories it lies in when they are not there. What is in it
+    /// stays until it is overwritten.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn write(&self, typed: &str) -> std::result::Result<File, Refused> {
+        let path = self.inside(typed)?;
+        let create = || self.beneath(&path, OFlags::WRONLY | OFlags::CREATE, FILE_MODE);
+        let opened = match create() {
+            Err(Errno::NOENT) => self.make_parents(&path).and_then(|()| create()),
+            other => other,
+        };
+        opened.map_err(|errno| explain(typed, errno)).and_then(regular(typed))
+    }
+
+    fn make_parents(&self, path: &Path) -> std::result::Result<(), Errno> {
+        let mut made = PathBuf::new();
+        for component in path.parent().unwrap_or(Path::new("")).components() {
+            let parent = self.directory(&made)?;
+            match rustix::fs::mkdirat(&parent, component.as_os_str(), DIR_MODE) {
+                Ok(()) | Err(Errno::EXIST) => made.push(component),
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    fn directory(&self, path: &Path) -> std::result::Result<OwnedFd, Errno> {
+        if path.as_os_str().is_empty() {
+            return self.root.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+        }
+        self.beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+    }
+
+    /// The path relative to the workspace. Absolute paths within it are accepted, since models like them.
+    fn inside(&self, typed: &str) -> std::result::Result<PathBuf, Refused> {
+        let path = Path::new(typed);
+        let relative = if path.is_absolute() {
+            path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.real)).map_err(|_| {
+                format!("`{typed}` is outside the workspace {}; give a path relative to it", self.path.display())
+            })?
+        } else {
+            path
+        };
+        let mut clean = PathBuf::new();
+        for component in relative.components() {
+            match component {
+                Component::Normal(name) => clean.push(name),
+                Component::CurDir => {}
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                    return Err(format!("`{typed}` has `..` in it; give a path relative to the workspace without it"));
+                }
+            }
+        }
+        if clean.as_os_str().is_empty() {
+            return Err(format!("`{typed}` names no file"));
+        }
+        Ok(clean)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn beneath(&self, path: &Path, flags: OFlags, mode: Mode) -> std::result::Result<OwnedFd, Errno> {
+        use rustix::fs::{ResolveFlags, openat2};
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        for _ in 0..MAX_RACES {
+            match openat2(&self.root, path, flags | ALWAYS, mode, resolve) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                // An old kernel, or a sandbox that does not know the call.
+                Err(Errno::NOSYS | Errno::PERM) => return self.by_components(path, flags, mode),
+                other => return other,
+            }
+        }
+        Err(Errno::AGAIN)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn beneath(&self, path: &Path, flags: OFlags, mode: Mode) -> std::result::Result<OwnedFd, Errno> {
+        self.by_components(path, flags, mode)
+    }
+
+    /// Opens one component after the other and follows no link at all.
+    fn by_components(&self, path: &Path, flags: OFlags, mode: Mode) -> std::result::Result<OwnedFd, Errno> {
+        let down = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | ALWAYS;
+        let name = path.file_name().ok_or(Errno::INVAL)?;
+        let mut dir = self.directory(Path::new(""))?;
+        for component in path.parent().unwrap_or(Path::new("")).components() {
+            dir = rustix::fs::openat(&dir, component.as_os_str(), down, Mode::empty())?;
+        }
+        rustix::fs::openat(&dir, name, flags | OFlags::NOFOLLOW | ALWAYS, mode)
+    }
+}
+
+/// Only regular files: a device or a FIFO would hang, a directory has no text.
+fn regular(typed: &str) -> impl FnOnce(OwnedFd) -> std::result::Result<File, Refused> + '_ {
+    move |fd| {
+        let file = File::from(fd);
+        let meta = file.metadata().map_err(|error| format!("`{typed}`: {error}"))?;
+        if meta.is_dir() {
+            return Err(format!("`{typed}` is a directory"));
+        }
+        if !meta.is_file() {
+            return Err(format!("`{typed}` is not a regular file"));
+        }
+        Ok(file)
+    }
+}
+
+fn explain(typed: &str, errno: Errno) -> Refused {
+    let why = match errno {
+        Errno::XDEV | Errno::LOOP => "leads out of the workspace through a symbolic link, or is one too many",
+        Errno::NOENT => "does not exist",
+        Errno::ISDIR => "is a directory",
+        Errno::NOTDIR => "goes through something that is not a directory",
+        Errno::NXIO => "is not a regular file",
+        other => return format!("`{typed}`: {}", std::io::Error::from(other)),
+    };
+    format!("`{typed}` {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The way for systems without `openat2`, which the other tests do not take on Linux.
+    #[test]
+    fn one_component_after_the_other_follows_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("w/sub")).unwrap();
+        std::fs::write(dir.path().join("secret"), "s").unwrap();
+        std::fs::write(dir.path().join("w/sub/file"), "f").unwrap();
+        std::os::unix::fs::symlink("../secret", dir.path().join("w/out")).unwrap();
+        std::os::unix::fs::symlink("sub", dir.path().join("w/in")).unwrap();
+        let workspace = Workspace::open(&dir.path().join("w")).unwrap();
+        let open = |path: &str| workspace.by_components(Path::new(path), OFlags::RDONLY, Mode::empty()).err();
+        assert_eq!(open("sub/file"), None);
+        assert_eq!(open("out"), Some(Errno::LOOP));
+        assert!(open("in/file").is_some());
+    }
+}

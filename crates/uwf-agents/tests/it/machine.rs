@@ -1,0 +1,195 @@
+//! The loop without a model: what follows from what.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use uwf_agents::react::machine::{Effect, End, Event, State, handle};
+use uwf_llm::{Finish, Message, Reply, ToolCall};
+
+const TOOLS: [&str; 2] = ["look", "act"];
+
+fn call(name: &str, arguments: &str) -> ToolCall {
+    ToolCall {
+        id: format!("id-{name}"),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+        extra: serde_json::Map::new(),
+    }
+}
+
+fn reply(text: &str, tool_calls: Vec<ToolCall>) -> Reply {
+    Reply {
+        text: text.to_owned(),
+        tool_calls,
+        usage: None,
+        finish: Finish::Stop,
+        reasoning: None,
+        raw: Value::Null,
+        latency: Duration::ZERO,
+    }
+}
+
+/// A loop with a scripted model: each answer in its turn; tools say `did NAME`; an output is valid if it has `ok: true`.
+struct Loop {
+    replies: std::vec::IntoIter<Reply>,
+    state: State,
+    ran: Vec<String>,
+    rounds: usize,
+}
+
+impl Loop {
+    fn new(replies: Vec<Reply>) -> Loop {
+        Loop { replies: replies.into_iter(), state: State::new("be good"), ran: Vec::new(), rounds: 0 }
+    }
+
+    /// Goes on until the end; `None` when the model has no answer left.
+    fn tell(&mut self, text: &str, rounds: u32) -> Option<End> {
+        let mut event = Event::Told { text: text.to_owned(), rounds };
+        loop {
+            let (state, effects) = handle(self.state.clone(), event, &TOOLS);
+            self.state = state;
+            let mut next = None;
+            for effect in effects {
+                assert!(next.is_none(), "at most one effect is answered");
+                next = match effect {
+                    Effect::Keep(_) => {
+                        self.rounds += 1;
+                        None
+                    }
+                    Effect::End(end) => return Some(end),
+                    Effect::Ask => Some(Event::Replied(Box::new(self.replies.next()?))),
+                    Effect::Run { name, arguments } => {
+                        self.ran.push(format!("{name} {}", Value::Object(arguments)));
+                        Some(Event::Ran { result: Ok(format!("did {name}")), duration_ms: 1 })
+                    }
+                    Effect::Check { arguments } => {
+                        let value = Value::Object(arguments);
+                        let valid = value["ok"] == true;
+                        Some(Event::Submitted { result: if valid { Ok(value) } else { Err("not ok".to_owned()) } })
+                    }
+                };
+            }
+            event = next.expect("there is always something to do next");
+        }
+    }
+
+    fn told(&self) -> Vec<String> {
+        let told = |message: &Message| match message {
+            Message::System(text) => format!("system: {text}"),
+            Message::User(text) => format!("user: {text}"),
+            Message::Assistant { text, tool_calls, .. } => format!("assistant: {text} +{}", tool_calls.len()),
+            Message::Tool { id, content, is_error } => format!("{id}: {content}{}", if *is_error { " !" } else { "" }),
+        };
+        self.state.messages.iter().map(told).collect()
+    }
+}
+
+#[test]
+fn all_calls_of_a_round_are_run_in_order_and_what_is_wrong_goes_back_as_a_fact() {
+    let mut agent = Loop::new(vec![
+        reply(
+            "let me see",
+            vec![call("act", "{\"n\":1}"), call("dance", "{}"), call("look", "{broken"), call("look", "")],
+        ),
+        reply("done", vec![call("submit", "{\"ok\":true}")]),
+    ]);
+    assert_eq!(agent.tell("work", 9), Some(End::Submitted(json!({ "ok": true }))));
+    assert_eq!(agent.ran, ["act {\"n\":1}", "look {}"]);
+    let told = agent.told();
+    assert_eq!(told[..4], ["system: be good", "user: work", "assistant: let me see +4", "id-act: did act"]);
+    assert_eq!(told[4], "id-dance: there is no such tool; there are look, act, submit !");
+    assert!(told[5].starts_with("id-look: the arguments are not valid JSON") && told[5].ends_with('!'), "{}", told[5]);
+    assert_eq!(told[6..], ["id-look: did look", "assistant: done +1", "id-submit: accepted"]);
+    assert_eq!(agent.rounds, 2);
+}
+
+#[test]
+fn the_last_valid_output_of_a_round_counts_and_the_other_calls_are_run() {
+    let mut agent = Loop::new(vec![reply(
+        "",
+        vec![
+            call("submit", "{\"ok\":true,\"n\":1}"),
+            call("submit", "{\"ok\":true,\"n\":2}"),
+            call("submit", "{\"ok\":false}"),
+            call("act", "{}"),
+        ],
+    )]);
+    assert_eq!(agent.tell("work", 9), Some(End::Submitted(json!({ "ok": true, "n": 2 }))));
+    assert_eq!(agent.ran, ["act {}"]);
+}
+
+#[test]
+fn a_rejected_output_is_corrected_in_the_same_loop() {
+    let mut agent = Loop::new(vec![
+        reply("", vec![call("submit", "{\"ok\":false}")]),
+        reply("", vec![call("submit", "{\"ok\":true}")]),
+    ]);
+    assert_eq!(agent.tell("work", 2), Some(End::Submitted(json!({ "ok": true }))));
+    assert!(agent.told().contains(&"id-submit: not ok !".to_owned()));
+}
+
+#[test]
+fn an_answer_without_calls_ends_the_loop_and_the_conversation_can_go_on() {
+    let mut agent =
+        Loop::new(vec![reply("I think it is done", Vec::new()), reply("", vec![call("submit", "{\"ok\":true}")])]);
+    assert_eq!(agent.tell("work", 3), Some(End::Said("I think it is done".to_owned())));
+    assert_eq!(agent.tell("is it?", 3), Some(End::Submitted(json!({ "ok": true }))));
+    assert_eq!(agent.told()[2..4], ["assistant: I think it is done +0", "user: is it?"]);
+}
+
+#[test]
+fn an_output_of_before_does_not_end_what_is_told_later() {
+    let mut agent = Loop::new(vec![
+        reply("", vec![call("submit", "{\"ok\":true}")]),
+        reply("", vec![call("look", "{}")]),
+        reply("no more", Vec::new()),
+    ]);
+    assert_eq!(agent.tell("work", 3), Some(End::Submitted(json!({ "ok": true }))));
+    assert_eq!(agent.tell("again", 3), Some(End::Said("no more".to_owned())));
+}
+
+#[test]
+fn the_model_is_warned_before_its_rounds_end() {
+    let mut agent = Loop::new(vec![reply("", vec![call("look", "{}")]); 20]);
+    assert_eq!(agent.tell("work", 7), Some(End::OutOfRounds));
+    assert_eq!((agent.ran.len(), agent.rounds), (7, 7));
+    let told = agent.told();
+    let warnings: Vec<usize> =
+        told.iter().enumerate().filter(|(_, line)| line.contains("round")).map(|(place, _)| place).collect();
+    // Two rounds are four messages after the first two; then one round is two more.
+    assert_eq!(warnings, [6, 15]);
+    assert_eq!(told[6], "user: You have 5 rounds left. Bring the work to an end and call `submit`.");
+    assert!(told[15].starts_with("user: This is your last round."));
+}
+
+fn any_call() -> impl Strategy<Value = ToolCall> {
+    let name = prop::sample::select(vec!["look", "act", "dance", "submit"]);
+    let arguments = prop::sample::select(vec!["{}", "{\"ok\":true}", "[1]", "{", "", "null"]);
+    (name, arguments).prop_map(|(name, arguments)| call(name, arguments))
+}
+
+proptest! {
+    #[test]
+    fn every_loop_ends_and_every_call_is_answered(
+        replies in proptest::collection::vec(proptest::collection::vec(any_call(), 0..5), 30),
+        rounds in 1_u32..25,
+    ) {
+        let replies = replies.into_iter().map(|calls| reply("text", calls)).collect();
+        let mut agent = Loop::new(replies);
+        prop_assert!(agent.tell("work", rounds).is_some());
+        prop_assert!(agent.rounds <= rounds as usize);
+        let mut open = 0;
+        for message in &agent.state.messages {
+            match message {
+                Message::Assistant { tool_calls, .. } => {
+                    prop_assert_eq!(open, 0);
+                    open = tool_calls.len();
+                }
+                Message::Tool { .. } => open -= 1,
+                Message::System(_) | Message::User(_) => prop_assert_eq!(open, 0),
+            }
+        }
+        prop_assert_eq!(open, 0);
+    }
+}

@@ -1,0 +1,277 @@
+//! The tools on real files and processes.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use json_cas::{Draft, MemoryObjects, Store};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uwf_agents::react::tools::submit::Submit;
+use uwf_agents::react::tools::{Answer, Scene, find};
+use uwf_agents::react::workspace::Workspace;
+use uwf_core::node::{Content, Payload};
+
+struct Place {
+    dir: TempDir,
+    store: Store,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = TempDir::new().unwrap();
+        fs::create_dir(dir.path().join("w")).unwrap();
+        Place { dir, store: Store::new(Arc::new(MemoryObjects::default())) }
+    }
+
+    fn work(&self) -> std::path::PathBuf {
+        self.dir.path().join("w")
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.work().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.work().join(name)).unwrap()
+    }
+
+    fn run(&self, tool: &str, arguments: Value) -> Answer {
+        let workspace = Workspace::open(&self.work()).unwrap();
+        let prepare = |command: &mut Command| {
+            command.env_remove("A_SECRET_OF_THE_TEST");
+        };
+        let scene = Scene { workspace: &workspace, store: &self.store, prepare: &prepare, heard: &|_| {} };
+        find(tool).unwrap().run(&scene, arguments.as_object().unwrap())
+    }
+}
+
+fn ok(text: &str) -> Answer {
+    Ok(text.to_owned())
+}
+
+fn refused(text: &str) -> Answer {
+    Err(text.to_owned())
+}
+
+#[test]
+fn lines_of_a_file_are_read_and_the_rest_is_said() {
+    let place = Place::new();
+    place.file("a.txt", "one\ntwo\nthree\nfour");
+    let read = |arguments| place.run("read_file", arguments);
+    assert_eq!(read(json!({ "path": "a.txt" })), ok("one\ntwo\nthree\nfour"));
+    assert_eq!(
+        read(json!({ "path": "./a.txt", "offset": 2, "limit": 2 })),
+        ok("two\nthree\n[lines 2 to 3 of a file of 18 bytes; go on with offset 4]")
+    );
+    assert_eq!(read(json!({ "path": "a.txt", "offset": 4 })), ok("four"));
+    assert_eq!(read(json!({ "path": "a.txt", "offset": 9 })), refused("`a.txt` has 4 lines; line 9 is not there"));
+    assert_eq!(read(json!({ "path": "b.txt" })), refused("`b.txt` does not exist"));
+    place.file("empty", "");
+    assert_eq!(read(json!({ "path": "empty" })), ok(""));
+    let absolute = place.work().join("a.txt");
+    assert_eq!(read(json!({ "path": absolute, "offset": 4 })), ok("four"));
+}
+
+#[test]
+fn a_large_file_is_read_in_parts_that_join() {
+    let place = Place::new();
+    let text: String = (0..20_000).map(|n| format!("this is line {n}\n")).collect();
+    place.file("large", &text);
+    let (mut joined, mut offset) = (String::new(), 1);
+    loop {
+        let told = place.run("read_file", json!({ "path": "large", "offset": offset, "limit": 100_000 })).unwrap();
+        assert!(told.len() < 70_000);
+        match told.rsplit_once("go on with offset ") {
+            Some((part, next)) => {
+                joined.push_str(&part[..part.rfind('[').unwrap()]);
+                offset = next.trim_end_matches(']').parse().unwrap();
+            }
+            None => {
+                joined.push_str(&told);
+                break;
+            }
+        }
+    }
+    assert!(joined == text);
+    place.file("one-line", "x".repeat(200_000));
+    let told = place.run("read_file", json!({ "path": "one-line" })).unwrap();
+    assert!(
+        told.ends_with("\n[line 1 is longer than this; the file has 200000 bytes]"),
+        "{}",
+        &told[told.len() - 99..]
+    );
+}
+
+#[test]
+fn what_is_no_text_file_is_refused_at_once() {
+    let place = Place::new();
+    place.file("bin", b"a\0b");
+    place.file("dir/x", "");
+    let made = Command::new("mkfifo").arg(place.work().join("fifo")).status().unwrap();
+    assert!(made.success());
+    let begun = Instant::now();
+    assert_eq!(place.run("read_file", json!({ "path": "bin" })), refused("`bin` is not a text (3 bytes)"));
+    assert_eq!(place.run("read_file", json!({ "path": "dir" })), refused("`dir` is a directory"));
+    assert_eq!(place.run("read_file", json!({ "path": "fifo" })), refused("`fifo` is not a regular file"));
+    assert_eq!(
+        place.run("write_file", json!({ "path": "fifo", "content": "x" })),
+        refused("`fifo` is not a regular file")
+    );
+    assert_eq!(place.run("write_file", json!({ "path": "dir", "content": "x" })), refused("`dir` is a directory"));
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_file_is_written_with_its_directories() {
+    let place = Place::new();
+    assert_eq!(
+        place.run("write_file", json!({ "path": "a/b/c.txt", "content": "long before" })),
+        ok("wrote 11 bytes to a/b/c.txt")
+    );
+    fs::set_permissions(place.work().join("a/b/c.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(
+        place.run("write_file", json!({ "path": "a/b/c.txt", "content": "new" })),
+        ok("wrote 3 bytes to a/b/c.txt")
+    );
+    assert_eq!(place.text("a/b/c.txt"), "new");
+    let mode = place.work().join("a/b/c.txt").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755, "it is the same file, not another in its place");
+    assert_eq!(
+        place.run("write_file", json!({ "path": "a/b/c.txt/d", "content": "" })),
+        refused("`a/b/c.txt/d` goes through something that is not a directory")
+    );
+}
+
+#[test]
+fn the_old_text_of_a_patch_must_be_unique() {
+    let place = Place::new();
+    let patch = |old: &str, new: &str| place.run("patch_file", json!({ "path": "f", "old": old, "new": new }));
+    place.file("f", "fn a() {}\nfn b() {}\n");
+    assert_eq!(patch("fn b() {}", "fn b() { 1 }"), ok("patched f at line 2"));
+    assert_eq!(place.text("f"), "fn a() {}\nfn b() { 1 }\n");
+    assert_eq!(
+        patch("fn ", "x"),
+        refused("the old text occurs more than once in `f` (lines 1, 2); give more of what stands around it")
+    );
+    assert_eq!(
+        patch("fn c", "x"),
+        refused("the old text does not occur in `f`; read the file and copy it letter by letter")
+    );
+    assert!(patch("", "x").unwrap_err().contains("write_file"));
+    place.file("f", "aaa");
+    assert!(patch("aa", "b").is_err(), "overlapping places are two places");
+    place.file("f", "one\r\ntwo\r\n");
+    assert_eq!(patch("one\ntwo\n", "1\n2\n"), ok("patched f at line 1"));
+    assert_eq!(place.text("f"), "1\r\n2\r\n");
+    place.file("f", b"\xff");
+    assert_eq!(patch("x", "y"), refused("`f` is not UTF-8 text"));
+}
+
+#[test]
+fn invalid_arguments_are_told_as_facts() {
+    let place = Place::new();
+    let told = |tool: &str, arguments| place.run(tool, arguments).unwrap_err();
+    assert_eq!(told("read_file", json!({})), "invalid arguments: missing field `path`");
+    assert!(told("read_file", json!({ "path": 7 })).contains("expected a string"));
+    assert!(told("read_file", json!({ "path": "x", "lines": 7 })).contains("unknown field `lines`"));
+    assert!(told("shell_exec", json!({ "command": "true", "timeout": 0 })).contains("up to 1800 seconds"));
+    assert!(told("cas_get", json!({ "hash": "nope" })).contains("`nope` is not a hash"));
+}
+
+#[test]
+fn a_command_runs_in_the_workspace_and_tells_its_exit_code_and_output() {
+    let place = Place::new();
+    place.file("here", "");
+    let exec = |command: &str| place.run("shell_exec", json!({ "command": command })).unwrap();
+    assert_eq!(exec("ls; echo oops >&2; exit 3"), "exit 3\nhere\noops\n");
+    assert_eq!(exec("cat"), "exit 0\n", "there is no input");
+    assert_eq!(exec("kill -9 $$"), "ended by signal 9\n");
+    let flood = exec("head -c 1000000 /dev/zero | tr '\\0' x; echo end");
+    assert!(flood.len() < 40_000 && flood.ends_with("end\n") && flood.contains("bytes cut"), "{}", flood.len());
+}
+
+#[test]
+fn a_command_whose_time_is_over_is_ended_with_all_it_started() {
+    let place = Place::new();
+    let begun = Instant::now();
+    // The inner shell ignores TERM, and so has to be killed.
+    let command = "echo begun; (trap '' TERM; echo $BASHPID > inner; sleep 30; sleep 30) & sleep 30";
+    let told = place.run("shell_exec", json!({ "command": command, "timeout": 0.3 }));
+    assert_eq!(told, ok("ended after 0.3 s, with everything it had started\nbegun\n"));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let stat = fs::read_to_string(format!("/proc/{}/stat", place.text("inner").trim())).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "it is still there: {stat}");
+}
+
+#[test]
+fn what_a_command_leaves_running_is_said_and_does_not_hold_the_tool() {
+    let place = Place::new();
+    let begun = Instant::now();
+    let told = place.run("shell_exec", json!({ "command": "sleep 3 & echo started" })).unwrap();
+    assert!(told.starts_with("exit 0 (something it started still runs"), "{told}");
+    assert!(told.ends_with("started\n"), "{told}");
+    assert!(begun.elapsed() < Duration::from_millis(2500));
+}
+
+#[test]
+fn a_node_is_read_by_its_hash() {
+    let place = Place::new();
+    let schema = place.store.put_schema(json!({ "title": "t", "type": "object" })).unwrap();
+    let node = place.store.put(&Draft::new(schema, json!({ "n": 1 })).unwrap()).unwrap();
+    let told = place.run("cas_get", json!({ "hash": node.to_string() }));
+    assert_eq!(told, ok("{\n  \"n\": 1\n}"));
+    let text = Content { text: "what was said".to_owned() }.draft();
+    let missing = place.run("cas_get", json!({ "hash": text.hash().to_string() })).unwrap_err();
+    assert!(missing.contains(&text.hash().to_string()), "{missing}");
+}
+
+#[test]
+fn an_output_that_is_no_object_is_handed_in_wrapped() {
+    let schema = json_cas::Schema::compile(
+        &json!({ "type": "array", "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } } }),
+    )
+    .unwrap();
+    let submit = Submit::new(&schema);
+    assert_eq!(
+        submit.parameters(),
+        json!({
+            "type": "object", "required": ["value"], "additionalProperties": false,
+            "$defs": { "n": { "type": "integer" } },
+            "properties": { "value": { "type": "array", "items": { "$ref": "#/$defs/n" } } },
+        })
+    );
+    let check = |arguments: Value| submit.check(arguments.as_object().unwrap());
+    assert_eq!(check(json!({ "value": [1, 2] })), Ok(json!([1, 2])));
+    assert!(check(json!({ "value": ["x"] })).unwrap_err().starts_with("not accepted, the output is not valid:\n- "));
+    assert!(check(json!({})).unwrap_err().contains("`value` is missing"));
+}
+
+#[test]
+fn a_link_that_leads_out_is_not_followed_and_one_that_stays_is() {
+    let place = Place::new();
+    let outside = place.dir.path().join("secret");
+    fs::write(&outside, "secret").unwrap();
+    place.file("sub/file", "inside");
+    symlink("../secret", place.work().join("out")).unwrap();
+    symlink(&outside, place.work().join("absolute")).unwrap();
+    symlink("..", place.work().join("up")).unwrap();
+    symlink("sub/file", place.work().join("in")).unwrap();
+    for path in ["out", "absolute", "up/secret", "up/w/sub/file"] {
+        let told = place.run("read_file", json!({ "path": path })).unwrap_err();
+        assert!(told.contains("leads out of the workspace"), "{path}: {told}");
+        assert!(place.run("write_file", json!({ "path": path, "content": "x" })).is_err(), "{path}");
+        assert!(place.run("patch_file", json!({ "path": path, "old": "s", "new": "x" })).is_err(), "{path}");
+    }
+    assert!(place.run("write_file", json!({ "path": "up/new/file", "content": "x" })).is_err());
+    assert!(!place.dir.path().join("new").exists());
+    if cfg!(target_os = "linux") {
+        assert_eq!(place.run("read_file", json!({ "path": "in" })), ok("inside"));
+    }
+    assert_eq!(fs::read_to_string(Path::new(&outside)).unwrap(), "secret");
+}

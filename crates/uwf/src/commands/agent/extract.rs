@@ -1,0 +1,152 @@
+//! `uwf agent extract`
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent_kit::ladder::{Climb, Extractor, Ladder};
+use agent_kit::{Answer, Error, Kind};
+use json_cas::Schema;
+use serde::Serialize;
+use serde_json::Value;
+use uwf_agents::extractor::LlmExtractor;
+use uwf_core::config::ExtractRungs;
+use uwf_core::node::{ExtractedBy, Rung};
+use uwf_core::prompt::AnswerForm;
+use uwf_engine::load;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::input;
+use crate::printer::{CommandResult, Format, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf agent extract`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf agent extract review.schema.json answer.md
+  some-model | uwf agent extract solve-issue.reviewer
+  uwf agent extract solve-issue.reviewer answer.md --explain --no-llm
+
+Reads as a step does: the header, tolerantly and typed by the schema; then the model of `modelOverrides.extract`, which is \
+told to fail rather than invent. Prints the value as JSON; when there is none, every reason, and exits with 41.")]
+pub(crate) struct Args {
+    /// What to look for: a file with a JSON Schema, `WORKFLOW.ROLE`, or the hash of a stored schema.
+    schema: String,
+    /// The text; stdin when left out.
+    file: Option<PathBuf>,
+    /// The text is to be JSON, not Markdown under a header.
+    #[arg(long)]
+    json: bool,
+    /// Ask no model.
+    #[arg(long)]
+    no_llm: bool,
+    /// Tell what was tried.
+    #[arg(long)]
+    explain: bool,
+}
+
+/// The value alone.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Extracted(Value);
+
+impl Report for Extracted {
+    fn text(&self) -> String {
+        format!("{:#}\n", self.0)
+    }
+
+    fn preferred(&self) -> Option<Format> {
+        Some(Format::Json)
+    }
+}
+
+/// The value and the way to it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Explained {
+    value: Value,
+    extracted_by: ExtractedBy,
+    rungs: Vec<Rung>,
+}
+
+impl Report for Explained {
+    fn text(&self) -> String {
+        let mut text: String = self.rungs.iter().map(line).collect();
+        text.push_str(&format!("{:#}\n", self.value));
+        text
+    }
+}
+
+/// A rung for people.
+fn line(rung: &Rung) -> String {
+    let sign = if rung.errors.is_empty() { style::green("✓") } else { style::red("✗") };
+    let mut text = format!("{sign} {}\n", style::bold(&rung.rung));
+    for note in rung.errors.iter().chain(&rung.fixes) {
+        text.push_str(&style::dim(&format!("    {note}\n")));
+    }
+    text
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let schema = schema(context, &args.schema)?;
+    let raw = match &args.file {
+        Some(file) => input::from_file(file)?,
+        None => input::from_stdin()?,
+    };
+    let form = if args.json { AnswerForm::Json } else { AnswerForm::Frontmatter };
+    let mut climb = Climb::new(form, &schema);
+    let mut answer = Answer::text(raw);
+    let mut extractor = LlmExtractor::new(&context.home);
+    let ladder = Ladder {
+        rungs: ExtractRungs { frontmatter: true, feedback: 0, ..context.home.config()?.extract },
+        feedback: None,
+        extractor: (!args.no_llm).then_some(&mut extractor as &mut dyn Extractor),
+    };
+    let tried = match climb.first(&answer, &ladder.rungs) {
+        Err(failure) => climb.lower(&mut answer, failure, ladder),
+        found => found,
+    };
+    match tried {
+        Ok((found, by)) if args.explain => {
+            Printed::new(&Explained { value: found.value, extracted_by: by, rungs: climb.rungs })
+        }
+        Ok((found, _)) => Printed::new(&Extracted(found.value)),
+        Err(failure) => Err(nothing_found(context, args, &climb.rungs, &failure.errors)),
+    }
+}
+
+fn nothing_found(context: &Context, args: &Args, rungs: &[Rung], errors: &[String]) -> CommandError {
+    if args.explain {
+        rungs.iter().for_each(|rung| context.printer.talk(line(rung).trim_end()));
+    }
+    let error = Error::new(Kind::NotExtractable, format!("the text has no valid output: {}", errors.join("; ")));
+    let error = CommandError::from(error);
+    if args.no_llm || rungs.iter().any(|rung| rung.rung == "llm") {
+        return error;
+    }
+    error.hint("no model is configured to read it: set `modelOverrides.extract` or `defaultModel` in config.yaml")
+}
+
+/// The schema meant by what was typed.
+fn schema(context: &Context, typed: &str) -> Result<Arc<Schema>, CommandError> {
+    let store = context.home.store();
+    if Path::new(typed).is_file() {
+        let value = input::parse(&input::from_file(Path::new(typed))?, typed)?;
+        let compiled = Schema::compile(&value).map_err(|error| Error::new(Kind::Data, format!("{typed}: {error}")))?;
+        return Ok(Arc::new(compiled));
+    }
+    if let Some((workflow, role)) = typed.rsplit_once('.') {
+        let hash = context.workflow(workflow)?;
+        let workflow = load::workflow(store, hash)?;
+        let Some(role) = workflow.roles.get(role) else {
+            let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
+            let told = format!("workflow `{}` has no role `{role}`", workflow.name);
+            return Err(CommandError::usage(told).hint(format!("its roles: {}", known.join(", "))));
+        };
+        return Ok(store.schema(role.meta).map_err(Error::from)?);
+    }
+    let hash = context.node(typed).map_err(|error| error.hint("a schema is a file, WORKFLOW.ROLE, or a hash"))?;
+    Ok(store.schema(hash).map_err(Error::from)?)
+}

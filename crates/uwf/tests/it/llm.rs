@@ -1,0 +1,175 @@
+//! The agent that is one chat completion, against a scripted provider.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
+use uwf_testing::{TestHome, text};
+
+use crate::home;
+
+/// A workflow of one role with this schema of its output.
+fn workflow(meta: &str) -> String {
+    format!(
+        "name: judge\ndescription: one verdict\nroles:\n  judge:\n    description: judges\n    goal: Judge.\n    meta: {meta}\n\
+         graph:\n  $START: [ {{ role: judge }} ]\n  judge: [ {{ role: $END }} ]\n"
+    )
+}
+
+const REASONED: &str =
+    "{ type: object, properties: { ok: { type: boolean }, why: { type: string } }, required: [ok, why] }";
+const BARE: &str = "{ type: object, properties: { ok: { type: boolean } }, required: [ok] }";
+
+/// A home whose agent is a scripted model, and a thread of a role with this schema.
+fn judged(server: &LlmServer, config: &str, meta: &str) -> (TestHome, String) {
+    let home = home();
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
+         agents:\n  l: {{ command: uwf-llm, model: m, config: {{ {config} }} }}\ndefaultAgent: l\nextract: {{ llm: 0 }}\n",
+        server.url()
+    ));
+    home.put("judge", &workflow(meta));
+    let thread = home.start("judge", "is it good?");
+    (home, thread)
+}
+
+fn session(home: &TestHome, thread: &str) -> Value {
+    let head = text(&home.json(&["thread", "show", thread]), "head");
+    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
+}
+
+fn output(home: &TestHome, thread: &str) -> Value {
+    home.json(&["thread", "eval", thread, "steps[-1].output"])
+}
+
+#[test]
+fn a_value_is_asked_for_as_such_and_its_cost_is_known() {
+    let usage = Usage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+    let server = LlmServer::start([Say::text("Let me see.")
+        .and_call("submit", json!({ "ok": true, "why": "it is" }))
+        .usage(usage)]);
+    let (home, thread) = judged(&server, "", REASONED);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(output(&home, &thread), json!({ "ok": true, "why": "it is" }));
+    let session = session(&home, &thread);
+    assert_eq!((&session["extractedBy"], &session["source"]), (&json!("submit"), &json!("wire")));
+    assert_eq!(session["tokens"], json!({ "input": 300, "output": 40, "cached": 200, "reasoning": 12, "cost": 0.002 }));
+    assert_eq!(session["raw"], "Let me see.");
+    assert_eq!(session["turns"][0]["output"], "Let me see.\n\n{\"ok\":true,\"why\":\"it is\"}");
+    let asked = &server.asked()[0].body;
+    assert_eq!(asked["tool_choice"], json!({ "type": "function", "function": { "name": "submit" } }));
+    assert!(asked["messages"][0]["content"].as_str().unwrap().contains("Print one JSON object and nothing else"));
+}
+
+#[test]
+fn a_bare_verdict_is_asked_for_as_a_text_with_room_for_reasons() {
+    let server = LlmServer::start([Say::text("").chunks(["---\nok: ", "true\n---\n", "Because it is good.\n"])]);
+    let (home, thread) = judged(&server, "", BARE);
+    home.json(&["thread", "step", &thread]);
+    let session = session(&home, &thread);
+    assert_eq!(session["extractedBy"], "frontmatter");
+    assert_eq!(output(&home, &thread), json!({ "ok": true }));
+    let asked = &server.asked()[0].body;
+    assert_eq!((asked.get("tools"), &asked["stream"]), (None, &json!(true)));
+    let read = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(read.contains("Because it is good."), "{read}");
+}
+
+#[test]
+fn what_a_provider_refuses_is_remembered() {
+    let script =
+        Script::deciding(|_| Say::text("{\"ok\": false, \"why\": \"no\"}")).refusing("tools").refusing("json_schema");
+    let server = LlmServer::start(script);
+    let (home, thread) = judged(&server, "", REASONED);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(output(&home, &thread), json!({ "ok": false, "why": "no" }));
+    let first = server.asked().len();
+    assert_eq!(first, 4, "forced tool, tool, schema, object");
+    let thread = home.start("judge", "again?");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(server.asked().len(), first + 1);
+    assert_eq!(server.asked()[first].body["response_format"], json!({ "type": "json_object" }));
+}
+
+#[test]
+fn an_invalid_value_is_corrected_in_the_same_conversation() {
+    let server = LlmServer::start([
+        Say::call("submit", json!({ "ok": "perhaps", "why": "?" })),
+        Say::call("submit", json!({ "ok": false, "why": "no" })),
+    ]);
+    let (home, thread) = judged(&server, "", REASONED);
+    home.json(&["thread", "step", &thread]);
+    let session = session(&home, &thread);
+    assert_eq!(session["extractedBy"], "feedback");
+    let rungs: Vec<&str> =
+        session["extraction"].as_array().unwrap().iter().filter_map(|rung| rung["rung"].as_str()).collect();
+    assert_eq!(rungs, ["submit", "feedback"]);
+    assert_eq!(session["tokens"], json!({ "input": 22, "output": 14 }));
+    let messages = server.asked()[1].body["messages"].as_array().unwrap().clone();
+    let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "user"]);
+    let feedback = messages[3]["content"].as_str().unwrap();
+    assert!(
+        feedback.contains("Your output was received, but it is not valid") && feedback.contains("```json"),
+        "{feedback}"
+    );
+}
+
+#[test]
+fn an_answer_that_was_cut_off_is_none() {
+    let server = LlmServer::start([Say::text("---\nok: true\n---\nBecause").cut_at_max_tokens().repeated()]);
+    let (home, thread) = judged(&server, "", BARE);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(ran.stderr.contains("reached its limit of output tokens"), "{}", ran.stderr);
+    let hash = ran.stderr.split("step-details ").nth(1).unwrap()[..13].to_owned();
+    let attempt = home.json(&["thread", "step-details", &hash, "--format", "json"]);
+    assert_eq!(attempt["raw"], "---\nok: true\n---\nBecause");
+}
+
+#[test]
+fn settings_are_passed_on_and_checked() {
+    let server = LlmServer::start([Say::text("---\nok: true\n---\n")]);
+    let config = "structured: text, temperature: 0.5, maxTokens: 99, stream: false, system: You are strict.";
+    let (home, thread) = judged(&server, config, REASONED);
+    home.uwf(&["thread", "step", &thread]);
+    let asked = server.asked()[0].body.clone();
+    assert_eq!((&asked["temperature"], &asked["max_tokens"], asked.get("tools")), (&json!(0.5), &json!(99), None));
+    assert_eq!(asked["messages"][0], json!({ "role": "system", "content": "You are strict." }));
+
+    let (home, thread) = judged(&server, "structured: magic", REASONED);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert!(
+        ran.stderr.contains("`config.structured` of agent `l`: it is `magic`; it can be auto, tool"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_refused_key_is_a_matter_of_configuration() {
+    let server = LlmServer::start([Say::status(401, "no such key")]);
+    let (home, thread) = judged(&server, "", REASONED);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert!(ran.stderr.contains("no such key"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_overloaded_provider_is_asked_again_and_a_silent_one_given_up() {
+    let server = LlmServer::start([
+        Say::status(429, "slow down").header("retry-after", "0"),
+        Say::call("submit", json!({ "ok": true, "why": "at last" })),
+        Say::text("never").after(Duration::from_secs(60)).repeated(),
+    ]);
+    let (home, thread) = judged(&server, "totalTimeout: 1s", REASONED);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(output(&home, &thread)["why"], "at last");
+    let thread = home.start("judge", "again?");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(ran.stderr.contains("not done within the total timeout"), "{}", ran.stderr);
+    assert!(fs::read_dir(home.root().join("marks")).unwrap().count() > 0, "the thread is stuck");
+}

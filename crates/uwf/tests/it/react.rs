@@ -1,0 +1,341 @@
+//! The agent that works with tools, against a scripted provider: real edits in a real repository, whole traces, and what
+//! is kept when it fails.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
+use uwf_testing::{TestHome, counting_workflow, repository, text};
+
+use crate::home;
+
+/// A key that must not turn up anywhere.
+const KEY: &str = "sk-scripted-0123456789";
+
+/// A home whose roles are played by the react agent with a scripted model. `config` goes into the agent's settings.
+fn with_model(server: &LlmServer, config: &str) -> TestHome {
+    let home = home();
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\", apiKeyEnv: P_KEY }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
+         agents:\n  r: {{ command: uwf-react, config: {{ {config} }} }}\ndefaultAgent: r\ndefaultModel: m\n",
+        server.url()
+    ));
+    fs::write(home.root().join(".env"), format!("P_KEY={KEY}\n")).unwrap();
+    home
+}
+
+/// A thread of one role whose output is `{n: integer}`.
+fn counting(home: &TestHome) -> String {
+    home.put("count-rounds", &counting_workflow(1));
+    home.start("count-rounds", "count the files")
+}
+
+/// Detail of the newest step, with references expanded.
+fn session(home: &TestHome, thread: &str) -> Value {
+    let head = text(&home.json(&["thread", "show", thread]), "head");
+    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
+}
+
+/// The failed attempt an error message names.
+fn attempt(home: &TestHome, stderr: &str) -> Value {
+    let hash = stderr.split("step-details ").nth(1).unwrap_or_else(|| panic!("no attempt in {stderr}"));
+    home.json(&["thread", "step-details", &hash[..13], "--format", "json"])
+}
+
+/// Runs a program in the workspace; what it printed.
+fn work(home: &TestHome, line: &str) -> (bool, String) {
+    let mut command = Command::new("sh");
+    home.prepare(&mut command);
+    let output = command.args(["-c", line]).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A repository with a program that has a bug, and a test that finds it.
+fn buggy_repository(home: &TestHome) {
+    home.file("search.sh", "#!/bin/sh\n# search.sh WORD FILE: lines with the word\ngrep -- \"$1\" \"$2\"\n");
+    home.file("test.sh", "#!/bin/sh\nprintf 'One\\ntwo\\n' > t.txt\ntest \"$(sh search.sh one t.txt)\" = One || { echo 'not found: one'; exit 1; }\n");
+    home.file(".gitignore", "t.txt\n*.yaml\n");
+    let made = "git init -q . && git config user.email dev@example.org && git config user.name Dev && git add -A && git commit -qm 'first version'";
+    assert!(work(home, made).0);
+    assert!(!work(home, "sh test.sh").0, "the test has to fail before the work");
+}
+
+/// Starts an example in the repository and steps it to its end; the roles in order.
+fn run_example(home: &TestHome, file: &str, task: &str) -> (String, Vec<String>) {
+    let path = repository().join("examples").join(file);
+    let thread = text(&home.json(&["thread", "start", path.to_str().unwrap(), "-p", task]), "thread");
+    let mut roles = Vec::new();
+    loop {
+        let report = home.json(&["thread", "step", &thread]);
+        roles.push(text(&report, "role"));
+        if report["done"] == true {
+            return (thread, roles);
+        }
+        assert!(roles.len() < 20, "it does not end: {roles:?}");
+    }
+}
+
+#[test]
+fn an_issue_is_solved_in_a_real_repository() {
+    let server = LlmServer::start([
+        // planner
+        Say::text("I look at the code.")
+            .and_call("read_file", json!({ "path": "search.sh" }))
+            .and_call("shell_exec", json!({ "command": "sh test.sh" })),
+        Say::text("The cause is grep without -i.").and_call(
+            "submit",
+            json!({ "actionable": true, "plan": "Fold case in search.sh.", "steps": ["add -i", "run test.sh"] }),
+        ),
+        // developer, who forgets the comment
+        Say::call("patch_file", json!({ "path": "search.sh", "old": "grep -- ", "new": "grep -i -- " })),
+        Say::call("shell_exec", json!({ "command": "sh test.sh && echo all is well" })),
+        Say::text("sh test.sh: all is well")
+            .and_call("submit", json!({ "summary": "fold case", "filesChanged": ["search.sh"], "checksPassed": true })),
+        // reviewer
+        Say::call("shell_exec", json!({ "command": "git diff" })),
+        Say::call(
+            "submit",
+            json!({ "approved": false, "comments": [{ "file": "search.sh", "problem": "the comment does not say so" }] }),
+        ),
+        // developer again
+        Say::call(
+            "patch_file",
+            json!({ "path": "search.sh", "old": "lines with the word", "new": "lines with the word, in any case" }),
+        ),
+        Say::call("submit", json!({ "summary": "comment", "filesChanged": ["search.sh"], "checksPassed": true })),
+        // reviewer
+        Say::call("submit", json!({ "approved": true, "comments": [] })),
+    ]);
+    let home = with_model(&server, "");
+    buggy_repository(&home);
+    let (thread, roles) = run_example(&home, "solve-issue.yaml", "search ignores upper case");
+    assert_eq!(roles, ["planner", "developer", "reviewer", "developer", "reviewer"]);
+    assert!(work(&home, "sh test.sh").0, "the test passes now");
+    let (_, diff) = work(&home, "git diff --stat");
+    assert!(diff.contains("search.sh | 4 ++--"), "{diff}");
+
+    let asked = server.asked();
+    assert_eq!(asked.len(), 10);
+    assert!(asked[1].text.contains("not found: one"), "the planner saw the test fail");
+    assert!(asked[4].text.contains("all is well"), "the developer saw it pass");
+    assert!(asked[6].text.contains("+grep -i -- "), "the reviewer saw the diff");
+    assert!(asked[2].text.contains("The cause is grep without -i."), "what is said beside the output is told on");
+    assert!(asked[7].text.contains("the comment does not say so"));
+    let read = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(read.contains("sh test.sh: all is well"), "{read}");
+}
+
+#[test]
+fn a_larger_piece_of_work_ends_in_a_commit() {
+    let phase = |id: &str| json!({ "id": id, "title": id, "doneWhen": "sh test.sh passes" });
+    let server = LlmServer::start([
+        Say::call("submit", json!({ "status": "planned", "phases": [phase("fold-case"), phase("document")] })),
+        Say::call("patch_file", json!({ "path": "search.sh", "old": "grep -- ", "new": "grep -i -- " }))
+            .and_call("shell_exec", json!({ "command": "sh test.sh" })),
+        Say::call("submit", json!({ "phase": "fold-case", "status": "done", "summary": "grep -i" })),
+        Say::call("write_file", json!({ "path": "docs/use.md", "content": "sh search.sh WORD FILE\n" })),
+        Say::call("submit", json!({ "phase": "document", "status": "done", "summary": "a page" })),
+        Say::call("submit", json!({ "status": "approved", "changes": [] })),
+        Say::call("shell_exec", json!({ "command": "sh test.sh" })),
+        Say::call("submit", json!({ "status": "passed", "failures": [] })),
+        Say::call(
+            "shell_exec",
+            json!({ "command": "git add -A && git commit -qm 'search: any case' && git rev-parse HEAD > .git/last" }),
+        ),
+        Say::call("shell_exec", json!({ "command": "git rev-parse HEAD" })),
+        Say::call("submit", json!({ "commit": "nope", "message": "search: any case" })),
+        Say::call(
+            "submit",
+            json!({ "commit": "0123456789abcdef0123456789abcdef01234567", "message": "search: any case" }),
+        ),
+    ]);
+    let home = with_model(&server, "stream: false");
+    buggy_repository(&home);
+    let (_, roles) = run_example(&home, "develop.yaml", "search in any case");
+    assert_eq!(roles, ["planner", "coder", "coder", "reviewer", "tester", "committer"]);
+    assert_eq!(work(&home, "git log --format=%s").1, "search: any case\nfirst version\n");
+    assert_eq!(work(&home, "git status --porcelain").1, "");
+    assert_eq!(fs::read_to_string(home.work().join("docs/use.md")).unwrap(), "sh search.sh WORD FILE\n");
+    let last = server.asked().pop().unwrap();
+    assert!(last.text.contains("not accepted, the output is not valid"), "{}", last.text);
+}
+
+#[test]
+fn the_trace_has_every_round_with_its_calls_and_tokens() {
+    let usage = |input, output| Usage { input, output, cached: Some(5), reasoning: None, cost: Some(0.25) };
+    let server = LlmServer::start([
+        Say::text("I count.").and_call("shell_exec", json!({ "command": "ls | wc -l" })).usage(usage(100, 10)),
+        Say::text("There are none.").and_call("submit", json!({ "n": 0 })).usage(usage(120, 20)),
+    ]);
+    let home = with_model(&server, "");
+    let thread = counting(&home);
+    fs::remove_file(home.work().join("count-rounds.yaml")).unwrap();
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(report["done"], true);
+    let session = session(&home, &thread);
+    assert_eq!(
+        (&session["source"], &session["extractedBy"], &session["raw"]),
+        (&json!("wire"), &json!("submit"), &json!("There are none."))
+    );
+    assert_eq!(session["tokens"], json!({ "input": 220, "output": 30, "cached": 10, "cost": 0.5 }));
+    assert_eq!(session["totalTokens"], 250);
+    let turns = session["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 2);
+    assert_eq!(turns[0]["output"], "I count.");
+    assert_eq!(turns[0]["tokens"], json!({ "input": 100, "output": 10, "cached": 5, "cost": 0.25 }));
+    let call = &turns[0]["toolCalls"][0];
+    assert_eq!((&call["name"], &call["arguments"]), (&json!("shell_exec"), &json!("{\"command\":\"ls | wc -l\"}")));
+    assert_eq!(call["result"], "exit 0\n0\n");
+    let inputs: Vec<usize> = turns.iter().map(|turn| turn["input"].as_array().unwrap().len()).collect();
+    assert_eq!(inputs[1], inputs[0] + 2, "what was said before, the answer, and the result of its call");
+    // What was said before is the same nodes, not copies.
+    let head = text(&home.json(&["thread", "show", &thread]), "head");
+    let node = |hash: &str| home.json(&["cas", "get", hash, "--format", "json"])["payload"].clone();
+    let refs = |value: &Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|hash| hash.as_str().unwrap().to_owned()).collect()
+    };
+    let detail = node(&text(&node(&head), "detail"));
+    let inputs: Vec<Vec<String>> = refs(&detail["turns"]).iter().map(|turn| refs(&node(turn)["input"])).collect();
+    assert!(inputs[1].starts_with(&inputs[0]));
+}
+
+#[test]
+fn a_text_with_a_header_is_an_answer_too_and_feedback_goes_on_in_the_same_conversation() {
+    let server = LlmServer::start([Say::text("I counted three."), Say::text("---\nn: 3\n---\n")]);
+    let home = with_model(&server, "");
+    let thread = counting(&home);
+    home.json(&["thread", "step", &thread]);
+    let session = session(&home, &thread);
+    assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("feedback"), &json!("I counted three.")));
+    assert_eq!(session["turns"].as_array().unwrap().len(), 2);
+    let messages = server.asked()[1].body["messages"].as_array().unwrap().clone();
+    let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    assert!(messages[3]["content"].as_str().unwrap().contains("Do not do the work again"));
+}
+
+#[test]
+fn the_key_is_seen_by_nobody_else() {
+    let server = LlmServer::start([
+        Say::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" })),
+        Say::call("submit", json!({ "n": 1 })),
+    ]);
+    let home = with_model(&server, "");
+    let thread = counting(&home);
+    home.json(&["thread", "step", &thread]);
+    let asked = server.asked();
+    assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert!(asked[1].text.contains("UWF_ATTEMPT"), "it did print its environment");
+    assert!(!asked[1].text.contains(KEY), "a command was given the key");
+    let holders = files_with(&home.root(), KEY);
+    assert_eq!(holders, [".env"]);
+}
+
+/// Files below a directory that hold a text.
+fn files_with(dir: &Path, text: &str) -> Vec<String> {
+    let output = Command::new("grep").args(["-rl", text, "."]).current_dir(dir).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
+}
+
+#[test]
+fn a_provider_that_hangs_ends_in_40_with_what_was_done_until_then() {
+    let server = LlmServer::start([
+        Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
+        Say::text("never").after(Duration::from_secs(60)).repeated(),
+    ]);
+    let home = with_model(&server, "idleTimeout: 300ms, totalTimeout: 1s");
+    let thread = counting(&home);
+    let begun = Instant::now();
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(ran.stderr.contains("timeout"), "{}", ran.stderr);
+    let attempt = attempt(&home, &ran.stderr);
+    let raw = attempt["raw"].as_str().unwrap();
+    assert_eq!(raw, "First I look.\n[shell_exec {\"command\":\"echo seen\"}]\nexit 0\nseen\n\n");
+    let told = attempt["stderr"].as_str().unwrap();
+    assert!(told.contains("[round 1: asking scripted-model]") && told.contains("[round 2"), "{told}");
+}
+
+#[test]
+fn a_stream_that_is_cut_leaves_what_had_come() {
+    let cut = || Say::text("").chunks(["The answer ", "is that", " nothing"]).cut_after(3);
+    let server = LlmServer::start([cut().repeated()]);
+    let home = with_model(&server, "totalTimeout: 1s");
+    let thread = counting(&home);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    let attempt = attempt(&home, &ran.stderr);
+    assert_eq!(attempt["raw"], "The answer is that");
+}
+
+#[test]
+fn rounds_are_limited() {
+    let server = LlmServer::start([Say::call("shell_exec", json!({ "command": "true" })).repeated()]);
+    let home = with_model(&server, "maxRounds: 3");
+    let thread = counting(&home);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(ran.stderr.contains("the model did not finish within 3 rounds"), "{}", ran.stderr);
+    assert_eq!(server.asked().len(), 3);
+    assert!(server.asked()[2].text.contains("This is your last round."));
+}
+
+#[test]
+fn a_model_that_takes_no_tools_is_said_to_be_one() {
+    let server = LlmServer::start(Script::new([]).refusing("tools"));
+    let home = with_model(&server, "");
+    let thread = counting(&home);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(ran.stderr.contains("`tools` is not supported by this model"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`uwf-llm` works with models that do not"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_missing_in_the_configuration_is_named() {
+    let server = LlmServer::start([]);
+    let home = with_model(&server, "");
+    let thread = counting(&home);
+    fs::remove_file(home.root().join(".env")).unwrap();
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert!(
+        ran.stderr.contains("the key of provider `p` is not set: P_KEY is in neither the environment nor .env"),
+        "{}",
+        ran.stderr
+    );
+    home.config("agents:\n  r: { command: uwf-react }\ndefaultAgent: r\n");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert!(ran.stderr.contains("no model is configured"), "{}", ran.stderr);
+    home.config(
+        "agents:\n  r: { command: uwf-react, config: { maxRounds: many }, model: x }\nmodels: {}\ndefaultAgent: r\n",
+    );
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert!(ran.stderr.contains("`config.maxRounds` of agent `r`: it is \"many\""), "{}", ran.stderr);
+    assert!(server.asked().is_empty());
+}
+
+#[test]
+fn anthropic_is_spoken_too() {
+    let server = LlmServer::start([
+        Say::text("I count.").thinking("hm").and_call("shell_exec", json!({ "command": "echo 2" })),
+        Say::call("submit", json!({ "n": 2 })),
+    ]);
+    let home = with_model(&server, "");
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\", apiKeyEnv: P_KEY, kind: anthropic }}\nmodels:\n  m: {{ provider: p, name: c }}\n\
+         agents:\n  r: {{ command: uwf-react, model: m }}\ndefaultAgent: r\n",
+        server.origin()
+    ));
+    let thread = counting(&home);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let asked = server.asked();
+    assert!(asked.iter().all(|request| request.path == "/v1/messages"), "{asked:?}");
+    assert!(asked[1].text.contains("tool_result"));
+    assert_eq!(session(&home, &thread)["tokens"], json!({ "input": 22, "output": 14 }));
+}

@@ -1,0 +1,112 @@
+//! Models that look at a thread as a whole: one that may end it, one that tells what came of it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+const KEY: &str = "sk-advisor-0123456789";
+
+/// A home whose agent counts, a model for advice, and a thread of so many rounds.
+fn counted(server: &LlmServer, config: &str, rounds: usize) -> (TestHome, String) {
+    let home = home();
+    home.script("counter", "#!/bin/sh\ncat > /dev/null\nenv | grep -c sk-advisor >> \"$UNCAGED_WORKFLOW_STORAGE_ROOT/keys\"\nprintf -- '---\\nn: 7\\n---\\nI counted once more.\\n'\n");
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\", apiKeyEnv: P_KEY }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
+         agents:\n  a: {{ command: counter, output: text }}\ndefaultAgent: a\n{config}\n",
+        server.url()
+    ));
+    fs::write(home.root().join(".env"), format!("P_KEY={KEY}\n")).unwrap();
+    home.put("count-rounds", &counting_workflow(rounds));
+    let thread = home.start("count-rounds", "count to the end");
+    (home, thread)
+}
+
+fn verdict(verdict: &str, reason: &str) -> Say {
+    Say::call("verdict", json!({ "verdict": verdict, "reason": reason }))
+}
+
+/// The thread-end node.
+fn end(home: &TestHome, thread: &str) -> Value {
+    let end = text(&home.json(&["thread", "show", thread]), "end");
+    home.json(&["cas", "get", &end, "--format", "json"])["payload"].clone()
+}
+
+#[test]
+fn a_thread_that_goes_round_in_circles_is_ended() {
+    let server = LlmServer::start([
+        verdict("continue", "it goes well"),
+        verdict("kill", format!("the same count again and again, and {KEY}").as_str()),
+    ]);
+    let config = "modelOverrides: { supervisor: m }\nsupervisorInterval: 2";
+    let (home, thread) = counted(&server, config, 100);
+    let reports: Vec<Value> = (0..4).map(|_| home.json(&["thread", "step", &thread])).collect();
+    let done: Vec<bool> = reports.iter().map(|report| report["done"] == true).collect();
+    assert_eq!(done, [false, false, false, true]);
+    let reason = "supervisor: the same count again and again, and [redacted P_KEY]";
+    assert_eq!(reports[3]["reason"], reason);
+    let end = end(&home, &thread);
+    assert_eq!(
+        (&end["status"], &end["returnCode"], &end["reason"], &end["summary"]),
+        (&json!("killed"), &json!(1), &json!(reason), &Value::Null)
+    );
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "killed");
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2, "after the second and the fourth step");
+    assert!(asked[1].text.contains("count to the end") && asked[1].text.contains("Step 4: worker"));
+    assert!(asked[1].text.contains("I counted once more."));
+    assert_eq!(fs::read_to_string(home.root().join("keys")).unwrap(), "0\n".repeat(4), "agents are not given the key");
+    let left = fs::read_dir(home.root().join("threads").join(&thread).join("attempts")).unwrap();
+    let left: Vec<String> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(left.iter().all(|name| name.starts_with(&left[0][..26])), "files of advisors are left: {left:?}");
+}
+
+#[test]
+fn a_supervisor_that_fails_is_only_logged() {
+    let server = LlmServer::start([Say::status(400, "no").repeated()]);
+    let config = "modelOverrides: { supervisor: m }\nsupervisorInterval: 1";
+    let (home, thread) = counted(&server, config, 2);
+    assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({ "role": "worker" }));
+    assert_eq!(home.json(&["thread", "step", &thread])["reason"], "end", "the last step needs no supervisor");
+    let log = fs::read_to_string(home.root().join("threads").join(&thread).join("log.jsonl")).unwrap();
+    assert!(log.contains("the supervisor failed") && log.contains("W3H7PX0M"), "{log}");
+}
+
+#[test]
+fn a_finished_thread_is_summarised_by_the_model_for_it() {
+    let server = LlmServer::start([Say::text("  Asked to count, it counted to 7.\n")]);
+    let (home, thread) = counted(&server, "modelOverrides: { summary: m }\nsupervisorInterval: 0", 1);
+    assert_eq!(home.json(&["thread", "step", &thread])["reason"], "end");
+    let end = end(&home, &thread);
+    assert_eq!((&end["status"], &end["summary"]), (&json!("completed"), &json!("Asked to count, it counted to 7.")));
+    let read = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(read.contains("Asked to count, it counted to 7."), "{read}");
+}
+
+#[test]
+fn without_a_summary_the_thread_ends_all_the_same() {
+    let server = LlmServer::start([Say::status(500, "broken").repeated()]);
+    let (home, thread) = counted(&server, "modelOverrides: { summary: m }", 1);
+    let slow = Instant::now();
+    assert_eq!(home.json(&["thread", "step", &thread])["reason"], "end");
+    assert!(slow.elapsed() < Duration::from_secs(30));
+    assert_eq!(end(&home, &thread)["summary"], Value::Null);
+}
+
+#[test]
+fn nobody_is_asked_unless_that_is_configured() {
+    let server = LlmServer::start([]);
+    let (home, thread) = counted(&server, "defaultModel: m", 2);
+    home.json(&["thread", "step", &thread]);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(end(&home, &thread)["summary"], Value::Null);
+    assert_eq!(server.requests().len(), 0);
+    let (home, thread) = counted(&server, "supervisorInterval: 1", 2);
+    home.json(&["thread", "step", &thread]);
+    let log = fs::read_to_string(home.root().join("threads").join(&thread).join("log.jsonl")).unwrap();
+    assert!(log.contains("supervisorInterval is set, but no model"), "{log}");
+}
