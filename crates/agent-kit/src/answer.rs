@@ -39,15 +39,15 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// An exchange of which only the input is known yet.
+    pub fn asked(input: Vec<String>) -> Turn {
+        Turn { input, output: String::new(), tool_calls: Vec::new(), tokens: None, latency_ms: 0 }
+    }
+
     /// The exchange of a prompt for a text, when nothing more is known of it.
     pub fn of(prompt: &Prompt, output: &str, latency_ms: u64) -> Turn {
-        Turn {
-            input: prompt.parts.iter().map(|part| part.text.clone()).collect(),
-            output: output.to_owned(),
-            tool_calls: Vec::new(),
-            tokens: None,
-            latency_ms,
-        }
+        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
+        Turn { output: output.to_owned(), latency_ms, ..Turn::asked(input) }
     }
 }
 

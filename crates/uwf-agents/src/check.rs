@@ -17,7 +17,7 @@ pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool
         let found = [program(document, &at, agent), model(config, document, &at, agent)];
         found.into_iter().flatten().chain(settings(document, &at, agent)).collect::<Vec<_>>()
     });
-    agents.chain(keys(config, document, is_set)).collect()
+    agents.chain(keys(config, document, is_set)).chain(kinds(config, document)).collect()
 }
 
 /// The built-in agent that a command stands for on this machine.
@@ -98,4 +98,14 @@ fn keys(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> 
         document.warning(&at, "no-key", message, Some(hint))
     };
     missing.map(problem).collect()
+}
+
+fn kinds(config: &Config, document: &Document) -> Vec<Problem> {
+    let named = config.providers.iter().filter_map(|(name, provider)| Some((name, provider.kind.as_deref()?)));
+    let wrong = named.filter_map(|(name, kind)| {
+        let message = kind.parse::<uwf_llm::Wire>().err()?;
+        let at = Document::below(&Document::below("/providers", name), "kind");
+        Some(document.error(&at, "unknown-kind", message, did_you_mean(kind, ["openai", "anthropic"])))
+    });
+    wrong.collect()
 }

@@ -19,8 +19,14 @@ use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::home::Home;
 
+use crate::program;
+use crate::trace::{Format, Trace};
+
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
+
+/// Key of an agent's `config` that says in which format its stdout is a trace.
+const TRACE_KEY: &str = "trace";
 
 /// The agent of one attempt.
 pub struct CommandAgent {
@@ -55,20 +61,68 @@ impl Agent for CommandAgent {
                 .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
         };
         let opened = &attempt.opened;
+        let format = trace_format(&opened.agent)?;
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
         let begun_at = SystemTime::now();
         let status = execute(opened, prompt, &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
-        check_status(spec, status, &files, opened.output_cap)?;
+        let trace = match format {
+            Some(format) => {
+                Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_input(&parts(prompt)))
+            }
+            None => None,
+        };
+        check_status(spec, status, &files, opened.output_cap, trace.as_ref())?;
         if let Some(expected) = &spec.expect_file {
             check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
         }
-        let raw = child::read_capped(&files.raw, opened.output_cap)?;
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if let Some((trace, format)) = trace.zip(format) {
+            return told(&spec.name, trace, format, duration_ms);
+        }
+        let raw = child::read_capped(&files.raw, opened.output_cap)?;
         Ok(Answer { turns: vec![Turn::of(prompt, &raw, duration_ms)], duration_ms, ..Answer::text(raw) })
     }
+}
+
+fn parts(prompt: &Prompt) -> Vec<String> {
+    prompt.parts.iter().map(|part| part.text.clone()).collect()
+}
+
+/// The format its stdout is a trace in, when `config.trace` says that it is one.
+fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
+    let Some(written) = spec.config.get(TRACE_KEY) else { return Ok(None) };
+    match written.as_str().and_then(Format::parse) {
+        Some(format) => Ok(Some(format)),
+        None => {
+            let known = Format::ALL.map(Format::as_str).join(", ");
+            let told = format!("`config.{TRACE_KEY}` of agent `{}` is {written}; it can be {known}", spec.name);
+            Err(Error::new(Kind::Config, told))
+        }
+    }
+}
+
+/// The answer a trace tells: its final message, with everything before it.
+fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<Answer> {
+    if let Some(gaps) = trace.gaps() {
+        program::progress(agent, &format!("trace: {gaps}"));
+    }
+    let Some(raw) = trace.answer else {
+        let why =
+            trace.error.unwrap_or_else(|| format!("nothing in its stdout is one in the format of {}", format.as_str()));
+        return Err(Error::new(Kind::AgentFailed, format!("agent `{agent}` ended without a final message: {why}")));
+    };
+    Ok(Answer {
+        raw,
+        value: None,
+        turns: trace.turns,
+        duration_ms,
+        source: trace.source,
+        session_id: trace.session_id,
+        tokens: trace.tokens,
+    })
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
@@ -141,13 +195,22 @@ fn fill(template: &str, opened: &Opened, prompt: Option<&str>) -> String {
     filled
 }
 
-fn check_status(spec: &AgentSpec, status: ExitStatus, files: &OutputFiles, cap: u64) -> Result<()> {
+fn check_status(
+    spec: &AgentSpec,
+    status: ExitStatus,
+    files: &OutputFiles,
+    cap: u64,
+    trace: Option<&Trace>,
+) -> Result<()> {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) if spec.succeeded(code) => return Ok(()),
         (Some(code), _) => format!("exited with {code}"),
         (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
     };
-    let said = child::read_capped(&files.err, cap)?;
+    let said = match trace.and_then(|trace| trace.error.clone()) {
+        Some(error) => error,
+        None => child::read_capped(&files.err, cap)?,
+    };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
     Err(Error::new(Kind::AgentFailed, format!("agent `{}` {how}{words}", spec.name)))

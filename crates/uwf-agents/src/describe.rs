@@ -40,10 +40,64 @@ pub fn describe(name: &str) -> Option<Description> {
                 "prompt-as-argument",
                 "exit-codes",
                 "expect-file",
+                "traces",
             ],
             config_schema: json!({
                 "type": "object",
-                "description": "Not read by this agent; the program it runs can ask for it with `uwf agent context`.",
+                "description": "The program it runs can ask for all of it with `uwf agent context`.",
+                "properties": {
+                    "trace": {
+                        "enum": crate::trace::Format::ALL.map(crate::trace::Format::as_str),
+                        "description": "The program's stdout is a trace in this format, and its answer the final message in it.",
+                    },
+                },
+            }),
+        }),
+        "cursor" => Some(Description {
+            name: "cursor",
+            version,
+            capabilities: &["sessions", "feedback", "tools", "traces"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "command": { "type": "string", "description": "The program; `cursor-agent` by default." },
+                    "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
+                    "workspace": { "type": "string", "description": "Directory it works in, relative to the thread's; `context` finds it in what was said before. That of the thread by default." },
+                    "outputFormat": { "enum": ["stream-json", "text"], "description": "What it prints; `stream-json` by default, which tells turns and tool calls." },
+                    "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same chat; true by default." },
+                },
+            }),
+        }),
+        "docx-diff" => Some(Description {
+            name: "docx-diff",
+            version,
+            capabilities: &["documents", "expect-file"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "outputDir": { "type": "string", "description": "Where documents are put, below it a directory for each thread; `outputs` in the storage root by default." },
+                    "command": { "type": "string", "description": "The program; `docx-diff` by default. A path is relative to the thread's workspace." },
+                    "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
+                },
+            }),
+        }),
+        "hermes" => Some(Description {
+            name: "hermes",
+            version,
+            capabilities: &["sessions", "feedback", "tools", "traces"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "command": { "type": "string", "description": "The program; `hermes` by default." },
+                    "maxTurns": { "type": "integer", "minimum": 1, "description": "Tool-calling rounds of one answer; 90 by default." },
+                    "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
+                    "home": { "type": "string", "description": "HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By default that of the environment, else ~/.hermes." },
+                    "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same session; true by default." },
+                    "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`, which makes every prompt go through ACP; false by default." },
+                },
             }),
         }),
         "human" => Some(Description {
@@ -80,6 +134,20 @@ pub fn describe(name: &str) -> Option<Description> {
                         "type": "string",
                         "description": "YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same.",
                     },
+                },
+            }),
+        }),
+        "office" => Some(Description {
+            name: "office",
+            version,
+            capabilities: &["documents", "expect-file"],
+            config_schema: json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "outputDir": { "type": "string", "description": "Where documents are put, below it a directory for each thread; `outputs` in the storage root by default." },
+                    "command": { "type": "string", "description": "The program; `office-agent` by default. A path is relative to the thread's workspace." },
+                    "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
                 },
             }),
         }),

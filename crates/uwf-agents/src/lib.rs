@@ -5,21 +5,28 @@
 
 pub mod acp;
 pub mod advisors;
+mod attempt_settings;
 pub mod check;
+pub mod choice;
 pub mod command;
+pub mod cursor;
 pub mod describe;
+pub mod documents;
 pub mod excerpt;
 pub mod extractor;
+pub mod hermes;
 pub mod human;
 pub mod llm;
 pub mod mock;
 pub mod model;
 pub mod node_text;
 pub mod probe;
+mod program;
 pub mod progress;
 pub mod react;
 pub mod reextract;
-pub mod settings;
+mod settings;
+pub mod trace;
 pub mod workflow;
 
 use agent_kit::{Agent, play};
@@ -31,7 +38,8 @@ use uwf_engine::home::Home;
 use extractor::LlmExtractor;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 7] = ["acp", "command", "human", "llm", "mock", "react", "workflow"];
+pub const NAMES: [&str; 11] =
+    ["acp", "command", "cursor", "docx-diff", "hermes", "human", "llm", "mock", "office", "react", "workflow"];
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///
@@ -43,9 +51,13 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     match name {
         "acp" => play(&mut acp::AcpAgent::new()),
         "command" => play(&mut command::CommandAgent::new(home, thread)?),
+        "cursor" => play(&mut cursor::CursorAgent::new(home, thread)?),
+        "docx-diff" => play(&mut documents::diff::DiffAgent::default()),
+        "hermes" => play(&mut hermes::HermesAgent::new(home, thread)?),
         "human" => human::run(home, thread, role),
         "llm" => play(&mut llm::LlmAgent::default()),
         "mock" => play(&mut mock::MockAgent::new(home, thread)?),
+        "office" => play(&mut documents::office::OfficeAgent::default()),
         "react" => play(&mut react::ReactAgent::default()),
         "workflow" => workflow::run(home, thread, role),
         // Those only the engine starts: they play no role of their own.

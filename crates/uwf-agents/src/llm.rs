@@ -14,9 +14,9 @@ use agent_kit::{Agent, Context, Result, submit};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_llm::{ChatRequest, Client, Delta, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
 
+use crate::attempt_settings::{Settings, opened};
 use crate::model;
 use crate::progress;
-use crate::settings::{Settings, opened};
 
 /// Name of the value in requests: that of the tool, or of the schema.
 const VALUE: &str = "submit";

@@ -9,9 +9,9 @@ use uwf_engine::environment::read_env_file;
 use uwf_engine::home::Home;
 use uwf_llm::{Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
 
+use crate::attempt_settings::Settings;
 use crate::probe;
 use crate::progress;
-use crate::settings::Settings;
 
 /// The model of an alias, or the default one, with its key.
 ///

@@ -18,10 +18,10 @@ use uwf_engine::environment::Redactor;
 use uwf_engine::processes::become_subreaper;
 use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
 
+use crate::attempt_settings::{Settings, opened};
 use crate::excerpt;
 use crate::model;
 use crate::progress;
-use crate::settings::{Settings, opened};
 use machine::{Effect, End, Event, Round, State, handle};
 use tools::submit::{self, Submit};
 use tools::{ALL, Scene};

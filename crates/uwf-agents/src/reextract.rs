@@ -7,7 +7,7 @@ use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::reextract;
 
-use crate::settings::opened;
+use crate::attempt_settings::opened;
 
 /// Where its answers come from.
 const SOURCE: &str = "attempt";

@@ -42,22 +42,41 @@ pub struct Configured {
 /// `Config` when a value holds what looks like a key, when the file can't be edited, or when the result would have an
 /// error that the file does not have yet; `Busy` when somebody else changes it; `Io`. Nothing is written then.
 pub fn change(home: &Home, changes: &[Change]) -> Result<Configured> {
+    let _lock = lock(home)?;
+    let (text, configured) = changed(home, changes)?;
+    if configured.changed {
+        durable::replace(&home.config_file(), text.as_bytes())?;
+    }
+    Ok(configured)
+}
+
+/// What [`change`] would do; nothing is written.
+///
+/// # Errors
+/// As of [`change`].
+pub fn preview(home: &Home, changes: &[Change]) -> Result<Configured> {
+    changed(home, changes).map(|(_, configured)| configured)
+}
+
+/// Keeps others from changing configuration and secrets.
+pub(crate) fn lock(home: &Home) -> Result<FileLock> {
+    FileLock::acquire(&home.config_lock(), LOCK_WAIT)?.ok_or_else(|| {
+        Error::new(Kind::Busy, "the configuration is being changed by another process")
+            .hint("try again when it has finished")
+    })
+}
+
+fn changed(home: &Home, changes: &[Change]) -> Result<(String, Configured)> {
     let path = home.config_file();
     changes.iter().try_for_each(refuse_key)?;
-    let _lock = FileLock::acquire(&home.config_lock(), LOCK_WAIT)?.ok_or_else(|| {
-        Error::new(Kind::Busy, format!("{} is being changed by another process", path.display()))
-            .hint("try again when it has finished")
-    })?;
     stays_inside(home, &path)?;
     let before = read(&path)?;
     let origin = path.display().to_string();
     let after = changes.iter().try_fold(before.clone(), |text, change| apply(&text, &origin, change));
     let after = after.map_err(|error| not_edited(&path, error))?;
     let (warnings, errors_left) = check(&before, &after, &origin)?;
-    if after != before {
-        durable::replace(&path, after.as_bytes())?;
-    }
-    Ok(Configured { changed: after != before, warnings, errors_left })
+    let configured = Configured { changed: after != before, warnings, errors_left };
+    Ok((after, configured))
 }
 
 /// The text of a file; empty when there is none.
@@ -90,7 +109,7 @@ fn refuse_key(change: &Change) -> Result<()> {
 }
 
 /// A link that leads out of the storage root is not followed: what is written there is not ours to know.
-fn stays_inside(home: &Home, path: &Path) -> Result<()> {
+pub(crate) fn stays_inside(home: &Home, path: &Path) -> Result<()> {
     let Ok(meta) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !meta.is_symlink() {
         return Ok(());

@@ -13,6 +13,7 @@ pub mod children;
 pub mod configure;
 pub mod doctor;
 pub mod end;
+pub mod env_file;
 pub mod environment;
 pub mod error;
 

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
 
-use crate::commands::{agent, cas, completions, config, doctor, reference, thread, workflow};
+use crate::commands::{agent, cas, completions, config, doctor, reference, setup, thread, workflow};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Format, Printer};
@@ -77,6 +77,8 @@ enum Group {
     /// The configuration: read, change, check.
     #[command(subcommand, after_help = config::EXAMPLES)]
     Config(config::Command),
+    /// Choose provider, key, model and default agent, and prove that they work.
+    Setup(setup::Args),
     /// Look at what is installed, reachable and left over.
     Doctor(doctor::Args),
     /// Print shell completions.
@@ -117,6 +119,7 @@ fn run(command: Group, printer: Printer) -> CommandResult {
         Group::Run(args) => thread::run::run(&Context::open(printer)?, args),
         Group::Cas(command) => cas::run(&Context::open(printer)?, command),
         Group::Agent(command) => agent::run(&Context::open_at(command.root(), printer)?, command),
+        Group::Setup(args) => setup::run(&Context::open(printer)?, &args),
         Group::Doctor(args) => doctor::run(&Context::open(printer)?, &args),
         Group::Config(command) => config::run(&Context::open(printer)?, command),
     }

@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+mod ask;
 mod checked;
 mod cli;
 mod commands;

@@ -86,7 +86,7 @@ impl Client {
         let missing = settings.env.iter().filter(|(name, _)| std::env::var_os(name).is_none());
         let mut child = command
             .args(&settings.args)
-            .envs(missing.map(|(name, value)| (name, value)))
+            .envs(missing.chain(&settings.own_env).map(|(name, value)| (name, value)))
             .current_dir(&opened.workspace)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -55,6 +55,12 @@ fn choice(
     if listed.iter().any(|known| known == asked) {
         return Ok(Choice { method, what, value: asked.to_owned(), option: None });
     }
+    // Some put the provider before the id; then the name is what people know.
+    let items = new.pointer(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let named = items.iter().find(|item| item.get("name").and_then(Value::as_str) == Some(asked));
+    if let Some(id) = named.and_then(|item| item.get(key)).and_then(Value::as_str) {
+        return Ok(Choice { method, what, value: id.to_owned(), option: None });
+    }
     let options = new.get("configOptions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let option = options.iter().find(|option| option.get("category").and_then(Value::as_str) == Some(what));
     let values = option.map(option_values).unwrap_or_default();

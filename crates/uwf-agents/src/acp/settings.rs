@@ -17,6 +17,8 @@ pub struct Settings {
     pub args: Vec<String>,
     /// Environment it is given where it does not have these variables already.
     pub env: Vec<(String, String)>,
+    /// Environment it is given in place of what these variables are.
+    pub own_env: Vec<(String, String)>,
     /// Mode the session is set to.
     pub mode: Option<Mode>,
     /// Login method to call before a session is opened.
@@ -84,6 +86,7 @@ impl Settings {
             command,
             args: settings.args.into_iter().chain(words).collect(),
             env: settings.env,
+            own_env: settings.own_env,
             mode: config.mode.map(|id| Mode { id, required: true }).or(settings.mode),
             auth_method: config.auth_method,
             mcp: config.mcp.unwrap_or(settings.mcp),
@@ -115,6 +118,7 @@ impl Settings {
             command: command.to_owned(),
             args: Vec::new(),
             env: Vec::new(),
+            own_env: Vec::new(),
             mode: None,
             auth_method: None,
             permissions: Policy::Allow,

@@ -5,3 +5,4 @@ mod acp;
 mod machine;
 mod paths;
 mod tools;
+mod traces;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// A duration as people write it: `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else,
-/// also for what is negative or does not fit.
-pub fn parse(text: &str) -> Option<Duration> {
+/// Reads `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, also for what
+/// is negative or does not fit.
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -38,14 +38,14 @@ mod tests {
             ("1.5h", 5_400_000),
             ("1d", 86_400_000),
         ] {
-            assert_eq!(parse(text), Some(Duration::from_millis(milliseconds)), "{text}");
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_duration() {
         for text in ["", "s", "-5", "5 years", "1h30m", "1e3", "1.2.3", ".", "999999999999999999999999999h"] {
-            assert_eq!(parse(text), None, "{text}");
+            assert_eq!(parse_duration(text), None, "{text}");
         }
     }
 }

@@ -13,7 +13,7 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use agent::{Agent, ExitMeaning, OutputMode};
-pub use duration::parse as parse_duration;
+pub use duration::parse_duration;
 pub use limits::{
     DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
     DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, default_of,

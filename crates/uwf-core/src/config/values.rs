@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::agent::{ExitMeaning, OutputMode};
-use super::duration;
+use super::duration::parse_duration;
 use super::read::Reader;
 use crate::workflow::fields::{self, Fields, wrong_type};
 use crate::workflow::nearest::did_you_mean;
@@ -76,7 +76,7 @@ impl Reader {
 
     pub(super) fn duration(&mut self, fields: Fields<'_>, key: &str) -> Option<Duration> {
         let entry = fields.get(key)?;
-        let found = entry.value.as_raw().and_then(duration::parse);
+        let found = entry.value.as_raw().and_then(parse_duration);
         if found.is_none() {
             let written = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
             let message = format!("`{key}` is `{written}`, which is not a duration");

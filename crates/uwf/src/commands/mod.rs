@@ -6,5 +6,6 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod reference;
+pub(crate) mod setup;
 pub(crate) mod thread;
 pub(crate) mod workflow;

@@ -351,7 +351,7 @@ fn agents_describe_themselves() {
     home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
     assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
     exit 0
-    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file"],"configSchema":{"type":"object","description":"Not read by this agent; the program it runs can ask for it with `uwf agent context`."}}
+    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","description":"The program it runs can ask for all of it with `uwf agent context`.","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."}}}}
     "#);
     let mock = home.json(&["agent", "describe", "mock"]);
     assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
@@ -373,8 +373,8 @@ fn agents_describe_themselves() {
     assert_snapshot!(home.told(&["agent", "describe", "plain", "--format", "text"]), @r"
     exit 0
     plain
-    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file
-    config:       none of its own
+    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
+    config:       trace
     command:      my-program --fast
     program:      <dir>/bin/my-program
     output:       text
@@ -407,14 +407,14 @@ fn agents_describe_themselves() {
     --- stderr
     error: there is no agent `scriptd`
     hint: did you mean `scripted`?
-    hint: built-in agents: acp, command, human, llm, mock, react, workflow
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
     assert_snapshot!(home.told(&["agent", "describe", "mok"]), @r"
     exit 78
     --- stderr
     error: there is no agent `mok`
     hint: agents of config.yaml: gone, other, plain, scripted
-    hint: built-in agents: acp, command, human, llm, mock, react, workflow
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
 }
 

@@ -161,7 +161,7 @@ fn the_first_value_makes_the_file() {
     home.json(&["config", "set", "models.\"gpt-4.1\"", "{provider: p, name: gpt-4.1}"]);
     assert_snapshot!(file(&home), @r#"
     agents:
-      coder: { command: sh, args: ["-c", exit 0] }
+      coder: { command: sh, args: [-c, exit 0] }
     models:
       gpt-4.1: { provider: p, name: gpt-4.1 }
     "#);
@@ -343,7 +343,7 @@ fn validate_tells_everything_with_its_place() {
         "\
 providers:
   here: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: HERE_KEY }
-  there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY }
+  there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY, kind: opnai }
 models:
   small: { provider: her, name: m }
 agents:
@@ -367,6 +367,12 @@ maxStep: 5
     2 |   here: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: HERE_KEY }
       |                                          ^
       = hint: add `HERE_KEY=…` to .env of the storage root, or run `uwf setup`
+
+    <dir>/root/config.yaml:3:65: error[unknown-kind]: `opnai` is no kind of provider; there are `openai` and `anthropic`
+      |
+    3 |   there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY, kind: opnai }
+      |                                                                 ^
+      = hint: did you mean `openai`?
 
     <dir>/root/config.yaml:5:22: warning[unknown-provider]: there is no provider `her` in `providers`
       |
@@ -416,7 +422,7 @@ maxStep: 5
        | ^
        = hint: did you mean `maxSteps`?
 
-    <dir>/root/config.yaml: not valid, 2 errors, 7 warnings
+    <dir>/root/config.yaml: not valid, 3 errors, 7 warnings
     ");
     home.config("agents:\n  a: { command: nothing-of-that-name }\n");
     assert_eq!(home.json(&["config", "validate"])["valid"], json!(true));
@@ -426,4 +432,21 @@ maxStep: 5
     exit 0
     {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, secrets, maxSteps, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, budgets, extract","file":"<dir>/root/config.yaml","line":9,"column":1}]}
     "#);
+}
+
+#[test]
+fn the_documentation_names_every_key_with_its_default() {
+    let page = fs::read_to_string(uwf_testing::repository().join("docs/configuration.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    let keys: Vec<&str> = rows.iter().filter_map(|row| row.get(1)?.strip_prefix('`')?.strip_suffix('`')).collect();
+    for known in uwf_core::config::CONFIG_KEYS {
+        let is_named = |key: &&str| **key == *known || key.starts_with(&format!("{known}."));
+        assert!(keys.iter().any(is_named), "{known} is not documented");
+    }
+    for row in rows.iter().filter(|row| row.len() == 5 && row[1].starts_with('`') && !row[1].starts_with("`.")) {
+        let key: uwf_core::config::edit::KeyPath = row[1].trim_matches('`').parse().unwrap();
+        if let Some(default) = uwf_core::config::default_of(&key) {
+            assert_eq!(row[3], format!("`{default}`"), "{key}");
+        }
+    }
 }

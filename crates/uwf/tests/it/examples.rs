@@ -41,7 +41,14 @@ fn every_example_is_valid_to_the_letter() {
     files.sort();
     assert_eq!(
         files,
-        ["analyze-topic.yaml", "check-release.yaml", "develop.yaml", "resolve-issue.yaml", "solve-issue.yaml"]
+        [
+            "analyze-topic.yaml",
+            "check-release.yaml",
+            "develop.yaml",
+            "resolve-issue.yaml",
+            "solve-issue.yaml",
+            "write-document.yaml"
+        ]
     );
     let home = home();
     for file in files {

@@ -67,6 +67,10 @@ pub fn values(text: &str, origin: &str) -> Result<Value, EditError> {
 /// [`EditError`]; a list on the way has no keys.
 pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<String, EditError> {
     let before = values(text, origin)?;
+    // However it is written, it says that already.
+    if get(&before, path) == Some(value) {
+        return Ok(text.to_owned());
+    }
     let tree = Tree::read(text);
     let edited = splice::set(&tree, path, value)?;
     let mut expected = before;

@@ -68,28 +68,29 @@ fn json(value: &Value) -> String {
 /// Whether a text means itself without quotes, in a flow collection too.
 fn is_plain(text: &str) -> bool {
     let mut symbols = text.chars().peekable();
-    let starts = symbols.peek().is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '/' | '.'));
-    let mut ends = false;
+    // An option of a program is a text, a lone dash an item of a list.
+    let first = text.strip_prefix("--").or(text.strip_prefix('-')).unwrap_or(text).chars().next();
+    let starts = first.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '/' | '.'));
+    let fits = |symbol: char, next: Option<&char>| match symbol {
+        ' ' => next.is_some_and(|next| next.is_alphanumeric()),
+        ':' => next.is_some_and(|next| next.is_alphanumeric() || *next == '/'),
+        '_' | '/' | '.' | '-' | '+' | '@' | '=' | '~' => true,
+        _ => symbol.is_alphanumeric(),
+    };
     while let Some(symbol) = symbols.next() {
-        let fits = match symbol {
-            ' ' => symbols.peek().is_some_and(|next| next.is_alphanumeric()),
-            ':' => symbols.peek().is_some_and(|next| next.is_alphanumeric() || *next == '/'),
-            '_' | '/' | '.' | '-' | '+' | '@' | '=' | '~' => true,
-            _ => symbol.is_alphanumeric(),
-        };
-        if !fits {
+        if !fits(symbol, symbols.peek()) {
             return false;
         }
-        ends = true;
     }
     let old = OLD_BOOLEANS.iter().any(|word| word.eq_ignore_ascii_case(text));
-    starts && ends && !old && !is_number_like(text) && is_plain_text(text)
+    starts && !old && !is_number_like(text) && is_plain_text(text)
 }
 
 /// Dates, times, versions and everything else that some reader of YAML takes for a number.
 fn is_number_like(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && text.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '_' | '-' | '+' | 'x' | 'o' | ' '))
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && unsigned.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '_' | '-' | '+' | 'x' | 'o' | ' '))
 }
 
 fn quoted(text: &str) -> String {

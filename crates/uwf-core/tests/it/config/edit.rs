@@ -45,7 +45,7 @@ fn one_value_changes_and_every_other_byte_stays() {
     for (at, value, from, to) in [
         ("agents.coder.command", json!("goose"), "command: codex   #", "command: goose   #"),
         ("defaultAgent", json!("judge"), "defaultAgent:  coder", "defaultAgent:  judge"),
-        ("agents.coder.args", json!(["-x", 5]), "[exec, \"-\"]", "[\"-x\", 5]"),
+        ("agents.coder.args", json!(["-x", 5]), "[exec, \"-\"]", "[-x, 5]"),
         ("agents.coder.env", json!([]), "env:\n      - OPENAI_API_KEY\n", "env: []\n"),
         ("agents.judge.command", json!("claude two"), "'claude'", "'claude two'"),
         ("agents.judge.timeout", json!("30m"), "output: text }", "output: text, timeout: 30m }"),

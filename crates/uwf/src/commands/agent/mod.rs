@@ -6,6 +6,7 @@ mod extract;
 mod mcp;
 mod run;
 mod submit;
+mod trace;
 
 use std::ffi::OsString;
 use std::path::Path;

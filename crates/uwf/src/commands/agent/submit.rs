@@ -6,9 +6,11 @@ use agent_kit::ladder::Ladder;
 use agent_kit::{Answer, Context as AgentContext, agent, submit};
 use clap::ArgGroup;
 use serde_json::Value;
+use uwf_agents::trace::Format;
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::error::{Error, Kind};
 
+use super::trace;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
@@ -26,6 +28,7 @@ const SOURCE: &str = "submit";
 Examples:
   \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"approved\": true}'
   \"$UWF_BIN\" agent submit \"$1\" \"$2\" --file out.json --raw transcript.md --duration-ms 5200
+  \"$UWF_BIN\" agent submit \"$1\" \"$2\" --file out.json --trace run.jsonl
   some-model < prompt | \"$UWF_BIN\" agent submit \"$1\" \"$2\" --text -
 
 Prints the hash of the StepNode, in every format: the last line an agent has to print. The thread moves on when the \
@@ -58,6 +61,12 @@ pub(crate) struct Args {
     /// How long the agent worked, milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 0, hide_default_value = true)]
     duration_ms: u64,
+    /// What the agent did, turn by turn: a trace as it, or uwf's own format, writes it. See docs/trace-format.md.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Format of the trace; told from its content by default.
+    #[arg(long, value_name = "FORMAT", requires = "trace", value_parser = Format::ALL.map(Format::as_str))]
+    trace_format: Option<String>,
 }
 
 /// Runs the command.
@@ -66,8 +75,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
     let given = given(args)?;
     let raw = args.raw.as_deref().map(input::from_file).transpose()?;
+    let told = match &args.trace {
+        Some(path) => trace::read(&context.printer, path, args.trace_format.as_deref())?,
+        None => None,
+    };
     let step = answer(args, given, raw)
         .or_else(|(error, given)| submit::keep(&agent, &agent.redactor()?.text(&given)).and(Err(error)))
+        .map(|answer| trace::with(answer, told))
         .and_then(|answer| submit::submit(&agent, answer, AnswerForm::Frontmatter, Ladder::default()))
         .inspect_err(|error| agent::give_up(&agent, error, None))
         .map_err(|error| help(error, args))?;

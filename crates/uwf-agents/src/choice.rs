@@ -1,0 +1,142 @@
+//! Agents a person may choose from, with the entry each needs in `config.yaml`.
+
+use serde_json::{Value, json};
+use uwf_engine::agents::{BUILT_IN_PREFIX, find_program};
+
+/// An agent that works on this machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// Alias it gets.
+    pub alias: String,
+    /// What it is, for people.
+    pub title: String,
+    /// Its entry of `agents`, an object.
+    pub entry: Value,
+    /// Whether it needs a model of the configuration.
+    pub needs_model: bool,
+}
+
+/// A way to run a known agent.
+struct Known {
+    alias: &'static str,
+    title: &'static str,
+    /// Program that must be on `PATH`, unless it is built in altogether.
+    program: Option<&'static str>,
+    /// Built-in agent that drives it.
+    built_in: Option<&'static str>,
+    /// Arguments, without a built-in agent.
+    args: &'static [&'static str],
+    /// Preset of the built-in agent.
+    preset: Option<&'static str>,
+}
+
+const KNOWN: [Known; 10] = [
+    driven("hermes", "Hermes", "hermes", "hermes", None),
+    driven("cursor", "Cursor", "cursor-agent", "cursor", None),
+    plain("codex", "Codex", &["exec", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"]),
+    plain("claude", "Claude Code", &["-p", "--permission-mode", "acceptEdits"]),
+    driven("gemini", "Gemini CLI", "gemini", "acp", Some("gemini")),
+    plain("gemini", "Gemini CLI", &["--yolo", "-p", "{prompt}"]),
+    driven("opencode", "opencode", "opencode", "acp", Some("opencode")),
+    plain("opencode", "opencode", &["run", "{prompt}"]),
+    own("react", "built in: a model with tools for files and a shell"),
+    own("llm", "built in: one answer of a model, without tools"),
+];
+
+const fn plain(program: &'static str, title: &'static str, args: &'static [&'static str]) -> Known {
+    Known { alias: program, title, program: Some(program), built_in: None, args, preset: None }
+}
+
+const fn driven(
+    alias: &'static str,
+    title: &'static str,
+    program: &'static str,
+    built_in: &'static str,
+    preset: Option<&'static str>,
+) -> Known {
+    Known { alias, title, program: Some(program), built_in: Some(built_in), args: &[], preset }
+}
+
+const fn own(name: &'static str, title: &'static str) -> Known {
+    Known { alias: name, title, program: None, built_in: Some(name), args: &[], preset: None }
+}
+
+/// The agents that work here: those found on `PATH` first, then those built in.
+pub fn available() -> Vec<Choice> {
+    let mut found: Vec<Choice> = Vec::new();
+    for known in KNOWN.iter().filter(|known| known.works()) {
+        // The first way to run an agent is the best one.
+        if !found.iter().any(|choice| choice.alias == known.alias) {
+            found.push(known.choice());
+        }
+    }
+    found
+}
+
+/// What somebody means who names an agent: one of [`available`], a built-in one, or a command line. `None` when it is
+/// nothing that could be run.
+pub fn named(text: &str) -> Option<Choice> {
+    let name = text.strip_prefix(BUILT_IN_PREFIX).unwrap_or(text);
+    if let Some(choice) = available().into_iter().find(|choice| choice.alias == name) {
+        return Some(choice);
+    }
+    if crate::NAMES.contains(&name) {
+        return Some(own_choice(name, format!("built in: {name}")));
+    }
+    let words = shlex::split(text)?;
+    let (command, args) = words.split_first()?;
+    find_program(command)?;
+    let alias = command.rsplit('/').next().unwrap_or(command).to_owned();
+    let entry = json!({"command": command, "args": args, "output": "text"});
+    Some(Choice { title: text.to_owned(), alias, entry, needs_model: false })
+}
+
+fn own_choice(name: &str, title: String) -> Choice {
+    let entry = json!({"command": format!("{BUILT_IN_PREFIX}{name}")});
+    Choice { alias: name.to_owned(), title, entry, needs_model: matches!(name, "react" | "llm") }
+}
+
+impl Known {
+    fn works(&self) -> bool {
+        let is_there = self.program.is_none_or(|program| find_program(program).is_some());
+        is_there && self.built_in.is_none_or(|name| crate::NAMES.contains(&name))
+    }
+
+    fn choice(&self) -> Choice {
+        match (self.program, self.built_in) {
+            (None, Some(name)) => own_choice(name, self.title.to_owned()),
+            (program, Some(name)) => {
+                let mut entry = json!({"command": format!("{BUILT_IN_PREFIX}{name}")});
+                if let Some(preset) = self.preset {
+                    entry["config"] = json!({"preset": preset});
+                }
+                self.with(entry, program)
+            }
+            (program, None) => self.with(json!({"command": program, "args": self.args, "output": "text"}), program),
+        }
+    }
+
+    fn with(&self, entry: Value, program: Option<&str>) -> Choice {
+        let place =
+            program.and_then(find_program).map(|program| format!(" ({})", program.display())).unwrap_or_default();
+        Choice { alias: self.alias.to_owned(), title: format!("{}{place}", self.title), entry, needs_model: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_agent_is_built_in_or_a_command_line() {
+        assert_eq!(named("mock").map(|choice| choice.entry), Some(json!({"command": "uwf-mock"})));
+        assert_eq!(named("uwf-mock").map(|choice| choice.alias), Some("mock".to_owned()));
+        let sh = named("/bin/sh -c 'exit 0'").unwrap();
+        assert_eq!(
+            (sh.alias.as_str(), sh.entry),
+            ("sh", json!({"command": "/bin/sh", "args": ["-c", "exit 0"], "output": "text"}))
+        );
+        assert_eq!(named("no-such-program-anywhere --x"), None);
+        assert_eq!(named("'unbalanced"), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! The command line of Cursor, `cursor-agent`.
+//!
+//! Its events (`stream-json`) tell the turns, the tool calls and the id of the chat, which feedback goes to (`--resume`).
+//! With `outputFormat: text` only its answer is known.
+
+use std::path::{Path, PathBuf};
+
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::{Agent, Context, Error, Kind, Result};
+use serde::Deserialize;
+use serde_json::Value;
+use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::{Opened, OutputFiles};
+use uwf_engine::error::AtPath;
+use uwf_engine::home::Home;
+
+use crate::command::MAX_PROMPT_ARGUMENT;
+use crate::program::{self, Program, Ran, progress};
+use crate::settings;
+use crate::trace::{Format, Trace};
+
+/// What it is told when the prompt is too long for an argument.
+const READ_PROMPT: &str = "Read the whole of the file at this path and do what it says:";
+
+/// Keys of an output or a task that name the directory a thread works in, the most telling first.
+const DIRECTORY_KEYS: [&str; 6] = ["workspace", "workingDirectory", "repoPath", "projectPath", "directory", "cwd"];
+
+/// What `config` of the agent may hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Settings {
+    /// The program.
+    command: String,
+    /// Name of the model, in place of the agent's `model`.
+    model: Option<String>,
+    /// Directory it works in: a path, or `context` to find it in what was said before.
+    workspace: Option<String>,
+    /// What it prints.
+    output_format: Output,
+    /// Whether feedback goes to the same chat.
+    resume: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            command: "cursor-agent".to_owned(),
+            model: None,
+            workspace: None,
+            output_format: Output::StreamJson,
+            resume: true,
+        }
+    }
+}
+
+/// What the program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Output {
+    /// Its events, one JSON object a line.
+    StreamJson,
+    /// Its answer.
+    Text,
+}
+
+impl Output {
+    fn as_str(self) -> &'static str {
+        match self {
+            Output::StreamJson => "stream-json",
+            Output::Text => "text",
+        }
+    }
+}
+
+/// The agent of one step.
+pub struct CursorAgent {
+    form: AnswerForm,
+    exit_code: Option<i32>,
+    chat: Option<String>,
+}
+
+impl CursorAgent {
+    /// For a role of a thread that is being stepped.
+    ///
+    /// # Errors
+    /// `Io` for the attempt's record.
+    pub fn new(home: &Home, thread: &ThreadId) -> Result<CursorAgent> {
+        Ok(CursorAgent { form: program::form(home, thread)?, exit_code: None, chat: None })
+    }
+
+    /// One run, in a new chat or in one that is there; `asked` is the turn as far as it is known beforehand.
+    fn run(&mut self, context: &Context<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
+        let attempt = program::attempt(context, "cursor")?;
+        let opened = &attempt.opened;
+        let settings: Settings = settings::read(&opened.agent)?;
+        let model = match &settings.model {
+            Some(model) => Some(model.clone()),
+            None => settings::model(context.thread().home(), &opened.agent)?,
+        };
+        let workspace = workspace(context, &settings, opened)?;
+        let argument = argument(context, opened, text)?;
+        let mut program = Program::new(attempt, &settings.command);
+        let command = program.command();
+        command.current_dir(&workspace).args(["-p", &argument]);
+        if let Some(model) = &model {
+            command.args(["--model", model]);
+        }
+        command.arg("--workspace").arg(&workspace);
+        command.args(["--output-format", settings.output_format.as_str(), "--trust", "--force"]);
+        if let Some(chat) = resume {
+            command.args(["--resume", chat]);
+        }
+        command.args(&opened.agent.args);
+        let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+        // What a failed attempt keeps is the work, not what was said about it afterwards.
+        let program = if resume.is_none() { program.keeping(&files) } else { program };
+        let ran = program.run(|line| event(line).iter().for_each(|event| progress("cursor", event)), || {})?;
+        self.exit_code = ran.status.code();
+        let trace = (settings.output_format == Output::StreamJson).then(|| Format::Cursor.read(&ran.stdout));
+        check(opened, &ran, trace.as_ref())?;
+        self.answer_of(ran, trace, asked, resume)
+    }
+
+    fn answer_of(&mut self, ran: Ran, trace: Option<Trace>, asked: Turn, resume: Option<&str>) -> Result<Answer> {
+        let trace = trace.filter(|trace| trace.answer.is_some()).map(|trace| trace.with_input(&asked.input));
+        let Some(trace) = trace else {
+            let turns = vec![Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..asked }];
+            return Ok(Answer { turns, duration_ms: ran.duration_ms, ..Answer::text(ran.stdout) });
+        };
+        if let (Some(wanted), Some(found)) = (resume, &trace.session_id)
+            && wanted != found
+        {
+            let told = format!("cursor was to go on with chat {wanted}, but answered in chat {found}");
+            return Err(Error::new(Kind::AgentFailed, told));
+        }
+        self.chat = trace.session_id.clone().or(self.chat.take());
+        Ok(Answer {
+            raw: trace.answer.unwrap_or_default(),
+            value: None,
+            turns: trace.turns,
+            duration_ms: ran.duration_ms,
+            source: trace.source,
+            session_id: trace.session_id,
+            tokens: trace.tokens,
+        })
+    }
+}
+
+impl Agent for CursorAgent {
+    fn form(&self) -> AnswerForm {
+        self.form
+    }
+
+    fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        self.run(context, &prompt.text(), Turn::of(prompt, "", 0), None)
+    }
+
+    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+        let attempt = program::attempt(context, "cursor")?;
+        let resumes = settings::read::<Settings>(&attempt.opened.agent)?.resume;
+        let Some(chat) = self.chat.clone().filter(|_| resumes) else { return Ok(None) };
+        let asked = Turn::asked(vec![text.to_owned()]);
+        self.run(context, text, asked, Some(&chat)).map(Some)
+    }
+}
+
+fn check(opened: &Opened, ran: &Ran, trace: Option<&Trace>) -> Result<()> {
+    let spec = &opened.agent;
+    let error = trace.and_then(|trace| trace.error.as_deref());
+    let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
+    match (succeeded, error) {
+        (true, None) => Ok(()),
+        (_, Some(error)) => Err(Error::new(Kind::AgentFailed, format!("agent `{}` {}: {error}", spec.name, ran.how()))),
+        // Events are no words.
+        (false, None) => Err(ran.failure(&spec.name, |line| line.starts_with('{'))),
+    }
+}
+
+/// The prompt, or where to read it when it is too long for an argument: the system refuses one of 131,072 bytes.
+fn argument(context: &Context<'_>, opened: &Opened, text: &str) -> Result<String> {
+    if text.len() <= MAX_PROMPT_ARGUMENT {
+        return Ok(text.to_owned());
+    }
+    // Beside the attempt's other files, which are removed with the next attempt.
+    let dir = context.thread().home().attempts_dir(&opened.thread);
+    let file = dir.join(format!("{}.prompt.md", opened.attempt));
+    std::fs::write(&file, text).at("write", &file)?;
+    let file = std::path::absolute(&file).at("make absolute", &file)?;
+    Ok(format!("{READ_PROMPT} {}", file.display()))
+}
+
+/// The directory it works in: that of the settings, else the thread's; when the thread has none, or the settings say so,
+/// the one that was named last in the thread's outputs or in its task.
+fn workspace(context: &Context<'_>, settings: &Settings, opened: &Opened) -> Result<PathBuf> {
+    let of_thread = &opened.workspace;
+    match settings.workspace.as_deref() {
+        Some("context") => {}
+        Some(dir) => return is_directory(of_thread.join(dir)),
+        None if of_thread.as_os_str().is_empty() => {}
+        None => return Ok(of_thread.clone()),
+    }
+    let thread = context.thread();
+    for index in (0..thread.chain()?.len()).rev() {
+        if let Some(dir) = directory_in(&thread.step(index)?.output) {
+            return is_directory(of_thread.join(dir));
+        }
+    }
+    let task = context.task();
+    let named = serde_json::from_str::<Value>(task).ok().and_then(|task| directory_in(&task).map(str::to_owned));
+    let named = named.or_else(|| path_in(task).map(str::to_owned));
+    match named {
+        Some(dir) => is_directory(of_thread.join(dir)),
+        None => {
+            Err(Error::new(Kind::AgentFailed, "neither the thread's outputs nor its task name a directory to work in")
+                .hint(format!(
+                    "an output may name it in one of: {}; or set `workspace` in the agent's `config`",
+                    DIRECTORY_KEYS.join(", ")
+                )))
+        }
+    }
+}
+
+fn is_directory(dir: PathBuf) -> Result<PathBuf> {
+    if dir.is_dir() {
+        return Ok(dir);
+    }
+    Err(Error::new(Kind::AgentFailed, format!("the directory to work in, {}, does not exist", dir.display())))
+}
+
+fn directory_in(output: &Value) -> Option<&str> {
+    DIRECTORY_KEYS.iter().find_map(|key| output.get(key)?.as_str().filter(|dir| !dir.trim().is_empty()))
+}
+
+/// The first directory that a text names by its absolute path.
+fn path_in(text: &str) -> Option<&str> {
+    let words = text.split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | '<' | '>'));
+    let paths = words.map(|word| word.trim_end_matches(['.', ',', ';', ':', '!', '?']));
+    paths.filter(|word| word.starts_with('/') && word.len() > 1).find(|word| Path::new(word).is_dir())
+}
+
+/// What an event tells a person who is waiting.
+fn event(line: &str) -> Option<String> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    match (text("type"), text("subtype")) {
+        ("tool_call", subtype) => {
+            let tool = event.get("tool_call")?.as_object()?.keys().next()?;
+            Some(format!("{} {subtype}", tool.trim_end_matches("ToolCall")))
+        }
+        ("assistant" | "thinking", _) => Some(text("type").to_owned()),
+        ("result", subtype) => Some(format!("result {subtype}")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn directories_are_found_where_they_are_named() {
+        assert_eq!(directory_in(&json!({ "cwd": "/c", "repoPath": "/r", "workspace": " " })), Some("/r"));
+        assert_eq!(directory_in(&json!({ "summary": "/r" })), None);
+        assert_eq!(path_in("work in `/tmp`, please; not in /no-such-directory"), Some("/tmp"));
+        assert_eq!(path_in("and/or / nothing"), None);
+    }
+
+    #[test]
+    fn events_are_told_in_few_words() {
+        let told = |line: &str| event(line);
+        let call = r#"{"type":"tool_call","subtype":"started","tool_call":{"readToolCall":{"args":{}}}}"#;
+        assert_eq!(told(call).as_deref(), Some("read started"));
+        assert_eq!(told(r#"{"type":"result","subtype":"success"}"#).as_deref(), Some("result success"));
+        assert_eq!(told(r#"{"type":"system"}"#), None);
+        assert_eq!(told("words"), None);
+    }
+}

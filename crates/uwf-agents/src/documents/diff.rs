@@ -1,0 +1,91 @@
+//! Compares a changed document with the original, with `docx-diff`.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use agent_kit::answer::Answer;
+use agent_kit::{Agent, Context, Error, Kind, Result};
+use serde_json::{Value, json};
+use uwf_core::prompt::Prompt;
+
+use super::{Place, answer, not_made, remove};
+
+/// The program, unless `command` says otherwise.
+const COMMAND: &str = "docx-diff";
+
+/// The document that shows the changes.
+const DIFF: &str = "diff.docx";
+
+/// Exit codes of a comparison that was made: without and with differences. It also ends with 1 when it fails, so the
+/// file counts.
+const COMPARED: [i32; 2] = [0, 1];
+
+const INSTALL: &str = "`pip install docx-diff` installs it";
+
+/// The agent of one step. Its output is `{sourceDocx, modifiedDocx, diffDocx}`.
+#[derive(Default)]
+pub struct DiffAgent {
+    exit_code: Option<i32>,
+}
+
+impl Agent for DiffAgent {
+    fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
+        let changed = changed(context)?;
+        let place = Place::of(context, "docx-diff")?;
+        let diff = place.file(DIFF);
+        remove(&diff)?;
+        let (source, modified) = (changed.source.as_os_str(), changed.modified.as_os_str());
+        let [output, docx, out_file] = ["--output", "docx", "--out-file"].map(OsStr::new);
+        let ran = place
+            .run(COMMAND, &[source, modified, output, docx, out_file, diff.as_os_str()])
+            .map_err(|error| if error.kind == Kind::Config { error.hint(INSTALL) } else { error })?;
+        self.exit_code = ran.status.code();
+        if !ran.status.code().is_some_and(|code| COMPARED.contains(&code)) {
+            return Err(ran.failure(&place.agent().name, |_| false));
+        }
+        if !diff.is_file() {
+            return Err(not_made(&place.agent().name, &ran, &diff));
+        }
+        let value = json!({ "sourceDocx": changed.source, "modifiedDocx": changed.modified, "diffDocx": diff });
+        Ok(answer(value, vec![format!("{} → {}", changed.source.display(), changed.modified.display())], ran))
+    }
+}
+
+/// A document before and after it was changed.
+struct Changed {
+    source: PathBuf,
+    modified: PathBuf,
+}
+
+/// What the newest step that wrote a document has changed.
+fn changed(context: &Context<'_>) -> Result<Changed> {
+    let thread = context.thread();
+    for index in (0..thread.chain()?.len()).rev() {
+        let step = thread.step(index)?;
+        let text = |key: &str| step.output.get(key).and_then(Value::as_str);
+        match (text("mode"), text("sourceDocx"), text("outputDocx")) {
+            (Some("edit"), Some(source), Some(modified)) => {
+                let (source, modified) = (PathBuf::from(source), PathBuf::from(modified));
+                if let Some(gone) = [&source, &modified].into_iter().find(|path| !path.is_file()) {
+                    let told = format!("{} of step {} does not exist any more", gone.display(), index + 1);
+                    return Err(Error::new(Kind::AgentFailed, told));
+                }
+                return Ok(Changed { source, modified });
+            }
+            (Some(mode), _, Some(_)) => {
+                let told = format!("there is nothing to compare: step {} ({}) has mode `{mode}`", index + 1, step.role);
+                return Err(Error::new(Kind::AgentFailed, told).hint(ROUTE));
+            }
+            _ => {}
+        }
+    }
+    let told = "there is nothing to compare: no step has changed a document (an output with mode `edit`)";
+    Err(Error::new(Kind::AgentFailed, told).hint(ROUTE))
+}
+
+const ROUTE: &str =
+    "route to this role only after a step whose output.mode is \"edit\", as examples/write-document.yaml does";

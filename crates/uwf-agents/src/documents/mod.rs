@@ -1,0 +1,135 @@
+//! Agents that write, edit and compare Word documents with programs that know nothing of uwf. Their output is not read
+//! from a text: it is the paths of the files they made.
+//!
+//! Every step has a directory of its own below `outputDir`, so that no step overwrites what an earlier one has recorded:
+//! `<outputDir>/<thread>` for a role's first visit, `<outputDir>/<thread>/<role>-2` for its second, and so on.
+
+pub mod diff;
+pub mod office;
+mod task;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::{Context, Error, Kind, Result};
+use serde::Deserialize;
+use serde_json::Value;
+use uwf_engine::agents::AgentSpec;
+use uwf_engine::attempts::{Attempt, OutputFiles};
+use uwf_engine::error::AtPath;
+
+use crate::program::{self, Program, Ran, progress};
+use crate::settings::{self, TimeLimit};
+
+/// Where documents are put, relative to the storage root, unless `outputDir` says otherwise.
+const DEFAULT_OUTPUT_DIR: &str = "outputs";
+
+/// How much older a copy is made than it is, so that a program that writes it anew is seen to have done so, however
+/// coarse the file system's times are.
+const BACKDATE: Duration = Duration::from_secs(10);
+
+/// What `config` of these agents may hold.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Settings {
+    /// Where documents are put.
+    output_dir: Option<String>,
+    /// The program.
+    command: Option<String>,
+    /// Limit on one run of it.
+    timeout: TimeLimit,
+}
+
+/// One step's place: its agent and its directory.
+struct Place<'c> {
+    attempt: &'c Attempt,
+    files: OutputFiles,
+    settings: Settings,
+    dir: PathBuf,
+}
+
+impl<'c> Place<'c> {
+    /// The place of the role's visit that is being played; its directory is made.
+    fn of(context: &'c Context<'_>, agent: &str) -> Result<Place<'c>> {
+        let attempt = program::attempt(context, agent)?;
+        let settings: Settings = settings::read(&attempt.opened.agent)?;
+        let home = context.thread().home();
+        let outputs = settings::directory(home, settings.output_dir.as_deref().unwrap_or(DEFAULT_OUTPUT_DIR));
+        let outputs = std::path::absolute(&outputs).at("make absolute", &outputs)?;
+        let role = context.role_name();
+        let visits = context.thread().chain()?.count_of(role);
+        let of_thread = outputs.join(context.thread().id.as_str());
+        let dir = if visits == 0 { of_thread } else { of_thread.join(format!("{role}-{}", visits + 1)) };
+        std::fs::create_dir_all(&dir).at("create", &dir)?;
+        let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
+        Ok(Place { attempt, files, settings, dir })
+    }
+
+    fn agent(&self) -> &AgentSpec {
+        &self.attempt.opened.agent
+    }
+
+    fn workspace(&self) -> &Path {
+        &self.attempt.opened.workspace
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Runs the program of the settings with these arguments and those of the agent, in this directory.
+    fn run(&self, usual: &str, args: &[&OsStr]) -> Result<Ran> {
+        let command = self.settings.command.as_deref().unwrap_or(usual);
+        // A path is meant as it is written: from the workspace, not from where it will run.
+        let command = if command.contains('/') {
+            self.workspace().join(command).to_string_lossy().into_owned()
+        } else {
+            command.to_owned()
+        };
+        let mut program = Program::new(self.attempt, &command).limit(self.settings.timeout.0).keeping(&self.files);
+        program.command().args(args).args(&self.agent().args).current_dir(&self.dir);
+        program.run(|line| progress(usual, line), || {})
+    }
+}
+
+/// The answer of a program that made files: their paths.
+fn answer(value: Value, asked: Vec<String>, ran: Ran) -> Answer {
+    let turn = Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..Turn::asked(asked) };
+    let raw = if ran.stdout.trim().is_empty() { format!("{value:#}") } else { ran.stdout };
+    Answer {
+        raw,
+        value: Some(value),
+        turns: vec![turn],
+        duration_ms: ran.duration_ms,
+        source: "stdout".to_owned(),
+        session_id: None,
+        tokens: None,
+    }
+}
+
+/// Removes what an earlier, failed try of the same step may have left, so that a file that is there was made now.
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Copies a document and makes the copy look older than anything that is written from now on. Returns the copy's time.
+fn copy(from: &Path, to: &Path) -> Result<SystemTime> {
+    std::fs::copy(from, to).at("copy to", to)?;
+    let file = std::fs::File::options().write(true).open(to).at("open", to)?;
+    file.set_modified(SystemTime::now() - BACKDATE).at("set the time of", to)?;
+    modified(to)
+}
+
+fn modified(path: &Path) -> Result<SystemTime> {
+    path.metadata().and_then(|meta| meta.modified()).at("look at", path)
+}
+
+fn not_made(agent: &str, ran: &Ran, path: &Path) -> Error {
+    let failure = ran.failure(agent, |_| false);
+    Error::new(Kind::AgentFailed, format!("{} ({} was not made)", failure.message, path.display()))
+}

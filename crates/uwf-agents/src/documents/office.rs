@@ -1,0 +1,97 @@
+//! Writes a document, or changes one, with `office-agent`.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use agent_kit::answer::Answer;
+use agent_kit::{Agent, Context, Error, Kind, Result};
+use serde_json::json;
+use uwf_core::prompt::{PartKind, Prompt};
+
+use super::task::Task;
+use super::{Place, answer, copy, modified, not_made, remove};
+use crate::command::MAX_PROMPT_ARGUMENT;
+use crate::program::Ran;
+
+/// The program, unless `command` says otherwise.
+const COMMAND: &str = "office-agent";
+
+/// A new document.
+const OUTPUT: &str = "output.docx";
+/// A changed document as it was, and as it is.
+const ORIGINAL: &str = "original.docx";
+const MODIFIED: &str = "modified.docx";
+
+/// The agent of one step. Its output is `{mode: generate|edit, outputDocx, sourceDocx or null}`.
+#[derive(Default)]
+pub struct OfficeAgent {
+    exit_code: Option<i32>,
+}
+
+impl Agent for OfficeAgent {
+    fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        let place = Place::of(context, "office")?;
+        let task = Task::read(context.task(), place.workspace())?;
+        let wanted = instruction(&task.prompt, prompt)?;
+        match task.input {
+            None => self.generate(&place, wanted),
+            Some(input) => self.edit(&place, &input, wanted),
+        }
+    }
+}
+
+impl OfficeAgent {
+    fn generate(&mut self, place: &Place<'_>, wanted: String) -> Result<Answer> {
+        let output = place.file(OUTPUT);
+        remove(&output)?;
+        let ran = self.run(place, ["create", &wanted, "-o", OUTPUT])?;
+        if !output.is_file() {
+            return Err(not_made(&place.agent().name, &ran, &output));
+        }
+        Ok(answer(json!({ "mode": "generate", "outputDocx": output, "sourceDocx": null }), vec![wanted], ran))
+    }
+
+    fn edit(&mut self, place: &Place<'_>, input: &Path, wanted: String) -> Result<Answer> {
+        let (original, changed) = (place.file(ORIGINAL), place.file(MODIFIED));
+        copy(input, &original)?;
+        let before = copy(input, &changed)?;
+        let ran = self.run(place, ["edit", MODIFIED, &wanted])?;
+        if !changed.is_file() {
+            return Err(not_made(&place.agent().name, &ran, &changed));
+        }
+        if modified(&changed)? <= before {
+            let (name, how) = (&place.agent().name, ran.how());
+            let told = format!("agent `{name}` {how}, but left {} as it was", changed.display());
+            return Err(Error::new(Kind::AgentFailed, told));
+        }
+        Ok(answer(json!({ "mode": "edit", "outputDocx": changed, "sourceDocx": original }), vec![wanted], ran))
+    }
+
+    fn run<const N: usize>(&mut self, place: &Place<'_>, args: [&str; N]) -> Result<Ran> {
+        let ran = place.run(COMMAND, &args.map(OsStr::new))?;
+        self.exit_code = ran.status.code();
+        if ran.status.code().is_some_and(|code| place.agent().succeeded(code)) {
+            return Ok(ran);
+        }
+        Err(ran.failure(&place.agent().name, |_| false))
+    }
+}
+
+/// What the program is told: what was asked for, and what other roles have said since the role was last played.
+fn instruction(asked: &str, prompt: &Prompt) -> Result<String> {
+    let steps = prompt.parts.iter().filter(|part| matches!(part.kind, PartKind::Steps(..)));
+    let said: String = steps.map(|part| part.text.as_str()).collect();
+    let wanted = if said.is_empty() { asked.to_owned() } else { format!("{asked}\n\n{said}") };
+    if wanted.len() <= MAX_PROMPT_ARGUMENT {
+        return Ok(wanted);
+    }
+    let told = format!(
+        "the instruction has {} bytes, too many for an argument of {COMMAND} (at most {MAX_PROMPT_ARGUMENT})",
+        wanted.len()
+    );
+    Err(Error::new(Kind::Config, told).hint("shorten the task, or lower `promptBudget` in config.yaml"))
+}

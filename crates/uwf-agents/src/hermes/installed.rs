@@ -1,0 +1,121 @@
+//! The hermes of this machine, as an agent is configured to use it.
+
+use std::path::PathBuf;
+
+use agent_kit::{Context, Error, Kind, Result};
+use serde::Deserialize;
+use uwf_engine::agents::AgentSpec;
+use uwf_engine::attempts::Attempt;
+
+use crate::acp;
+use crate::acp::permission::Policy;
+use crate::program::{self, Program};
+use crate::settings;
+
+/// Variable that says where hermes keeps its state.
+const HOME_VARIABLE: &str = "HERMES_HOME";
+
+/// Tool-calling rounds of one answer, unless `maxTurns` says otherwise.
+const DEFAULT_MAX_TURNS: u32 = 90;
+
+/// What `config` of the agent may hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct Settings {
+    /// The program.
+    command: String,
+    /// Tool-calling rounds of one answer.
+    pub(super) max_turns: u32,
+    /// Name of the model, in place of the agent's `model`.
+    model: Option<String>,
+    /// `HERMES_HOME`.
+    home: Option<String>,
+    /// Whether feedback goes to the same session.
+    pub(super) resume: bool,
+    /// Whether it is given the tool `submit`.
+    pub(super) mcp: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            command: "hermes".to_owned(),
+            max_turns: DEFAULT_MAX_TURNS,
+            model: None,
+            home: None,
+            resume: true,
+            mcp: false,
+        }
+    }
+}
+
+/// The program with its settings, for one attempt.
+pub(super) struct Hermes<'c> {
+    pub(super) context: &'c Context<'c>,
+    pub(super) attempt: &'c Attempt,
+    pub(super) settings: Settings,
+    home: Option<PathBuf>,
+}
+
+impl<'c> Hermes<'c> {
+    /// As the agent of the attempt is configured.
+    ///
+    /// # Errors
+    /// `Usage` outside an attempt, `Config` for settings that make no sense.
+    pub(super) fn of(context: &'c Context<'_>) -> Result<Hermes<'c>> {
+        let attempt = program::attempt(context, "hermes")?;
+        let settings: Settings = settings::read(&attempt.opened.agent)?;
+        let home = settings.home.as_deref().map(|written| settings::directory(context.thread().home(), written));
+        Ok(Hermes { context, attempt, settings, home })
+    }
+
+    /// The agent of the attempt.
+    pub(super) fn agent(&self) -> &'c AgentSpec {
+        &self.attempt.opened.agent
+    }
+
+    /// The program, no arguments yet.
+    pub(super) fn program(&self) -> Program<'c> {
+        let mut program = Program::new(self.attempt, &self.settings.command);
+        if let Some(dir) = &self.home {
+            program.command().env(HOME_VARIABLE, dir);
+        }
+        program
+    }
+
+    /// Where it keeps its state.
+    pub(super) fn home_dir(&self) -> PathBuf {
+        let by_environment = || std::env::var_os(HOME_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let usual = || std::env::home_dir().unwrap_or_default().join(".hermes");
+        self.home.clone().or_else(by_environment).unwrap_or_else(usual)
+    }
+
+    /// What it calls the model it is to use; its own choice when nobody says.
+    ///
+    /// # Errors
+    /// `Config` when `config.yaml` cannot be read.
+    pub(super) fn model(&self) -> Result<Option<String>> {
+        match &self.settings.model {
+            Some(model) => Ok(Some(model.clone())),
+            None => settings::model(self.context.thread().home(), self.agent()),
+        }
+    }
+
+    /// How it speaks the Agent Client Protocol.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(super) fn protocol(&self) -> Result<acp::settings::Settings> {
+        let Some(preset) = acp::preset::preset("hermes") else {
+            return Err(Error::new(Kind::Internal, "the protocol has no preset for hermes"));
+        };
+        let home = self.home.as_ref().map(|dir| (HOME_VARIABLE.to_owned(), dir.to_string_lossy().into_owned()));
+        Ok(acp::settings::Settings {
+            command: self.settings.command.clone(),
+            model: self.model()?,
+            mcp: self.settings.mcp,
+            own_env: home.into_iter().collect(),
+            ..acp::settings::Settings::preset(preset, Policy::Allow)
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! hermes-agent of Nous Research, through its own command line.
+//!
+//! Its stdout is no dependable answer: warnings come before it, and in some versions the session's id. So the answer and
+//! the turns are taken from the session hermes keeps (`sessions export`), then from its session file, and from stdout
+//! only when there is neither. Feedback goes to the same session (`--resume`).
+//!
+//! A prompt that is too long for an argument goes through the Agent Client Protocol (`hermes acp`), and so does every
+//! prompt when hermes is to be given the tool `submit` (`mcp: true`): only there a session takes servers of its own, while
+//! the command line takes those of the user's configuration, which is not ours to change.
+
+mod installed;
+mod log;
+mod session;
+
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::{Agent, Context, Error, Kind, Result};
+use uwf_core::node::Tokens;
+use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::OutputFiles;
+use uwf_engine::home::Home;
+
+use crate::acp::AcpAgent;
+use crate::command::MAX_PROMPT_ARGUMENT;
+use crate::program::{self, Ran};
+use crate::trace::Trace;
+
+use installed::Hermes;
+
+/// The agent of one step.
+pub struct HermesAgent {
+    form: AnswerForm,
+    exit_code: Option<i32>,
+    session: Option<Session>,
+    /// The protocol, when the answer came through it.
+    acp: Option<AcpAgent>,
+}
+
+/// A session as far as it was told.
+struct Session {
+    id: String,
+    turns: usize,
+    tokens: Option<Tokens>,
+}
+
+impl HermesAgent {
+    /// For a role of a thread that is being stepped.
+    ///
+    /// # Errors
+    /// `Io` for the attempt's record.
+    pub fn new(home: &Home, thread: &ThreadId) -> Result<HermesAgent> {
+        Ok(HermesAgent { form: program::form(home, thread)?, exit_code: None, session: None, acp: None })
+    }
+
+    /// One run of `hermes chat`, in a new session or in one that is there.
+    fn chat(&mut self, hermes: &Hermes<'_>, text: &str, resume: Option<&str>) -> Result<Said> {
+        let (opened, spec) = (&hermes.attempt.opened, hermes.agent());
+        let model = hermes.model()?;
+        let files = OutputFiles::of(hermes.context.thread().home(), &opened.thread, &opened.attempt);
+        // What a failed attempt keeps is the work, not what was said about it afterwards.
+        let mut chat = if resume.is_none() { hermes.program().keeping(&files) } else { hermes.program() };
+        let rounds = hermes.settings.max_turns.to_string();
+        chat.command().args(["chat", "-q", text, "--yolo", "--max-turns", &rounds, "--quiet"]);
+        let options = [("--model", model.as_deref()), ("--resume", resume)];
+        for (option, value) in options.into_iter().filter_map(|(option, value)| Some((option, value?))) {
+            chat.command().args([option, value]);
+        }
+        chat.command().args(&spec.args);
+        let mut log = log::Tail::open(&hermes.home_dir());
+        let ran = chat.run(|_| {}, || log.events().iter().for_each(|event| program::progress("hermes", event)))?;
+        self.exit_code = ran.status.code();
+        let id = session::id(&ran.stderr, &ran.stdout);
+        if !ran.status.code().is_some_and(|code| spec.succeeded(code)) {
+            return Err(failed(&spec.name, &ran, id.as_deref()));
+        }
+        if let Some(wanted) = resume {
+            same_session(wanted, id.as_deref())?;
+        }
+        let trace = match &id {
+            Some(id) => hermes.session(id)?,
+            None => None,
+        };
+        Ok(Said { id, trace, stdout: session::without_id(&ran.stdout), duration_ms: ran.duration_ms })
+    }
+
+    /// An answer that came through the protocol, with the turns hermes keeps of it: the protocol tells only the calls.
+    fn told_by_session(&mut self, hermes: &Hermes<'_>, answer: Answer) -> Result<Answer> {
+        let Some(id) = answer.session_id.clone() else { return Ok(answer) };
+        let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
+        let input = answer.turns.first().map(|turn| turn.input.as_slice()).unwrap_or_default();
+        let trace = trace.with_input(input);
+        let known = self.session.take().map_or(0, |session| session.turns);
+        self.session = Some(Session { id, turns: trace.turns.len(), tokens: trace.tokens });
+        Ok(Answer { turns: trace.turns.into_iter().skip(known).collect(), source: trace.source, ..answer })
+    }
+
+    /// The answer of a run, with the turns that are new since the last one.
+    fn answer_of(&mut self, said: Said, asked: Turn) -> Answer {
+        let (known, told) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
+        let Said { id, trace, stdout, duration_ms } = said;
+        let Some(trace) = trace else {
+            self.session = id.clone().map(|id| Session { id, turns: known, tokens: None });
+            let turns = vec![Turn { output: stdout.clone(), latency_ms: duration_ms, ..asked }];
+            return Answer { turns, duration_ms, session_id: id, ..Answer::text(stdout) };
+        };
+        let trace = trace.with_input(&asked.input);
+        self.session = id.clone().map(|id| Session { id, turns: trace.turns.len(), tokens: trace.tokens.clone() });
+        let tokens =
+            if known == 0 { trace.tokens } else { trace.tokens.zip(told).and_then(|(all, told)| since(&all, &told)) };
+        Answer {
+            raw: trace.answer.unwrap_or(stdout),
+            turns: trace.turns.into_iter().skip(known).collect(),
+            tokens,
+            duration_ms,
+            session_id: id,
+            source: trace.source,
+            value: None,
+        }
+    }
+}
+
+impl Agent for HermesAgent {
+    fn form(&self) -> AnswerForm {
+        self.form
+    }
+
+    fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        let hermes = Hermes::of(context)?;
+        let text = prompt.text();
+        if hermes.settings.mcp || text.len() > MAX_PROMPT_ARGUMENT {
+            let answer = self.acp.insert(AcpAgent::with(hermes.protocol()?)).answer(context, prompt)?;
+            return self.told_by_session(&hermes, answer);
+        }
+        let said = self.chat(&hermes, &text, None)?;
+        Ok(self.answer_of(said, Turn::of(prompt, "", 0)))
+    }
+
+    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+        let hermes = Hermes::of(context)?;
+        if !hermes.settings.resume {
+            return Ok(None);
+        }
+        if let Some(acp) = &mut self.acp {
+            let answer = acp.follow_up(context, text)?;
+            return answer.map(|answer| self.told_by_session(&hermes, answer)).transpose();
+        }
+        let Some(id) = self.session.as_ref().map(|session| session.id.clone()) else { return Ok(None) };
+        if text.len() > MAX_PROMPT_ARGUMENT {
+            return Err(too_long(text.len()));
+        }
+        let said = self.chat(&hermes, text, Some(&id))?;
+        Ok(Some(self.answer_of(said, Turn::asked(vec![text.to_owned()]))))
+    }
+}
+
+/// What a run of hermes gave.
+struct Said {
+    id: Option<String>,
+    trace: Option<Trace>,
+    stdout: String,
+    duration_ms: u64,
+}
+
+/// Tokens since an earlier count of the same session; `None` when the counter was set back meanwhile.
+fn since(all: &Tokens, before: &Tokens) -> Option<Tokens> {
+    let part =
+        |all: Option<u64>, before: Option<u64>| all.zip(before).and_then(|(all, before)| all.checked_sub(before));
+    Some(Tokens {
+        input: Some(part(all.input, before.input)?),
+        output: Some(part(all.output, before.output)?),
+        cached: part(all.cached, before.cached),
+        reasoning: part(all.reasoning, before.reasoning),
+        cost: all.cost.zip(before.cost).map(|(all, before)| all - before),
+    })
+}
+
+/// A session that cannot be found must not be taken for one that was told something.
+fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
+    match found {
+        Some(found) if found == wanted => Ok(()),
+        Some(other) => Err(Error::new(
+            Kind::AgentFailed,
+            format!("hermes was to go on with session {wanted}, but answered in session {other}"),
+        )),
+        None => Err(Error::new(
+            Kind::AgentFailed,
+            format!("hermes was to go on with session {wanted}, but does not say in which one it answered"),
+        )),
+    }
+}
+
+fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
+    let error = ran.failure(agent, session::is_about_it);
+    match session {
+        Some(id) => Error { message: format!("{} (session {id})", error.message), ..error }
+            .hint(format!("`hermes sessions export - --session-id {id}` shows what it did")),
+        None => error,
+    }
+}
+
+fn too_long(bytes: usize) -> Error {
+    let told =
+        format!("the prompt has {bytes} bytes, too many for an argument of hermes (at most {MAX_PROMPT_ARGUMENT})");
+    Error::new(Kind::AgentFailed, told)
+}

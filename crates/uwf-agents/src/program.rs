@@ -1,0 +1,269 @@
+//! Running the program an agent is made of: what it prints is read as it comes, shown as a sign of life, and kept.
+
+mod kept;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use agent_kit::spawn::without_secrets;
+use agent_kit::{Context, Error, Kind, Result};
+use rustix::process::{Pid, Signal, kill_process_group};
+use uwf_core::config::OutputMode;
+use uwf_core::prompt::AnswerForm;
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::{self, Attempt, OutputFiles};
+use uwf_engine::child;
+use uwf_engine::error::AtPath;
+use uwf_engine::home::Home;
+
+use kept::Kept;
+
+/// Bytes of one line that are handed on at once; a longer one comes in pieces.
+const MAX_LINE: u64 = 1 << 20;
+
+/// How often is looked whether the program has ended, while it prints nothing.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The same, when its output is closed: it has most likely ended.
+const LOOK_CLOSED: Duration = Duration::from_millis(1);
+
+/// How long output is waited for when the program has ended: something it left behind may hold its stdout open.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// The same, when what it left behind goes on printing.
+const MAX_DRAIN: Duration = Duration::from_secs(30);
+
+/// Time between TERM and KILL for a program that ran out of its time.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Bytes of stderr that are kept for what a program says there of itself.
+const STDERR_CAP: usize = 256 << 10;
+
+/// The attempt an agent works in.
+///
+/// # Errors
+/// `Usage` outside an attempt.
+pub(crate) fn attempt<'c>(context: &'c Context<'_>, agent: &str) -> Result<&'c Attempt> {
+    context.attempt().ok_or_else(|| {
+        Error::new(Kind::Usage, format!("the agent `{agent}` is run by `uwf thread step`, never by hand"))
+            .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent")
+    })
+}
+
+/// The form of answer the agent of the thread's attempt is asked for.
+///
+/// # Errors
+/// `Io` for the attempt's record.
+pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<AnswerForm> {
+    let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
+    Ok(if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter })
+}
+
+/// Says on our stderr that the agent is alive: the keeper takes silence for death, and `thread run` shows it.
+pub(crate) fn progress(agent: &str, what: &str) {
+    // Nobody may be reading; the work goes on.
+    let _ = writeln!(std::io::stderr(), "{agent}: {what}");
+}
+
+/// A program to be run within an attempt.
+pub(crate) struct Program<'a> {
+    attempt: &'a Attempt,
+    command: Command,
+    timeout: Option<Duration>,
+    transcript: Option<PathBuf>,
+}
+
+/// What a program that has ended left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// How it ended.
+    pub(crate) status: ExitStatus,
+    /// Its stdout, the middle cut out when it is over the output cap.
+    pub(crate) stdout: String,
+    /// Its stderr, likewise, with a lower cap.
+    pub(crate) stderr: String,
+    /// Milliseconds it took.
+    pub(crate) duration_ms: u64,
+}
+
+impl Ran {
+    /// How it ended, in words.
+    pub(crate) fn how(&self) -> String {
+        match (self.status.code(), self.status.signal()) {
+            (Some(code), _) => format!("exited with {code}"),
+            (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
+        }
+    }
+
+    /// The failure of an agent whose program failed like this, with the last thing it said: on stderr, else on stdout.
+    pub(crate) fn failure(&self, agent: &str, is_noise: impl Fn(&str) -> bool) -> Error {
+        let last = |text: &str| {
+            text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !is_noise(line)).map(str::to_owned)
+        };
+        let words = last(&self.stderr).or_else(|| last(&self.stdout));
+        let words = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
+        Error::new(Kind::AgentFailed, format!("agent `{agent}` {}{words}", self.how()))
+    }
+}
+
+/// Something a program printed.
+enum Printed {
+    Stdout(Vec<u8>),
+    Stderr(Vec<u8>),
+}
+
+impl<'a> Program<'a> {
+    /// A program that is found through `PATH`, without the secrets its agent was not given. It works in the thread's
+    /// workspace.
+    pub(crate) fn new(attempt: &'a Attempt, program: &str) -> Program<'a> {
+        let mut command = Command::new(program);
+        without_secrets(&mut command, &attempt.opened);
+        // A group of its own can be ended without ending this process; the keeper finds it by descent.
+        command
+            .current_dir(&attempt.opened.workspace)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        Program { attempt, command, timeout: None, transcript: None }
+    }
+
+    /// The command, for its arguments and environment.
+    pub(crate) fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Limits the time it may take, beside what the engine limits.
+    pub(crate) fn limit(mut self, timeout: Option<Duration>) -> Program<'a> {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Writes its stdout into the attempt's file too, where it survives this process.
+    pub(crate) fn keeping(mut self, files: &OutputFiles) -> Program<'a> {
+        self.transcript = Some(files.raw.clone());
+        self
+    }
+
+    /// Runs it to its end. Each line of its stdout goes to `on_line`; its stderr goes to ours. `on_silence` is called
+    /// whenever it has printed nothing for a moment.
+    ///
+    /// # Errors
+    /// `Config` when it cannot be started, `AgentFailed` when it ran out of its time, `Io`.
+    pub(crate) fn run(mut self, mut on_line: impl FnMut(&str), on_silence: impl FnMut()) -> Result<Ran> {
+        let begun = Instant::now();
+        let mut transcript = self.transcript.as_deref().map(child::create).transpose()?;
+        let mut process = self.command.spawn().map_err(|source| self.cannot_start(&source))?;
+        let (send, printed) = channel();
+        process.stdout.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stdout, send.clone()));
+        process.stderr.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stderr, send.clone()));
+        drop(send);
+        let cap = usize::try_from(self.attempt.opened.output_cap).unwrap_or(usize::MAX);
+        let (mut stdout, mut stderr) = (Kept::new(cap), Kept::new(STDERR_CAP));
+        let take = |piece: Printed| match piece {
+            Printed::Stdout(piece) => {
+                if let Some((file, path)) = transcript.as_mut().zip(self.transcript.as_ref()) {
+                    file.write_all(&piece).at("write", path)?;
+                }
+                on_line(String::from_utf8_lossy(&piece).trim_end_matches(['\n', '\r']));
+                stdout.push(piece);
+                Ok(())
+            }
+            Printed::Stderr(piece) => {
+                // Nobody may be reading; it is kept here too.
+                let _ = std::io::stderr().write_all(&piece);
+                stderr.push(piece);
+                Ok(())
+            }
+        };
+        let status = self.watch(&mut process, &printed, take, on_silence)?;
+        let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Ran { status, stdout: stdout.text(), stderr: stderr.text(), duration_ms })
+    }
+
+    fn watch(
+        &self,
+        process: &mut Child,
+        printed: &Receiver<Printed>,
+        mut take: impl FnMut(Printed) -> Result<()>,
+        mut on_silence: impl FnMut(),
+    ) -> Result<ExitStatus> {
+        let begun = Instant::now();
+        let mut heard = begun;
+        let mut exited: Option<Instant> = None;
+        while exited.is_none_or(|at| heard.max(at).elapsed() < DRAIN && at.elapsed() < MAX_DRAIN) {
+            match printed.recv_timeout(LOOK) {
+                Ok(piece) => {
+                    heard = Instant::now();
+                    take(piece)?;
+                }
+                Err(RecvTimeoutError::Timeout) => on_silence(),
+                Err(RecvTimeoutError::Disconnected) if exited.is_some() => break,
+                // It has closed its output and goes on.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_CLOSED),
+            }
+            if exited.is_none() {
+                self.check_time(process, begun)?;
+                exited = matches!(process.try_wait(), Ok(Some(_))).then(Instant::now);
+            }
+        }
+        process.wait().map_err(|error| {
+            Error::new(
+                Kind::AgentFailed,
+                format!("cannot wait for agent `{}`: {error}", self.attempt.opened.agent.name),
+            )
+        })
+    }
+
+    fn check_time(&self, process: &mut Child, begun: Instant) -> Result<()> {
+        match self.timeout.filter(|limit| begun.elapsed() > *limit) {
+            None => Ok(()),
+            Some(limit) => {
+                end(process);
+                let name = &self.attempt.opened.agent.name;
+                let told = format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64());
+                Err(Error::new(Kind::AgentFailed, told).hint("raise `timeout` in the agent's `config`"))
+            }
+        }
+    }
+
+    fn cannot_start(&self, source: &std::io::Error) -> Error {
+        let program = self.command.get_program().to_string_lossy();
+        let args: Vec<String> = self.command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        child::cannot_start(&program, &args, source)
+    }
+}
+
+/// Sends what comes out of a pipe, line by line, from a thread of its own.
+fn forward(pipe: impl Read + Send + 'static, wrap: fn(Vec<u8>) -> Printed, printed: Sender<Printed>) {
+    std::thread::spawn(move || {
+        let mut source = BufReader::new(pipe);
+        loop {
+            let mut line = Vec::new();
+            match source.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            if printed.send(wrap(line)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Ends a program and what it started: TERM, a while, KILL.
+fn end(process: &mut Child) {
+    let Some(group) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) else { return };
+    // A group that is gone already needs no signal.
+    let _ = kill_process_group(group, Signal::TERM);
+    let begun = Instant::now();
+    while begun.elapsed() < GRACE && !matches!(process.try_wait(), Ok(Some(_))) {
+        std::thread::sleep(LOOK);
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = process.wait();
+}

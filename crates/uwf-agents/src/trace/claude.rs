@@ -1,0 +1,136 @@
+//! What Claude Code writes: the events of `claude -p --output-format stream-json`, and the file of a session. Both hold
+//! the messages of the API; a message comes as one event per block of it, each with the same id.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use uwf_core::node::Tokens;
+
+use super::json::{content, count, list, shown, some_text, text};
+use super::turns::Turns;
+use super::{Trace, stamp};
+
+const NO_VALUE: &Value = &Value::Null;
+
+pub(super) fn is_event(event: &Value) -> bool {
+    let has_message = event.get("message").is_some_and(|message| !text(message, "role").is_empty());
+    match text(event, "type") {
+        "system" => text(event, "subtype") == "init",
+        "assistant" | "user" => has_message,
+        _ => false,
+    }
+}
+
+pub(super) fn read(events: &[Value]) -> Trace {
+    let mut turns = Turns::default();
+    let mut trace = Trace::default();
+    let mut message = String::new();
+    let mut usage: HashMap<String, Tokens> = HashMap::new();
+    let mut result = None;
+    for event in events {
+        let at = stamp::ms(event.get("timestamp"));
+        if trace.session_id.is_none() {
+            trace.session_id = some_text(event, "session_id").or_else(|| some_text(event, "sessionId"));
+        }
+        if is_of_a_helper(event) {
+            continue;
+        }
+        let body = event.get("message").unwrap_or(NO_VALUE);
+        match text(event, "type") {
+            "assistant" => {
+                let id = text(body, "id");
+                if id.is_empty() || id != message {
+                    turns.close(None);
+                    message = id.to_owned();
+                }
+                assistant(&mut turns, body, at);
+                turns.counted(counted(&mut usage, id, body.get("usage")));
+            }
+            "user" => user(&mut turns, body, at),
+            "result" => result = Some(event),
+            _ => {}
+        }
+    }
+    let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
+    let read = turns.into_trace(if is_file { "session-file" } else { "stdout" });
+    let trace = Trace { session_id: trace.session_id, ..read };
+    match result {
+        Some(result) => concluded(trace, result),
+        None => trace,
+    }
+}
+
+/// What the model's helpers (sub-agents) said among themselves is in the result of the tool that called them.
+fn is_of_a_helper(event: &Value) -> bool {
+    event.get("parent_tool_use_id").is_some_and(Value::is_string)
+        || event.get("isSidechain").and_then(Value::as_bool) == Some(true)
+}
+
+fn assistant(turns: &mut Turns, message: &Value, at: Option<u64>) {
+    if let Some(said) = message.get("content").and_then(Value::as_str) {
+        return turns.said(said, at);
+    }
+    for block in list(message, "content") {
+        match text(block, "type") {
+            "text" => turns.said(text(block, "text"), at),
+            "thinking" => turns.reasoned(text(block, "thinking"), at),
+            "tool_use" => turns.called(text(block, "id"), text(block, "name"), &shown(block.get("input")), at),
+            _ => {}
+        }
+    }
+}
+
+fn user(turns: &mut Turns, message: &Value, at: Option<u64>) {
+    if let Some(told) = message.get("content").and_then(Value::as_str) {
+        return turns.told(told, at);
+    }
+    for block in list(message, "content") {
+        match text(block, "type") {
+            "tool_result" => turns.returned(text(block, "tool_use_id"), &content(block.get("content")), at),
+            "text" => turns.told(text(block, "text"), at),
+            _ => {}
+        }
+    }
+}
+
+/// Tokens of a message: its first events tell fewer output tokens than its last.
+fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>) -> Option<Tokens> {
+    let told = tokens(usage?)?;
+    let most = match known.remove(id) {
+        Some(before) if before.output > told.output => before,
+        _ => told,
+    };
+    known.insert(id.to_owned(), most.clone());
+    Some(most)
+}
+
+/// The final event: totals, and the answer when the messages have none.
+fn concluded(trace: Trace, result: &Value) -> Trace {
+    let said = some_text(result, "result");
+    let failed = result.get("is_error").and_then(Value::as_bool) == Some(true);
+    let cost = result.get("total_cost_usd").and_then(Value::as_f64);
+    let errors = || {
+        let told = content(result.get("errors"));
+        Some(told).filter(|told| !told.is_empty()).or_else(|| some_text(result, "subtype"))
+    };
+    Trace {
+        answer: trace.answer.or_else(|| said.clone().filter(|_| !failed)),
+        tokens: result.get("usage").and_then(tokens).map(|tokens| Tokens { cost, ..tokens }),
+        duration_ms: count(result, "duration_ms"),
+        error: if failed { said.or_else(errors) } else { None },
+        ..trace
+    }
+}
+
+/// The API counts what was read from or written to a cache apart from the other input.
+fn tokens(usage: &Value) -> Option<Tokens> {
+    let read = count(usage, "cache_read_input_tokens");
+    let written = count(usage, "cache_creation_input_tokens").unwrap_or(0);
+    Some(Tokens {
+        input: Some(count(usage, "input_tokens")?.saturating_add(read.unwrap_or(0)).saturating_add(written)),
+        output: count(usage, "output_tokens"),
+        cached: read,
+        reasoning: None,
+        cost: None,
+    })
+}

@@ -1,0 +1,176 @@
+//! What codex writes: the events of `codex exec --json`, and the rollout file of a session, which tells more.
+
+use serde_json::Value;
+use uwf_core::node::Tokens;
+
+use super::json::{content, count, shown, some_text, text};
+use super::turns::Turns;
+use super::{Trace, stamp};
+
+const NO_VALUE: &Value = &Value::Null;
+
+pub(super) fn is_event(event: &Value) -> bool {
+    is_rollout(event) || matches!(text(event, "type"), "thread.started" | "turn.started" | "turn.completed")
+}
+
+fn is_rollout(event: &Value) -> bool {
+    let kinds = ["session_meta", "response_item", "event_msg", "turn_context"];
+    kinds.contains(&text(event, "type")) && event.get("payload").is_some()
+}
+
+pub(super) fn read(events: &[Value]) -> Trace {
+    if events.iter().any(is_rollout) { rollout(events) } else { stream(events) }
+}
+
+/// Events of a run, as they come. There is one usage for all of it, which counts from the thread's beginning, so it is
+/// the session's. Which call belongs to which of the model's turns follows from their order.
+fn stream(events: &[Value]) -> Trace {
+    let mut turns = Turns::default();
+    let mut trace = Trace::default();
+    for event in events {
+        let item = event.get("item").unwrap_or(NO_VALUE);
+        match text(event, "type") {
+            "thread.started" => trace.session_id = some_text(event, "thread_id"),
+            "item.started" => item_started(&mut turns, item),
+            "item.completed" => item_completed(&mut turns, item),
+            "turn.completed" => trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens),
+            "turn.failed" => trace.error = some_text(event.get("error").unwrap_or(NO_VALUE), "message"),
+            "error" => trace.error = some_text(event, "message"),
+            "turn.started" | "item.updated" => {}
+            _ => trace.unread += 1,
+        }
+    }
+    Trace {
+        tokens: trace.tokens,
+        session_id: trace.session_id,
+        error: trace.error,
+        unread: trace.unread,
+        ..turns.into_trace("stdout")
+    }
+}
+
+fn item_started(turns: &mut Turns, item: &Value) {
+    if let Some((name, arguments)) = tool(item) {
+        turns.called(text(item, "id"), &name, &arguments, None);
+    }
+}
+
+fn item_completed(turns: &mut Turns, item: &Value) {
+    let id = text(item, "id");
+    match text(item, "type") {
+        "agent_message" => turns.said(text(item, "text"), None),
+        "reasoning" => turns.reasoned(text(item, "text"), None),
+        _ => {
+            // Some items are told only when they are complete.
+            let Some((name, arguments)) = tool(item) else { return };
+            if !turns.has_call(id) {
+                turns.called(id, &name, &arguments, None);
+            }
+            turns.returned(id, &result(item), None);
+        }
+    }
+}
+
+/// Name and arguments of an item that is a tool call.
+fn tool(item: &Value) -> Option<(String, String)> {
+    Some(match text(item, "type") {
+        "command_execution" => ("shell".to_owned(), text(item, "command").to_owned()),
+        "mcp_tool_call" => (format!("{}.{}", text(item, "server"), text(item, "tool")), shown(item.get("arguments"))),
+        "file_change" => ("apply_patch".to_owned(), shown(item.get("changes"))),
+        "web_search" => ("web_search".to_owned(), text(item, "query").to_owned()),
+        _ => return None,
+    })
+}
+
+fn result(item: &Value) -> String {
+    match text(item, "type") {
+        "command_execution" => {
+            let output = text(item, "aggregated_output");
+            match item.get("exit_code").and_then(Value::as_i64) {
+                None | Some(0) => output.to_owned(),
+                Some(code) => format!("{output}\n[exit code {code}]"),
+            }
+        }
+        "mcp_tool_call" => match (item.get("error"), item.get("result")) {
+            (Some(error), _) if !error.is_null() => shown(Some(error)),
+            (_, Some(result)) if result.get("content").is_some() => content(result.get("content")),
+            (_, result) => shown(result),
+        },
+        _ => text(item, "status").to_owned(),
+    }
+}
+
+/// A session file: every response item in order, tokens of every response, times.
+fn rollout(events: &[Value]) -> Trace {
+    let mut turns = Turns::default();
+    let mut trace = Trace::default();
+    // Newer versions have a record per response, before the tools it called answer; older ones only an event after.
+    let has_records = events.iter().any(|event| text(event, "type") == "token_usage_record");
+    for event in events {
+        let at = stamp::ms(event.get("timestamp"));
+        let payload = event.get("payload").unwrap_or(NO_VALUE);
+        match (text(event, "type"), text(payload, "type")) {
+            ("session_meta", _) => {
+                trace.session_id = some_text(payload, "id").or_else(|| some_text(payload, "session_id"));
+            }
+            ("response_item", _) => response_item(&mut turns, payload, at),
+            ("token_usage_record", _) => {
+                turns.counted(payload.get("usage").and_then(tokens));
+                trace.tokens = payload.get("thread_token_usage").and_then(tokens).or(trace.tokens);
+            }
+            ("event_msg", "token_count") if !has_records => {
+                let info = payload.get("info").unwrap_or(NO_VALUE);
+                turns.counted(info.get("last_token_usage").and_then(tokens));
+                trace.tokens = info.get("total_token_usage").and_then(tokens).or(trace.tokens);
+            }
+            ("event_msg", "task_complete") => {
+                let so_far = trace.duration_ms;
+                trace.duration_ms =
+                    count(payload, "duration_ms").map(|ms| ms.saturating_add(so_far.unwrap_or(0))).or(so_far);
+            }
+            ("event_msg", "error") => trace.error = some_text(payload, "message"),
+            _ => {}
+        }
+    }
+    Trace {
+        tokens: trace.tokens,
+        session_id: trace.session_id,
+        duration_ms: trace.duration_ms,
+        error: trace.error,
+        ..turns.into_trace("session-file")
+    }
+}
+
+fn response_item(turns: &mut Turns, item: &Value, at: Option<u64>) {
+    let call_id = text(item, "call_id");
+    match text(item, "type") {
+        "message" => {
+            let said = content(item.get("content"));
+            match text(item, "role") {
+                "assistant" => turns.said(&said, at),
+                _ => turns.told(&said, at),
+            }
+        }
+        "reasoning" => turns.reasoned(&content(item.get("summary")), at),
+        "function_call" => turns.called(call_id, text(item, "name"), &shown(item.get("arguments")), at),
+        "custom_tool_call" => turns.called(call_id, text(item, "name"), &shown(item.get("input")), at),
+        "local_shell_call" => turns.called(call_id, "shell", &shown(item.get("action")), at),
+        "web_search_call" => turns.called(text(item, "id"), "web_search", &shown(item.get("action")), at),
+        "function_call_output" | "custom_tool_call_output" => {
+            let output = item.get("output");
+            let inner = output.and_then(|output| output.get("content")).or(output);
+            turns.returned(call_id, &content(inner), at);
+        }
+        _ => {}
+    }
+}
+
+fn tokens(usage: &Value) -> Option<Tokens> {
+    Some(Tokens {
+        input: Some(count(usage, "input_tokens")?),
+        output: count(usage, "output_tokens"),
+        cached: count(usage, "cached_input_tokens"),
+        reasoning: count(usage, "reasoning_output_tokens"),
+        cost: None,
+    })
+}

@@ -1,0 +1,93 @@
+//! What `cursor-agent -p --output-format stream-json` writes: messages like those of Claude Code, tool calls as events
+//! of their own.
+
+use serde_json::Value;
+use uwf_core::node::Tokens;
+
+use super::json::{content, count, shown, some_text, text};
+use super::turns::Turns;
+use super::{Trace, stamp};
+
+const NO_VALUE: &Value = &Value::Null;
+
+pub(super) fn is_event(event: &Value) -> bool {
+    text(event, "type") == "tool_call" && event.get("tool_call").is_some()
+}
+
+pub(super) fn read(events: &[Value]) -> Trace {
+    let mut turns = Turns::default();
+    let mut trace = Trace::default();
+    for event in events {
+        let at = stamp::ms(event.get("timestamp_ms"));
+        if trace.session_id.is_none() {
+            trace.session_id = some_text(event, "session_id");
+        }
+        let said = || content(event.get("message").and_then(|message| message.get("content")));
+        match (text(event, "type"), text(event, "subtype")) {
+            ("user", _) => turns.told(&said(), at),
+            ("assistant", _) => turns.said(&said(), at),
+            ("tool_call", "started") => started(&mut turns, event, at),
+            ("tool_call", "completed") => completed(&mut turns, event, at),
+            ("result", _) => concluded(&mut trace, event),
+            ("error", _) => trace.error = some_text(event, "message"),
+            ("system" | "thinking" | "interaction_query", _) => {}
+            _ => trace.unread += 1,
+        }
+    }
+    let read = turns.into_trace("stdout");
+    Trace {
+        turns: read.turns,
+        answer: read.answer.or(trace.answer),
+        source: read.source,
+        left_out: read.left_out,
+        ..trace
+    }
+}
+
+fn started(turns: &mut Turns, event: &Value, at: Option<u64>) {
+    let (name, call) = tool(event);
+    turns.called(text(event, "call_id"), &name, &shown(call.get("args").or_else(|| call.get("arguments"))), at);
+}
+
+fn completed(turns: &mut Turns, event: &Value, at: Option<u64>) {
+    if !turns.has_call(text(event, "call_id")) {
+        started(turns, event, at);
+    }
+    let (_, call) = tool(event);
+    // A result is `{success: …}`, `{error: …}`, `{rejected: …}`: the word matters as much as what is in it.
+    turns.returned(text(event, "call_id"), &shown(call.get("result")), at);
+}
+
+/// Name and data of the tool: `{"readToolCall": {args, result}}`, or `{"function": {name, arguments}}`.
+fn tool(event: &Value) -> (String, &Value) {
+    let call = event.get("tool_call").and_then(Value::as_object).and_then(|calls| calls.iter().next());
+    match call {
+        Some((key, call)) if key == "function" => (text(call, "name").to_owned(), call),
+        Some((key, call)) => (key.strip_suffix("ToolCall").unwrap_or(key).to_owned(), call),
+        None => (String::new(), NO_VALUE),
+    }
+}
+
+fn concluded(trace: &mut Trace, event: &Value) {
+    trace.duration_ms = count(event, "duration_ms");
+    let said = some_text(event, "result");
+    if event.get("is_error").and_then(Value::as_bool) == Some(true) {
+        trace.error = said.or_else(|| some_text(event, "subtype"));
+    } else {
+        // All it said from the beginning; only where its last message did not come as one.
+        trace.answer = said;
+    }
+    trace.tokens = event.get("usage").and_then(tokens);
+}
+
+fn tokens(usage: &Value) -> Option<Tokens> {
+    let read = count(usage, "cacheReadTokens");
+    let written = count(usage, "cacheWriteTokens").unwrap_or(0);
+    Some(Tokens {
+        input: Some(count(usage, "inputTokens")?.saturating_add(read.unwrap_or(0)).saturating_add(written)),
+        output: count(usage, "outputTokens"),
+        cached: read,
+        reasoning: None,
+        cost: None,
+    })
+}

@@ -1,0 +1,71 @@
+//! What `gemini --output-format stream-json` writes. It tells no tokens of single turns, but the totals.
+
+use serde_json::Value;
+use uwf_core::node::Tokens;
+
+use super::json::{content, count, shown, some_text, text};
+use super::turns::Turns;
+use super::{Trace, stamp};
+
+const NO_VALUE: &Value = &Value::Null;
+
+pub(super) fn is_event(event: &Value) -> bool {
+    match text(event, "type") {
+        "init" => event.get("session_id").is_some(),
+        "message" => event.get("content").is_some() && matches!(text(event, "role"), "user" | "assistant"),
+        "tool_use" => event.get("tool_name").is_some(),
+        _ => false,
+    }
+}
+
+pub(super) fn read(events: &[Value]) -> Trace {
+    let mut turns = Turns::default();
+    let mut trace = Trace::default();
+    for event in events {
+        let at = stamp::ms(event.get("timestamp"));
+        match text(event, "type") {
+            "init" => {
+                trace.session_id = some_text(event, "session_id");
+                turns.close(at);
+            }
+            "message" if text(event, "role") == "user" => turns.told(&content(event.get("content")), at),
+            "message" if event.get("delta").and_then(Value::as_bool) == Some(true) => {
+                turns.went_on(&content(event.get("content")), at);
+            }
+            "message" => turns.said(&content(event.get("content")), at),
+            "tool_use" => {
+                turns.called(text(event, "tool_id"), text(event, "tool_name"), &shown(event.get("parameters")), at);
+            }
+            "tool_result" => turns.returned(text(event, "tool_id"), &result(event), at),
+            "error" => trace.error = some_text(event, "message"),
+            "result" => concluded(&mut trace, event),
+            _ => trace.unread += 1,
+        }
+    }
+    let read = turns.into_trace("stdout");
+    Trace { turns: read.turns, answer: read.answer, source: read.source, left_out: read.left_out, ..trace }
+}
+
+fn result(event: &Value) -> String {
+    match event.get("error") {
+        Some(error) if text(event, "status") == "error" => some_text(error, "message").unwrap_or(error.to_string()),
+        _ => content(event.get("output")),
+    }
+}
+
+fn concluded(trace: &mut Trace, event: &Value) {
+    let stats = event.get("stats").unwrap_or(NO_VALUE);
+    trace.duration_ms = count(stats, "duration_ms");
+    trace.tokens = count(stats, "input_tokens").map(|input| Tokens {
+        input: Some(input),
+        output: count(stats, "output_tokens"),
+        cached: count(stats, "cached"),
+        reasoning: None,
+        cost: None,
+    });
+    match (text(event, "status"), event.get("error")) {
+        ("error", Some(error)) => trace.error = some_text(error, "message").or_else(|| Some(error.to_string())),
+        // An error that the run survived was a warning.
+        _ => trace.error = None,
+    }
+}

@@ -1,0 +1,59 @@
+//! What hermes keeps of a session: one object with its messages, exported (`hermes sessions export`) or in its session
+//! file. It tells no tokens of single turns, but the totals, and when each message came.
+
+use serde_json::Value;
+use uwf_core::node::Tokens;
+
+use super::json::{content, count, list, shown, some_text, text};
+use super::turns::Turns;
+use super::{Trace, stamp};
+
+/// Where such a trace comes from.
+const SOURCE: &str = "export";
+
+pub(super) fn is_session(object: &Value) -> bool {
+    let has_id = object.get("session_id").is_some() || object.get("id").is_some();
+    has_id && list(object, "messages").iter().any(|message| !text(message, "role").is_empty())
+}
+
+pub(super) fn read(objects: &[Value]) -> Trace {
+    let Some(session) = objects.iter().rev().find(|object| is_session(object)) else {
+        return Trace { unread: objects.len(), source: SOURCE.to_owned(), ..Trace::default() };
+    };
+    let mut turns = Turns::default();
+    let mut unread = 0;
+    for message in list(session, "messages") {
+        let at = stamp::ms(message.get("timestamp"));
+        let said = content(message.get("content"));
+        match text(message, "role") {
+            "user" | "system" => turns.told(&said, at),
+            "tool" => turns.returned(text(message, "tool_call_id"), &said, at),
+            "assistant" => {
+                // Two messages of the model in a row are two of its turns.
+                turns.close(None);
+                turns.reasoned(text(message, "reasoning"), at);
+                turns.said(&said, at);
+                for call in list(message, "tool_calls") {
+                    let function = call.get("function").unwrap_or(call);
+                    turns.called(text(call, "id"), text(function, "name"), &shown(function.get("arguments")), at);
+                }
+            }
+            _ => unread += 1,
+        }
+    }
+    let id = some_text(session, "id").or_else(|| some_text(session, "session_id"));
+    Trace { tokens: tokens(session), session_id: id, unread, ..turns.into_trace(SOURCE) }
+}
+
+/// Totals of the session. Hermes counts what came from a cache apart from the other input.
+fn tokens(session: &Value) -> Option<Tokens> {
+    let read = count(session, "cache_read_tokens");
+    let written = count(session, "cache_write_tokens").unwrap_or(0);
+    Some(Tokens {
+        input: Some(count(session, "input_tokens")?.saturating_add(read.unwrap_or(0)).saturating_add(written)),
+        output: count(session, "output_tokens"),
+        cached: read,
+        reasoning: count(session, "reasoning_tokens"),
+        cost: session.get("actual_cost_usd").and_then(Value::as_f64),
+    })
+}

@@ -1,0 +1,88 @@
+//! Reading JSON that others wrote, without expecting anything of it.
+
+use serde_json::Value;
+
+/// The JSON objects of a text: one a line, or the whole of it one object, whatever stands before. And the number of
+/// lines that are no object.
+pub(super) fn objects(text: &str) -> (Vec<Value>, usize) {
+    let mut unread = 0;
+    let lines: Vec<Value> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .filter_map(|line| {
+            let object = object(line);
+            unread += usize::from(object.is_none());
+            object
+        })
+        .collect();
+    if unread == 0 {
+        return (lines, 0);
+    }
+    // An object over many lines has lines that are objects too, inner ones.
+    let begin = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
+    match begin.and_then(|at| object(text[at..].trim_end()).map(|whole| (whole, at))) {
+        Some((whole, at)) => (vec![whole], text[..at].lines().filter(|line| !line.trim().is_empty()).count()),
+        None => (lines, unread),
+    }
+}
+
+fn object(text: &str) -> Option<Value> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    serde_json::from_str(text).ok().filter(Value::is_object)
+}
+
+/// The text under a key; empty when there is none.
+pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The text under a key, when there is one that says something.
+pub(super) fn some_text(value: &Value, key: &str) -> Option<String> {
+    Some(text(value, key)).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+/// The list under a key; empty when there is none.
+pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A number of things: whole, and not negative.
+pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
+    let value = value.get(key)?;
+    value.as_u64().or_else(|| {
+        let number = value.as_f64().filter(|number| *number >= 0.0 && *number < 9e15)?;
+        // In range by the filter; a fraction of a token or of a millisecond means nothing.
+        Some(number as u64)
+    })
+}
+
+/// A value as a text: a text as it is, anything else as JSON, nothing for null.
+pub(super) fn shown(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// The text of a message's content: a text, or a list of blocks of which some have one.
+pub(super) fn content(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Array(blocks)) => {
+            let texts: Vec<String> = blocks
+                .iter()
+                .map(|block| match block.get("text").or_else(|| block.get("content")) {
+                    Some(Value::String(text)) => text.clone(),
+                    Some(inner @ Value::Array(_)) => content(Some(inner)),
+                    _ if block.is_string() => shown(Some(block)),
+                    _ => format!("[{}]", text(block, "type")),
+                })
+                .collect();
+            texts.join("\n\n")
+        }
+        other => shown(other),
+    }
+}

@@ -1,0 +1,87 @@
+//! The trace format of uwf itself, for agents that nobody has written an importer for. See `docs/trace-format.md`.
+
+use agent_kit::Turn;
+use agent_kit::answer::ToolCall;
+use serde_json::Value;
+use uwf_core::node::Tokens;
+
+use super::json::{count, list, shown, some_text, text};
+use super::turns::clip;
+use super::{MAX_CALLS_PER_TURN, MAX_TURNS, Trace};
+
+/// Where a trace comes from that does not say it.
+const SOURCE: &str = "trace";
+
+pub(super) fn is_event(event: &Value) -> bool {
+    match text(event, "type") {
+        "turn" => event.get("output").is_some(),
+        "session" => true,
+        _ => false,
+    }
+}
+
+pub(super) fn read(events: &[Value]) -> Trace {
+    let mut trace = Trace { source: SOURCE.to_owned(), ..Trace::default() };
+    for event in events {
+        match text(event, "type") {
+            "turn" if trace.turns.len() < MAX_TURNS => {
+                let calls = list(event, "toolCalls");
+                trace.left_out += calls.len().saturating_sub(MAX_CALLS_PER_TURN);
+                trace.turns.push(turn(event, calls));
+            }
+            "turn" => trace.left_out += 1,
+            "session" => about(&mut trace, event),
+            _ => trace.unread += 1,
+        }
+    }
+    let last = trace.turns.last().filter(|turn| turn.tool_calls.is_empty() && !turn.output.trim().is_empty());
+    trace.answer = last.map(|turn| turn.output.clone());
+    trace
+}
+
+fn about(trace: &mut Trace, event: &Value) {
+    let told = |key| some_text(event, key);
+    trace.session_id = told("sessionId").or(trace.session_id.take());
+    trace.error = told("error").or(trace.error.take());
+    if let Some(source) = told("source") {
+        trace.source = source;
+    }
+    trace.duration_ms = count(event, "durationMs").or(trace.duration_ms);
+    trace.tokens = tokens(event).or(trace.tokens.take());
+}
+
+fn turn(event: &Value, calls: &[Value]) -> Turn {
+    let input = match event.get("input") {
+        Some(Value::Array(texts)) => texts.iter().map(|text| clip(&shown(Some(text)))).collect(),
+        None | Some(Value::Null) => Vec::new(),
+        Some(one) => vec![clip(&shown(Some(one)))],
+    };
+    Turn {
+        input,
+        output: clip(&shown(event.get("output"))),
+        tool_calls: calls.iter().take(MAX_CALLS_PER_TURN).map(call).collect(),
+        tokens: tokens(event),
+        latency_ms: count(event, "latencyMs").unwrap_or(0),
+    }
+}
+
+fn call(call: &Value) -> ToolCall {
+    ToolCall {
+        name: text(call, "name").to_owned(),
+        arguments: clip(&shown(call.get("arguments"))),
+        result: clip(&shown(call.get("result"))),
+        duration_ms: count(call, "durationMs").unwrap_or(0),
+    }
+}
+
+fn tokens(event: &Value) -> Option<Tokens> {
+    let told = event.get("tokens").filter(|tokens| tokens.is_object())?;
+    let tokens = Tokens {
+        input: count(told, "input"),
+        output: count(told, "output"),
+        cached: count(told, "cached"),
+        reasoning: count(told, "reasoning"),
+        cost: told.get("cost").and_then(Value::as_f64),
+    };
+    (tokens.input.is_some() || tokens.output.is_some()).then_some(tokens)
+}

@@ -1,0 +1,197 @@
+//! Puts turns together from events in the order they happened.
+
+use std::collections::HashMap;
+
+use agent_kit::Turn;
+use agent_kit::answer::ToolCall;
+use uwf_core::node::Tokens;
+
+use super::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
+
+/// What stands between two texts of one turn.
+const GAP: &str = "\n\n";
+
+/// How reasoning ends in a turn's output.
+const THOUGHT: &str = "</thinking>";
+
+/// Turns as far as they are told. A turn begins with the first thing a model says or calls after something was told to
+/// it, and holds all of it until something is told to it again.
+#[derive(Default)]
+pub(super) struct Turns {
+    turns: Vec<Turn>,
+    /// What was told since the last turn, and when the last of it was.
+    told: Vec<String>,
+    told_at: Option<u64>,
+    /// Whether the last turn may still grow.
+    is_open: bool,
+    /// What the last turn said to its reader, its reasoning left out.
+    said: String,
+    calls: HashMap<String, Call>,
+    left_out: usize,
+}
+
+/// Where a call is, and when it was made.
+struct Call {
+    turn: usize,
+    index: usize,
+    at: Option<u64>,
+}
+
+impl Turns {
+    /// Something was told to the model: the next thing it says begins a turn. Times are Unix milliseconds.
+    pub(super) fn told(&mut self, text: &str, at: Option<u64>) {
+        self.is_open = false;
+        if !text.is_empty() {
+            self.told.push(clip(text));
+        }
+        self.told_at = at.or(self.told_at);
+    }
+
+    /// The model said a text, apart from what it said before.
+    pub(super) fn said(&mut self, text: &str, at: Option<u64>) {
+        if text.trim().is_empty() {
+            return;
+        }
+        let gap = if self.is_open && !self.said.is_empty() { GAP } else { "" };
+        self.spoke(&format!("{gap}{text}"), at);
+    }
+
+    /// The model went on with the text it was saying.
+    pub(super) fn went_on(&mut self, text: &str, at: Option<u64>) {
+        if !text.is_empty() {
+            self.spoke(text, at);
+        }
+    }
+
+    fn spoke(&mut self, text: &str, at: Option<u64>) {
+        if self.grow(at) {
+            self.said.push_str(text);
+            self.write(text);
+        }
+    }
+
+    /// The model reasoned; kept in the turn, but no part of its answer.
+    pub(super) fn reasoned(&mut self, text: &str, at: Option<u64>) {
+        if !text.trim().is_empty() && self.grow(at) {
+            self.write(&format!("<thinking>\n{}\n{THOUGHT}{GAP}", text.trim()));
+        }
+    }
+
+    /// The model called a tool.
+    pub(super) fn called(&mut self, id: &str, name: &str, arguments: &str, at: Option<u64>) {
+        if !self.grow(at) {
+            return;
+        }
+        let turn = self.turns.len() - 1;
+        let calls = &mut self.turns[turn].tool_calls;
+        if calls.len() == MAX_CALLS_PER_TURN {
+            self.left_out += 1;
+            return;
+        }
+        calls.push(ToolCall {
+            name: name.to_owned(),
+            arguments: clip(arguments),
+            result: String::new(),
+            duration_ms: 0,
+        });
+        self.calls.insert(id.to_owned(), Call { turn, index: calls.len() - 1, at });
+    }
+
+    /// A tool answered: the next thing the model says begins a turn.
+    pub(super) fn returned(&mut self, id: &str, result: &str, at: Option<u64>) {
+        let took = self.calls.get(id).and_then(|call| Some(at?.saturating_sub(call.at?)));
+        self.returned_within(id, result, took.unwrap_or(0));
+        self.close(at);
+    }
+
+    /// A tool answered after so many milliseconds; the model's turn may go on nevertheless.
+    pub(super) fn returned_within(&mut self, id: &str, result: &str, duration_ms: u64) {
+        if let Some(call) = self.calls.get(id) {
+            let call = &mut self.turns[call.turn].tool_calls[call.index];
+            call.result = clip(result);
+            call.duration_ms = duration_ms;
+        }
+        if !result.is_empty() {
+            self.told.push(clip(result));
+        }
+    }
+
+    /// Tokens of the last turn.
+    pub(super) fn counted(&mut self, tokens: Option<Tokens>) {
+        if let (Some(turn), Some(tokens)) = (self.turns.last_mut(), tokens) {
+            turn.tokens = Some(tokens);
+        }
+    }
+
+    /// Whether a call of this id was made.
+    pub(super) fn has_call(&self, id: &str) -> bool {
+        self.calls.contains_key(id)
+    }
+
+    /// The model's turn is over, although nothing was told to it.
+    pub(super) fn close(&mut self, at: Option<u64>) {
+        self.is_open = false;
+        self.told_at = at.or(self.told_at);
+    }
+
+    /// The trace so far. Its answer is what the last turn said, if it called no tool after it.
+    pub(super) fn into_trace(self, source: &str) -> Trace {
+        let ended = self.turns.last().is_some_and(|turn| turn.tool_calls.is_empty());
+        let answer = Some(self.said).filter(|said| ended && !said.trim().is_empty());
+        let turns = self.turns.into_iter().map(|turn| Turn { output: clip(without_gap(&turn.output)), ..turn });
+        Trace { answer, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..Trace::default() }
+    }
+
+    /// The last turn, or a new one, is what goes on at this time. `false` when it is over the limit.
+    fn grow(&mut self, at: Option<u64>) -> bool {
+        if !self.is_open {
+            self.said.clear();
+            if self.turns.len() == MAX_TURNS {
+                self.left_out += 1;
+                return false;
+            }
+            self.turns.push(Turn {
+                input: std::mem::take(&mut self.told),
+                output: String::new(),
+                tool_calls: Vec::new(),
+                tokens: None,
+                latency_ms: 0,
+            });
+            self.is_open = true;
+        }
+        if let (Some(turn), Some(at), Some(begun)) = (self.turns.last_mut(), at, self.told_at) {
+            turn.latency_ms = at.saturating_sub(begun);
+        }
+        true
+    }
+
+    fn write(&mut self, text: &str) {
+        if let Some(turn) = self.turns.last_mut() {
+            // Clipped only when it grew far beyond the limit, so that deltas stay cheap.
+            turn.output.push_str(text);
+            if turn.output.len() > 2 * MAX_TEXT {
+                turn.output = clip(&turn.output);
+            }
+        }
+    }
+}
+
+/// A turn that ends with its reasoning ends there.
+fn without_gap(output: &str) -> &str {
+    output.strip_suffix(GAP).filter(|rest| rest.ends_with(THOUGHT)).unwrap_or(output)
+}
+
+/// A text without its middle when it is too long.
+pub(super) fn clip(text: &str) -> String {
+    if text.len() <= MAX_TEXT {
+        return text.to_owned();
+    }
+    let (mut head, mut tail) = (MAX_TEXT / 2, text.len() - MAX_TEXT / 2);
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    format!("{}\n[… {} bytes cut …]\n{}", &text[..head], tail - head, &text[tail..])
+}

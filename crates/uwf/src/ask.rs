@@ -1,0 +1,159 @@
+//! Questions to a person at a terminal. They go to stderr; stdout is for the report.
+
+mod hidden;
+
+use std::io::IsTerminal;
+
+use uwf_engine::error::{AtPath, Kind};
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::style;
+
+/// Options of a list that are shown at once.
+const SHOWN: usize = 20;
+
+/// Asks a person.
+pub(crate) struct Asker {
+    printer: Printer,
+    hidden: hidden::Guard,
+}
+
+/// One of several things a person can choose from.
+pub(crate) struct Choice<'c> {
+    /// What is typed, beside its number.
+    pub(crate) name: &'c str,
+    /// What is shown.
+    pub(crate) title: &'c str,
+}
+
+impl Asker {
+    /// Whether there is a person to be asked: somebody types, and somebody sees the questions.
+    pub(crate) fn has_person() -> bool {
+        std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Begins to ask.
+    ///
+    /// # Errors
+    /// `Io` when signals cannot be listened to, without which a terminal could be left without echo.
+    pub(crate) fn new(printer: Printer) -> Result<Asker, CommandError> {
+        Ok(Asker { printer, hidden: hidden::Guard::new()? })
+    }
+
+    /// Says something.
+    pub(crate) fn say(&self, text: &str) {
+        self.printer.talk(text);
+    }
+
+    /// One line; what is in brackets when it is left empty. Asks again while there is nothing.
+    ///
+    /// # Errors
+    /// `Interrupted` at the end of input.
+    pub(crate) fn line(&self, question: &str, otherwise: Option<&str>) -> Result<String, CommandError> {
+        loop {
+            let shown = otherwise.map(|text| format!(" [{text}]")).unwrap_or_default();
+            let typed = self.typed(&format!("{}{shown}: ", style::bold(question)))?;
+            match (typed.is_empty(), otherwise) {
+                (false, _) => return Ok(typed),
+                (true, Some(text)) => return Ok(text.to_owned()),
+                (true, None) => {}
+            }
+        }
+    }
+
+    /// Yes or no.
+    ///
+    /// # Errors
+    /// As of [`Asker::line`].
+    pub(crate) fn yes(&self, question: &str) -> Result<bool, CommandError> {
+        let typed = self.typed(&format!("{} [y/N]: ", style::bold(question)))?;
+        Ok(matches!(typed.to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// One line that is not shown; may be empty.
+    ///
+    /// # Errors
+    /// `Interrupted` by Ctrl-C, `Terminated`, `Io`; the terminal is as it was.
+    pub(crate) fn hidden(&self, question: &str) -> Result<String, CommandError> {
+        self.printer.talk_raw(&format!("{} (not shown): ", style::bold(question)));
+        let typed = self.hidden.read();
+        self.printer.talk("");
+        typed
+    }
+
+    /// One of a few: by its number or name, the first when nothing is typed.
+    ///
+    /// # Errors
+    /// As of [`Asker::line`].
+    pub(crate) fn choose(&self, question: &str, choices: &[Choice<'_>]) -> Result<usize, CommandError> {
+        self.say(&style::bold(question));
+        for (index, choice) in choices.iter().enumerate() {
+            self.say(&format!("  {:>2}  {}", index + 1, choice.title));
+        }
+        loop {
+            let typed = self.line("number or name", Some("1"))?;
+            let by_number = typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let found = by_number.filter(|index| *index < choices.len());
+            let found = found.or_else(|| choices.iter().position(|choice| choice.name.eq_ignore_ascii_case(&typed)));
+            match found {
+                Some(index) => return Ok(index),
+                None => self.say(&format!("there is no `{typed}` in the list")),
+            }
+        }
+    }
+
+    /// One of many: typing a part of its name narrows the list down; a number, or what is left alone, chooses.
+    ///
+    /// # Errors
+    /// As of [`Asker::line`].
+    pub(crate) fn find(&self, what: &str, names: &[String], otherwise: Option<&str>) -> Result<String, CommandError> {
+        let mut shown: Vec<&String> = names.iter().collect();
+        loop {
+            self.list(&shown);
+            let typed = self.line(&format!("{what}: number, name, or a part of it"), otherwise)?;
+            let by_number = typed.parse::<usize>().ok().and_then(|number| shown.get(number.checked_sub(1)?).copied());
+            if let Some(found) = by_number.or_else(|| names.iter().find(|name| **name == typed)) {
+                return Ok(found.clone());
+            }
+            let fitting = containing(names, &typed);
+            match fitting.as_slice() {
+                [] if self.yes(&format!("no name contains `{typed}`; use it all the same?"))? => return Ok(typed),
+                [] => {}
+                [only] => return Ok((*only).clone()),
+                _ => shown = fitting,
+            }
+        }
+    }
+
+    fn list(&self, names: &[&String]) {
+        for (index, name) in names.iter().take(SHOWN).enumerate() {
+            self.say(&format!("  {:>2}  {name}", index + 1));
+        }
+        let more = names.len().saturating_sub(SHOWN);
+        if more > 0 {
+            self.say(&style::dim(&format!("      and {more} more; type a part of a name to see others")));
+        }
+    }
+
+    fn typed(&self, prompt: &str) -> Result<String, CommandError> {
+        self.printer.talk_raw(prompt);
+        let mut line = String::new();
+        match std::io::stdin().read_line(&mut line).at("read", "the terminal")? {
+            0 => Err(interrupted()),
+            _ => Ok(line.trim().to_owned()),
+        }
+    }
+}
+
+/// Names that contain every word that was typed.
+fn containing<'n>(names: &'n [String], typed: &str) -> Vec<&'n String> {
+    let words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
+    let fits = |name: &&String| words.iter().all(|word| name.to_lowercase().contains(word));
+    names.iter().filter(fits).collect()
+}
+
+/// Nobody answers any more.
+fn interrupted() -> CommandError {
+    CommandError { kind: Kind::Interrupted, error: "stopped; nothing was written".to_owned(), hints: Vec::new() }
+}

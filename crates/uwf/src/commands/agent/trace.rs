@@ -1,0 +1,49 @@
+//! The trace an answer is submitted with.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use agent_kit::Answer;
+use uwf_agents::trace::{Format, MAX_TRACE_BYTES, Trace};
+use uwf_engine::error::AtPath;
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+
+/// Reads a trace; its format is told from its content when `format` names none. One that nobody understands is said and
+/// left out: the answer it comes with was paid for.
+///
+/// # Errors
+/// `NotFound`, `Io`.
+pub(super) fn read(printer: &Printer, path: &Path, format: Option<&str>) -> Result<Option<Trace>, CommandError> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).at("open", path)?;
+    file.take(MAX_TRACE_BYTES).read_to_end(&mut bytes).at("read", path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let shown = path.display();
+    let Some(format) = format.and_then(Format::parse).or_else(|| Format::of(&text)) else {
+        printer.warn(&format!("the trace {shown} is in no known format and was left out"));
+        return Ok(None);
+    };
+    let trace = format.read(&text);
+    if trace.turns.is_empty() {
+        printer.warn(&format!("the trace {shown} has no turns in the format of {}", format.as_str()));
+    } else if let Some(gaps) = trace.gaps() {
+        printer.warn(&format!("the trace {shown}: {gaps}"));
+    }
+    Ok(Some(trace))
+}
+
+/// An answer with what a trace tells about it; what it tells of itself counts more.
+pub(super) fn with(answer: Answer, trace: Option<Trace>) -> Answer {
+    let Some(trace) = trace else { return answer };
+    Answer {
+        turns: trace.turns,
+        tokens: trace.tokens,
+        source: trace.source,
+        session_id: answer.session_id.or(trace.session_id),
+        duration_ms: if answer.duration_ms == 0 { trace.duration_ms.unwrap_or(0) } else { answer.duration_ms },
+        ..answer
+    }
+}

@@ -1,0 +1,139 @@
+//! Answers that were given on the command line.
+
+use uwf_agents::choice::{self, Choice};
+use uwf_llm::{PRESETS, Preset, Secret, Wire, preset};
+
+use super::answers::{Agent, Answers, Key, Model};
+use super::{Args, Known};
+use crate::error::CommandError;
+use crate::input;
+
+/// What the arguments say, and what follows from them.
+///
+/// # Errors
+/// `Usage` with what is missing.
+pub(super) fn answers(known: &Known<'_>, args: &Args) -> Result<Answers, CommandError> {
+    let Args { provider, base_url, kind, api_key, api_key_env, model, .. } = args;
+    let about_model = [provider, base_url, kind, api_key, api_key_env, model].into_iter().any(Option::is_some);
+    let model = about_model.then(|| self::model(known, args)).transpose()?;
+    let has_model = model.is_some() || known.config.default_model.is_some();
+    let agent = agent(known, args.agent.as_deref(), has_model)?;
+    Ok(Answers { model, agent })
+}
+
+fn model(known: &Known<'_>, args: &Args) -> Result<Model, CommandError> {
+    let Some(provider) = args.provider.clone() else {
+        return Err(CommandError::usage("--provider is missing").hint(presets_hint()));
+    };
+    let preset = preset(&provider);
+    let configured = known.config.providers.get(&provider);
+    let base_url = args.base_url.clone().or(configured.map(|provider| provider.base_url.clone()));
+    let Some(base_url) = base_url.or(preset.map(|preset| preset.base_url.to_owned())) else {
+        return Err(CommandError::usage(format!("`{provider}` is not a provider uwf knows, so --base-url is needed"))
+            .hint(presets_hint()));
+    };
+    let kind = args.kind.as_deref().or(configured.and_then(|provider| provider.kind.as_deref()));
+    let wire = match kind {
+        Some(kind) => kind.parse().map_err(CommandError::usage)?,
+        None => Wire::of(&base_url),
+    };
+    let of_provider = |alias: &String| known.config.models.get(alias).filter(|model| model.provider == provider);
+    let same = known.config.default_model.as_ref().and_then(of_provider).map(|model| model.name.clone());
+    let Some(name) = args.model.clone().or(same) else {
+        return Err(CommandError::usage("--model is missing")
+            .hint("give the provider's own name of it; `uwf setup` at a terminal lists them"));
+    };
+    let variable = args.api_key_env.clone().or(configured.and_then(|provider| provider.api_key_env.clone()));
+    let key = key(known, args.api_key.as_deref(), variable, &provider, preset)?;
+    Ok(Model { base_url: base_url.trim_end_matches('/').to_owned(), provider, wire, key, name })
+}
+
+fn key(
+    known: &Known<'_>,
+    given: Option<&str>,
+    variable: Option<String>,
+    provider: &str,
+    preset: Option<&Preset>,
+) -> Result<Key, CommandError> {
+    if let Some(given) = given {
+        let value = if given == "-" { Secret::new(&input::from_stdin()?) } else { Secret::new(given) };
+        let variable = variable.or(preset.and_then(|preset| preset.key_variable).map(str::to_owned));
+        let variable = variable.unwrap_or_else(|| variable_for(provider));
+        return checked(value).map(|value| Key::New { variable, value });
+    }
+    let Some(variable) = variable.or(preset.and_then(|preset| preset.key_variable).map(str::to_owned)) else {
+        return Ok(Key::None);
+    };
+    match known.variable(&variable) {
+        Some(value) => Ok(Key::Known { variable, value: Secret::new(&value) }),
+        None => Err(CommandError::usage(format!(
+            "`{provider}` needs a key, and {variable} is set neither in the environment nor in .env"
+        ))
+        .hint("give it on stdin: `--api-key - < FILE`, or name the variable it is in: `--api-key-env VARIABLE`")),
+    }
+}
+
+/// A key that can be one: one word.
+///
+/// # Errors
+/// `Usage`; the text is not repeated.
+pub(super) fn checked(key: Secret) -> Result<Secret, CommandError> {
+    let text = key.reveal();
+    if text.is_empty() {
+        return Err(CommandError::usage("the key is empty"));
+    }
+    if text.contains(|symbol: char| symbol.is_whitespace() || symbol.is_control()) {
+        return Err(CommandError::usage("the key is more than one word")
+            .hint("is something else in the file or the clipboard?"));
+    }
+    Ok(key)
+}
+
+/// The variable for the key of a provider that has no usual one.
+pub(super) fn variable_for(provider: &str) -> String {
+    let name: String =
+        provider.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    let digit = name.starts_with(|c: char| c.is_ascii_digit());
+    format!("{}{name}_API_KEY", if digit { "_" } else { "" })
+}
+
+/// The agent that was named, or the first that works when there is none yet.
+fn agent(known: &Known<'_>, named: Option<&str>, has_model: bool) -> Result<Option<Agent>, CommandError> {
+    let config = known.config;
+    let Some(named) = named else {
+        let usable = |choice: &Choice| has_model || !choice.needs_model;
+        let first = || choice::available().into_iter().find(usable).map(|choice| Agent::of(config, choice));
+        return Ok(if config.default_agent.is_some() { None } else { first() });
+    };
+    if config.agents.contains_key(named) {
+        return Ok(Some(Agent::Known(named.to_owned())));
+    }
+    let Some(choice) = choice::named(named) else {
+        let works: Vec<String> = choice::available().into_iter().map(|choice| choice.alias).collect();
+        let hint = if works.is_empty() {
+            "any program on PATH can be an agent".to_owned()
+        } else {
+            format!("here there are: {}", works.join(", "))
+        };
+        return Err(CommandError::usage(format!("`{named}` is neither an agent nor a program on PATH")).hint(hint));
+    };
+    if choice.needs_model && !has_model {
+        return Err(CommandError::usage(format!("the agent `{}` needs a model", choice.alias))
+            .hint("give --provider and --model too"));
+    }
+    if !config.agents.contains_key(&choice.alias) {
+        return Ok(Some(Agent::New(choice)));
+    }
+    if named == choice.alias {
+        return Ok(Some(Agent::Known(choice.alias)));
+    }
+    Err(CommandError::usage(format!("config.yaml has another agent `{}` already", choice.alias)).hint(format!(
+        "change that one with `uwf config set agents.{}.command …`, or add yours under another alias",
+        choice.alias
+    )))
+}
+
+fn presets_hint() -> String {
+    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    format!("providers: {}; or any name with --base-url", names.join(", "))
+}

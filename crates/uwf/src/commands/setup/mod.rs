@@ -1,0 +1,177 @@
+//! `uwf setup`
+
+mod answers;
+mod flags;
+mod proof;
+mod questions;
+
+use serde::Serialize;
+use uwf_core::config::Config;
+use uwf_engine::{configure, env_file, environment};
+
+use crate::ask::Asker;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use answers::{Answers, Key};
+use proof::Proof;
+
+/// Arguments of `uwf setup`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf setup                                                 asks for everything
+  uwf setup --provider openai --model gpt-4o-mini --api-key - < key.txt
+  uwf setup --provider anthropic --model claude-sonnet-4-5 --api-key-env ANTHROPIC_API_KEY
+  uwf setup --provider here --base-url http://localhost:8080/v1 --model qwen3 --agent react
+  uwf setup --agent codex                                   only the agent; it brings its own model
+
+Providers: openai, anthropic, openrouter, deepseek, gemini, mistral, xai, groq, ollama, lmstudio; any other with
+--base-url. The key goes into .env of the storage root, everything else into config.yaml, whose comments stay. When the
+small call that proves it fails, nothing is written: exit 78.")]
+pub(crate) struct Args {
+    /// Name of the provider.
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// Its API, as its documentation gives it; most end in /v1.
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// What it speaks, when that cannot be told from its URL.
+    #[arg(long, value_name = "KIND", value_parser = ["openai", "anthropic"])]
+    kind: Option<String>,
+    /// The key; `-` reads it from stdin. A key given here itself can be seen by every user of the machine.
+    #[arg(long, value_name = "KEY")]
+    api_key: Option<String>,
+    /// Variable of the key: the one it is in already, or the one --api-key is stored as.
+    #[arg(long, value_name = "VARIABLE")]
+    api_key_env: Option<String>,
+    /// The provider's name of the model.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Default agent: an alias, a built-in agent, codex, claude, hermes … or a command line.
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Do not prove it with a call.
+    #[arg(long)]
+    no_check: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Done {
+    /// Absent when no model was set up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Model>,
+    /// Alias of the default agent; null when there is none.
+    agent: Option<String>,
+    file: String,
+    /// Whether configuration or key are others than before.
+    changed: bool,
+    /// What the small call gave; null without one.
+    proof: Option<Proof>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Model {
+    alias: String,
+    name: String,
+    provider: String,
+    base_url: String,
+    /// Variable of the key; null for a provider that needs none.
+    api_key_env: Option<String>,
+}
+
+impl Report for Done {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if let Some(Model { alias, name, provider, .. }) = &self.model {
+            text.push_str(&format!("model {}: {name} of {provider}\n", style::bold(alias)));
+        }
+        if let Some(proof) = &self.proof {
+            text.push_str(&format!("{} {}\n", style::green("✓"), proof.told()));
+        }
+        match &self.agent {
+            Some(agent) => text.push_str(&format!("default agent: {}\n", style::bold(agent))),
+            None => text.push_str("no default agent; `uwf setup --agent AGENT` sets one\n"),
+        }
+        let written = if self.changed { "written to" } else { "nothing new for" };
+        text.push_str(&format!("{written} {}\n", self.file));
+        text
+    }
+}
+
+/// What is set up already.
+struct Known<'k> {
+    config: &'k Config,
+    env_file: &'k [(String, String)],
+}
+
+impl Known<'_> {
+    /// The value of a variable, as agents get it.
+    fn variable(&self, name: &str) -> Option<String> {
+        environment::value_of(name, self.env_file)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let config = context.home.config()?;
+    let env_file = environment::read_env_file(&context.home.env_file())?;
+    let known = Known { config: &config, env_file: &env_file };
+    if args.is_given() {
+        let answers = flags::answers(&known, args)?;
+        let proof = answers.model.as_ref().filter(|_| !args.no_check).map(|model| proof::prove(context.printer, model));
+        return save(context, &known, answers, proof.transpose()?);
+    }
+    if !Asker::has_person() {
+        return Err(nobody_to_ask());
+    }
+    let (answers, proof) = questions::answers(context.printer, &known, args.no_check)?;
+    save(context, &known, answers, proof)
+}
+
+impl Args {
+    /// Whether anything is given, so that nothing is asked.
+    fn is_given(&self) -> bool {
+        let texts =
+            [&self.provider, &self.base_url, &self.kind, &self.api_key, &self.api_key_env, &self.model, &self.agent];
+        texts.into_iter().any(Option::is_some)
+    }
+}
+
+fn nobody_to_ask() -> CommandError {
+    CommandError::usage("there is no terminal to ask questions at")
+        .hint("uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--no-check]")
+        .hint("`uwf setup --help` has examples")
+}
+
+/// Writes everything, or nothing: whatever can be refused is looked at before the first byte is written.
+fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Proof>) -> CommandResult {
+    let home = &context.home;
+    let (changes, alias) = answers.changes(known.config);
+    configure::preview(home, &changes)?;
+    let mut changed = false;
+    if let Some(Key::New { variable, value }) = answers.model.as_ref().map(|model| &model.key) {
+        changed |= env_file::set(home, variable, value.reveal())?;
+        if std::env::var(variable).is_ok_and(|other| !other.is_empty() && other != value.reveal()) {
+            let told = format!("{variable} has another value in this environment, which wins over the one in .env");
+            context.printer.warn(&told);
+        }
+    }
+    let configured = configure::change(home, &changes)?;
+    for problem in &configured.warnings {
+        context.printer.warn(&problem.message);
+    }
+    changed |= configured.changed;
+    let agent = answers.agent.as_ref().map(|agent| agent.alias().to_owned()).or(known.config.default_agent.clone());
+    let model = answers.model.zip(alias).map(|(model, alias)| Model {
+        alias,
+        api_key_env: model.key.variable().map(str::to_owned),
+        name: model.name,
+        provider: model.provider,
+        base_url: model.base_url,
+    });
+    Printed::new(&Done { model, agent, file: home.config_file().display().to_string(), changed, proof })
+}

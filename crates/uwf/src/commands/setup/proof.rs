@@ -1,0 +1,84 @@
+//! One small call that shows that it works.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use uwf_engine::error::Kind;
+use uwf_llm::{ChatRequest, Client, Endpoint, Message, Retry, Timeouts};
+
+use super::answers::Model;
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::table::excerpt;
+
+/// What the model is asked.
+const QUESTION: &str = "Answer with the word \"ready\" and nothing else.";
+
+/// Tokens the answer may have: enough for a model that thinks before it says one word.
+const MAX_TOKENS: u32 = 512;
+
+/// A person is waiting.
+const TIMEOUTS: Timeouts =
+    Timeouts { connect: Duration::from_secs(10), idle: Duration::from_secs(60), total: Duration::from_secs(90) };
+
+/// Tries; one failure may be chance.
+const ATTEMPTS: u32 = 2;
+
+/// Characters shown of the answer.
+const SHOWN: usize = 60;
+
+/// What the model said.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Proof {
+    answer: String,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    latency_ms: u64,
+}
+
+impl Proof {
+    /// One line for people.
+    pub(super) fn told(&self) -> String {
+        let seconds = self.latency_ms as f64 / 1000.0;
+        let tokens = match (self.input_tokens, self.output_tokens) {
+            (Some(input), Some(output)) => format!(", {} tokens", input.saturating_add(output)),
+            _ => String::new(),
+        };
+        format!("it answered `{}` in {seconds:.1} s{tokens}", self.answer)
+    }
+}
+
+/// Asks the model something.
+///
+/// # Errors
+/// `Config` with what failed; never with the key.
+pub(super) fn prove(printer: Printer, model: &Model) -> Result<Proof, CommandError> {
+    printer.talk(&format!("asking {} of {} for one word…", model.name, model.provider));
+    let request =
+        ChatRequest { max_tokens: Some(MAX_TOKENS), ..ChatRequest::new(vec![Message::User(QUESTION.to_owned())]) };
+    let reply = client(model.endpoint()).and_then(|client| client.chat(&request)).map_err(|error| failed(&error))?;
+    Ok(Proof {
+        answer: excerpt(&reply.text, SHOWN),
+        input_tokens: reply.usage.as_ref().and_then(|usage| usage.input),
+        output_tokens: reply.usage.as_ref().and_then(|usage| usage.output),
+        latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Names of the provider's models, sorted.
+pub(super) fn models(endpoint: Endpoint) -> uwf_llm::Result<Vec<String>> {
+    let mut models = client(endpoint)?.models()?;
+    models.sort();
+    models.dedup();
+    Ok(models)
+}
+
+fn client(endpoint: Endpoint) -> uwf_llm::Result<Client> {
+    Client::new(endpoint, TIMEOUTS, Retry { attempts: ATTEMPTS, ..Retry::default() })
+}
+
+fn failed(error: &uwf_llm::Error) -> CommandError {
+    let hints = error.hint().into_iter().chain(["nothing was written; `--no-check` writes it all the same".to_owned()]);
+    CommandError { kind: Kind::Config, error: format!("the model does not answer: {error}"), hints: hints.collect() }
+}

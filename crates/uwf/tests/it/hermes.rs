@@ -1,0 +1,309 @@
+//! The hermes agent with a scripted `hermes`, which prints what the real one was seen to print: a warning before the
+//! answer, the session's id on stderr (or, as earlier versions, on stdout), the export of a session as one line.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+/// A `hermes` that keeps its sessions as files of its home. What it does differently is in `behave.json` there.
+const HERMES: &str = r#"#!/usr/bin/env python3
+import json, os, sys, time
+
+home = os.environ["HERMES_HOME"]
+behave = json.load(open(os.path.join(home, "behave.json")))
+with open(os.path.join(home, "calls.jsonl"), "a") as calls:
+    calls.write(json.dumps({"args": sys.argv[1:], "secret": os.environ.get("OTHER_KEY"), "cwd": os.getcwd()}) + "\n")
+args = sys.argv[1:]
+file = lambda sid: os.path.join(home, sid + ".session")
+
+if args[:3] == ["sessions", "export", "-"]:
+    sid = args[args.index("--session-id") + 1]
+    if behave.get("export") == "fails" or not os.path.exists(file(sid)):
+        print(f"Session '{sid}' not found.")
+        sys.exit(0)
+    line = open(file(sid)).read() + "\n"
+    if behave.get("export") == "to-file":
+        open("-", "w").write(line)
+        print("Exported 1 session to -")
+    else:
+        sys.stdout.write(line)
+    sys.exit(0)
+
+if args == ["acp"]:
+    sid, messages = "55e59452-ba03-489b-9ae6-4f5113015758", []
+    tell = lambda message: print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        method, params = asked.get("method"), asked.get("params", {})
+        if method == "initialize":
+            tell({"id": asked["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+        elif method == "session/new":
+            models = [{"modelId": "custom:vendor/big-1", "name": "vendor/big-1"}]
+            open(os.path.join(home, "servers.json"), "w").write(json.dumps(params["mcpServers"]))
+            tell({"id": asked["id"], "result": {"sessionId": sid, "models": {"availableModels": models}}})
+        elif method == "session/set_model":
+            open(os.path.join(home, "model"), "w").write(params["modelId"])
+            tell({"id": asked["id"], "result": {}})
+        elif method == "session/prompt":
+            answer = behave["answers"][len(messages) // 2]
+            messages.append({"role": "user", "content": params["prompt"][0]["text"], "timestamp": 1795313709.0})
+            messages.append({"role": "assistant", "content": answer, "timestamp": 1795313710.0})
+            json.dump({"id": sid, "input_tokens": 50, "output_tokens": 5, "messages": messages}, open(file(sid), "w"))
+            chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "\n\n" + answer}}
+            tell({"method": "session/update", "params": {"sessionId": sid, "update": chunk}})
+            tell({"id": asked["id"], "result": {"stopReason": "end_turn"}})
+    sys.exit(0)
+
+query = args[args.index("-q") + 1]
+if "--resume" in args:
+    sid = args[args.index("--resume") + 1]
+    session = json.load(open(file(sid)))
+    print(f"↻ Resumed session {sid} (1 user message, {len(session['messages'])} total messages)", file=sys.stderr)
+    sid = behave.get("resumes", sid)
+else:
+    sid = "20261122_021459_fa0b62"
+    session = {"id": sid, "model": "m", "input_tokens": 0, "output_tokens": 0, "cache_read_tokens": 0,
+               "cache_write_tokens": 0, "reasoning_tokens": 0, "actual_cost_usd": None, "messages": []}
+if "fails" in behave:
+    print(behave["fails"])
+    print("\nsession_id: " + sid, file=sys.stderr)
+    sys.exit(1)
+time.sleep(behave.get("takes", 0))
+at = 1795313709.0 + 100 * len(session["messages"])
+say = lambda role, content, after, **more: session["messages"].append(
+    {"role": role, "content": content, "timestamp": at + after, **more})
+answers = behave["answers"]
+answer = answers[sum(m["role"] == "user" for m in session["messages"])]
+say("user", query, 0)
+if "--resume" not in args:
+    call = {"id": "call_1", "type": "function", "function": {"name": "terminal", "arguments": "{\"command\": \"wc -l\"}"}}
+    say("assistant", "Counting.", 1.5, tool_calls=[call], reasoning=None)
+    say("tool", "{\"output\": \"1\"}", 2.25, tool_call_id="call_1", tool_name="terminal")
+say("assistant", answer, 3, tool_calls=None, finish_reason="stop")
+session["input_tokens"] += 100
+session["cache_read_tokens"] += 11
+session["output_tokens"] += 20
+json.dump(session, open(file(sid), "w"))
+if behave.get("session-file"):
+    os.makedirs(os.path.join(home, "sessions"), exist_ok=True)
+    json.dump({"session_id": sid, "messages": session["messages"]}, open(os.path.join(home, "sessions", f"session_{sid}.json"), "w"))
+
+print("  ⚠ tirith security scanner enabled but not available, install it for better protection")
+print(answer)
+if behave.get("id") == "stdout":
+    print("\nsession_id: " + sid)
+elif behave.get("id") != "nowhere":
+    print("\nsession_id: " + sid, file=sys.stderr)
+"#;
+
+const RIGHT: &str = "---\nn: 1\n---\nCounted one line.";
+const WRONG: &str = "I counted one line.";
+const NEARLY: &str = "---\nn: one\n---";
+
+/// A home with the scripted hermes, the counting workflow, and a thread.
+fn with_hermes(behave: &Value) -> (TestHome, String) {
+    let home = home();
+    home.script("hermes", HERMES);
+    fs::create_dir(home.root().join("hermes")).unwrap();
+    fs::write(home.root().join("hermes/behave.json"), behave.to_string()).unwrap();
+    home.config(
+        "agents:\n  h: { command: uwf-hermes, args: [--source, tool], model: big, config: { home: hermes } }\n\
+         defaultAgent: h\nsecrets: [OTHER_KEY]\n\
+         models: { big: { provider: p, name: vendor/big-1 } }\nproviders: { p: { baseUrl: 'http://127.0.0.1:9' } }\n",
+    );
+    fs::write(home.root().join(".env"), "OTHER_KEY=not-for-hermes\n").unwrap();
+    home.put("count-rounds", &counting_workflow(1));
+    let thread = home.start("count-rounds", "count");
+    (home, thread)
+}
+
+/// Detail of the step at the head, with references expanded.
+fn detail(home: &TestHome, thread: &str) -> Value {
+    let head = text(&home.json(&["thread", "show", thread]), "head");
+    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
+}
+
+fn calls(home: &TestHome) -> Vec<Value> {
+    let calls = fs::read_to_string(home.root().join("hermes/calls.jsonl")).unwrap_or_default();
+    calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn the_answer_and_its_turns_come_from_the_exported_session() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    let stepped = home.json(&["thread", "step", &thread]);
+    assert_eq!(stepped["done"], true);
+    let detail = detail(&home, &thread);
+    let told = ["sessionId", "source", "extractedBy", "raw", "tokens", "totalTokens"].map(|key| detail[key].clone());
+    let tokens = json!({ "input": 111, "output": 20, "cached": 11, "reasoning": 0 });
+    assert_eq!(
+        told,
+        [json!("20261122_021459_fa0b62"), json!("export"), json!("frontmatter"), json!(RIGHT), tokens, json!(131)]
+    );
+    let turns = detail["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 2);
+    assert_eq!(
+        (&turns[0]["output"], &turns[0]["latencyMs"], &turns[0]["tokens"]),
+        (&json!("Counting."), &json!(1500), &Value::Null)
+    );
+    let call = ["name", "arguments", "result", "durationMs"].map(|key| turns[0]["toolCalls"][0][key].clone());
+    assert_eq!(call, [json!("terminal"), json!("{\"command\": \"wc -l\"}"), json!("{\"output\": \"1\"}"), json!(750)]);
+    assert_eq!((&turns[1]["output"], &turns[1]["latencyMs"]), (&json!(RIGHT), &json!(750)));
+    let calls = calls(&home);
+    let args: Vec<&str> = calls[0]["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(args[..2], ["chat", "-q"]);
+    assert!(args[2].contains("Count."), "{}", args[2]);
+    let rest = ["--yolo", "--max-turns", "90", "--quiet", "--model", "vendor/big-1", "--source", "tool"];
+    assert_eq!(args[3..], rest);
+    assert_eq!(calls[0]["secret"], Value::Null, "a secret it was not given");
+    assert_eq!(calls[0]["cwd"], json!(fs::canonicalize(home.work()).unwrap()));
+    assert!(!home.work().join("-").exists());
+}
+
+#[test]
+fn the_prompt_of_a_turn_is_not_stored_twice() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    home.json(&["thread", "step", &thread]);
+    let head = text(&home.json(&["thread", "show", &thread]), "head");
+    let step = home.json(&["cas", "get", &head])["payload"].clone();
+    let session = home.json(&["cas", "get", &text(&step, "detail")])["payload"].clone();
+    let turn = home.json(&["cas", "get", session["turns"][0].as_str().unwrap()])["payload"].clone();
+    let input: Vec<String> = turn["input"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hash| text(&home.json(&["cas", "get", hash.as_str().unwrap()])["payload"], "text"))
+        .collect();
+    assert_eq!(calls(&home)[0]["args"][2], json!(input.concat()), "the parts are the prompt");
+}
+
+#[test]
+fn every_place_the_session_can_be_is_looked_at() {
+    let cases = [
+        (json!({ "id": "stdout" }), "export", 2),
+        (json!({ "export": "to-file" }), "export", 2),
+        (json!({ "export": "fails", "session-file": true }), "session-file", 2),
+        (json!({ "export": "fails" }), "stdout", 1),
+        (json!({ "id": "nowhere" }), "stdout", 1),
+    ];
+    for (behave, source, turns) in cases {
+        let mut behave = behave;
+        behave["answers"] = json!([RIGHT]);
+        let (home, thread) = with_hermes(&behave);
+        home.json(&["thread", "step", &thread]);
+        let detail = detail(&home, &thread);
+        assert_eq!(
+            (detail["source"].as_str(), detail["turns"].as_array().unwrap().len()),
+            (Some(source), turns),
+            "{behave}"
+        );
+        if source == "stdout" {
+            assert!(text(&detail, "raw").starts_with("  ⚠ tirith"), "{detail}");
+            assert_eq!(detail["tokens"], Value::Null);
+        }
+    }
+}
+
+#[test]
+fn feedback_goes_to_the_same_session() {
+    let (home, thread) = with_hermes(&json!({ "answers": [WRONG, NEARLY, RIGHT] }));
+    home.json(&["thread", "step", &thread]);
+    let detail = detail(&home, &thread);
+    assert_eq!((detail["extractedBy"].as_str(), detail["raw"].as_str()), (Some("feedback"), Some(WRONG)));
+    let outputs: Vec<&str> =
+        detail["turns"].as_array().unwrap().iter().filter_map(|turn| turn["output"].as_str()).collect();
+    assert_eq!(outputs, ["Counting.", WRONG, NEARLY, RIGHT], "each turn once");
+    assert_eq!(
+        detail["tokens"],
+        json!({ "input": 333, "output": 60, "cached": 33, "reasoning": 0 }),
+        "each token once"
+    );
+    let calls: Vec<Value> = calls(&home).into_iter().filter(|call| call["args"][0] == "chat").collect();
+    assert_eq!(calls.len(), 3);
+    for call in &calls[1..] {
+        let args: Vec<&str> = call["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let at = args.iter().position(|arg| *arg == "--resume").unwrap();
+        assert_eq!(args[at + 1], "20261122_021459_fa0b62");
+        assert!(args[2].contains("Do not do the work again"), "{}", args[2]);
+    }
+}
+
+#[test]
+fn an_answer_in_another_session_is_no_answer() {
+    let (home, thread) = with_hermes(&json!({ "answers": [WRONG, RIGHT], "resumes": "20261122_030000_000000" }));
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let raw = home.json(&["cas", "get", &text(&home.json(&["cas", "get", &attempt])["payload"], "raw")]);
+    assert_eq!(raw["payload"]["text"], WRONG, "the work is kept");
+}
+
+#[test]
+fn feedback_can_be_switched_off() {
+    let (home, thread) = with_hermes(&json!({ "answers": [WRONG, RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("{ home: hermes }", "{ home: hermes, resume: false }"));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
+    assert_eq!(calls(&home).iter().filter(|call| call["args"][0] == "chat").count(), 1);
+}
+
+#[test]
+fn a_failure_names_the_session_and_keeps_what_was_said() {
+    let (home, thread) = with_hermes(&json!({ "fails": "API call failed after 3 retries: Connection error." }));
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40));
+    let why = "agent `h` exited with 1; its last words: API call failed after 3 retries: Connection error. (session 20261122_021459_fa0b62)";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    let attempt =
+        home.json(&["cas", "get", &text(&home.json(&["thread", "show", &thread]), "attempt")])["payload"].clone();
+    assert_eq!(attempt["exitCode"], 1);
+    let raw = home.json(&["cas", "get", &text(&attempt, "raw")]);
+    assert_eq!(raw["payload"]["text"], "API call failed after 3 retries: Connection error.\n");
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_before_anything_runs() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("{ home: hermes }", "{ home: hermes, maxturns: 3 }"));
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(78), "{}", ran.told());
+    assert!(ran.stderr.contains("the `config` of agent `h`: unknown field `maxturns`"), "{}", ran.stderr);
+    assert_eq!(calls(&home), Vec::<Value>::new());
+}
+
+#[test]
+fn a_prompt_too_long_for_an_argument_goes_through_the_protocol() {
+    let (home, _) = with_hermes(&json!({ "answers": [WRONG, RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}promptBudget: 400000\n"));
+    let task = home.file("task.md", &format!("count {}", "x".repeat(200_000)));
+    let mut start = home.command(&["thread", "start", "count-rounds", "-p", "-"]);
+    let started = start.stdin(fs::File::open(task).unwrap()).output().unwrap();
+    let thread = text(&serde_json::from_slice(&started.stdout).unwrap(), "thread");
+    home.json(&["thread", "step", &thread]);
+    let detail = detail(&home, &thread);
+    let told = ["sessionId", "source", "extractedBy"].map(|key| detail[key].clone());
+    assert_eq!(told, [json!("55e59452-ba03-489b-9ae6-4f5113015758"), json!("export"), json!("feedback")]);
+    let outputs: Vec<&str> =
+        detail["turns"].as_array().unwrap().iter().filter_map(|turn| turn["output"].as_str()).collect();
+    assert_eq!(outputs, [WRONG, RIGHT], "one session, each turn once");
+    assert_eq!(fs::read_to_string(home.root().join("hermes/model")).unwrap(), "custom:vendor/big-1");
+    assert_eq!(fs::read_to_string(home.root().join("hermes/servers.json")).unwrap(), "[]");
+    let calls = calls(&home);
+    assert_eq!((&calls[0]["args"], &calls[0]["secret"]), (&json!(["acp"]), &Value::Null));
+}
+
+#[test]
+fn it_is_given_the_submit_tool_when_asked_for() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
+    home.json(&["thread", "step", &thread]);
+    let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
+    let servers: Value = serde_json::from_str(&servers).unwrap();
+    assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
+}

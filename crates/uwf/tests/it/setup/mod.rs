@@ -1,0 +1,275 @@
+//! `uwf setup`: by arguments, and by questions at a real terminal.
+
+mod terminal;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::{Ran, TestHome};
+
+use crate::home;
+
+/// A key as they look.
+const KEY: &str = "sk-test-0123456789abcdef";
+
+fn file(home: &TestHome, name: &str) -> Option<String> {
+    fs::read_to_string(home.root().join(name)).ok()
+}
+
+/// A server whose model says `ready`, as often as it is asked.
+fn ready() -> LlmServer {
+    LlmServer::start(Script::deciding(|_| Say::text("ready")).with_models([
+        "big-model",
+        "small-model",
+        "small-model-2",
+    ]))
+}
+
+/// A server that knows no key.
+fn refusing() -> LlmServer {
+    LlmServer::start(Script::deciding(|_| Say::status(401, &format!("the key {KEY} is not known"))))
+}
+
+/// `uwf setup` with arguments and a text on stdin.
+fn setup(home: &TestHome, args: &[&str], stdin: &str) -> Ran {
+    let mut command = home.command(&[&["setup"], args].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // It may not read what it does not need.
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{ran:?}");
+    assert!(!file(home, "config.yaml").unwrap_or_default().contains(KEY));
+    ran
+}
+
+/// What was told, without what differs from run to run.
+fn told(home: &TestHome, server: Option<&LlmServer>, ran: &Ran) -> String {
+    let text = server.map_or_else(|| ran.told(), |server| ran.told().replace(&server.origin(), "SERVER"));
+    let text = home.steady(&text);
+    let cut = |text: String, from: &str| match text.split_once(from) {
+        Some((before, after)) => {
+            let end = after.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(after.len());
+            format!("{before}{from}N{}", &after[end..])
+        }
+        None => text,
+    };
+    cut(cut(text, "\"latencyMs\":"), "` in ")
+}
+
+#[test]
+fn arguments_set_everything_up_and_prove_it() {
+    let home = home();
+    let server = ready();
+    home.config("# mine\nproviders:\n  other: { baseUrl: 'http://127.0.0.1:9' }  # not used\n\nmaxSteps: 7\n");
+    fs::write(home.root().join(".env"), "# secrets\nOTHER=1\n").unwrap();
+    let url = server.url();
+    let args =
+        ["--provider", "here", "--base-url", &url, "--model", "small-model", "--api-key", "-", "--agent", "mock"];
+    let ran = setup(&home, &args, &format!("{KEY}\n"));
+    assert_snapshot!(told(&home, Some(&server), &ran), @r#"
+    exit 0
+    {"model":{"alias":"small-model","name":"small-model","provider":"here","baseUrl":"SERVER/v1","apiKeyEnv":"HERE_API_KEY"},"agent":"mock","file":"<dir>/root/config.yaml","changed":true,"proof":{"answer":"ready","inputTokens":11,"outputTokens":7,"latencyMs":N}}
+    --- stderr
+    asking small-model of here for one word…
+    "#);
+    assert_snapshot!(file(&home, "config.yaml").unwrap().replace(&server.origin(), "SERVER"), @r"
+    # mine
+    providers:
+      other: { baseUrl: 'http://127.0.0.1:9' }  # not used
+      here:
+        baseUrl: SERVER/v1
+        apiKeyEnv: HERE_API_KEY
+
+    maxSteps: 7
+    models:
+      small-model:
+        provider: here
+        name: small-model
+    defaultModel: small-model
+    agents:
+      mock:
+        command: uwf-mock
+    defaultAgent: mock
+    ");
+    assert_eq!(file(&home, ".env").unwrap(), format!("# secrets\nOTHER=1\nHERE_API_KEY={KEY}\n"));
+    assert_eq!(fs::metadata(home.root().join(".env")).unwrap().permissions().mode() & 0o777, 0o600);
+    let asked = server.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert_eq!(json!([asked[0].body["model"], asked[0].body["max_tokens"]]), json!(["small-model", 512]));
+
+    let before = (file(&home, "config.yaml"), file(&home, ".env"));
+    let again = setup(&home, &[&args[..], &["--format", "text"]].concat(), &format!("{KEY}\n"));
+    assert_snapshot!(told(&home, Some(&server), &again), @r"
+    exit 0
+    model small-model: small-model of here
+    ✓ it answered `ready` in N s, 18 tokens
+    default agent: mock
+    nothing new for <dir>/root/config.yaml
+    --- stderr
+    asking small-model of here for one word…
+    ");
+    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), before, "the second time changes nothing");
+    assert_eq!(home.uwf(&["config", "validate", "--strict"]).code, Some(0));
+}
+
+#[test]
+fn a_key_can_be_where_it_is_already() {
+    let home = home();
+    let server = ready();
+    fs::write(home.root().join(".env"), format!("MY_KEY={KEY}\n")).unwrap();
+    let url = server.origin();
+    let args =
+        ["--provider", "proxy", "--base-url", &url, "--kind", "anthropic", "--model", "m", "--api-key-env", "MY_KEY"];
+    assert_eq!(setup(&home, &args, "").code, Some(0));
+    assert_snapshot!(file(&home, "config.yaml").unwrap().replace(&server.origin(), "SERVER"), @r"
+    providers:
+      proxy:
+        baseUrl: SERVER
+        apiKeyEnv: MY_KEY
+        kind: anthropic
+    models:
+      m:
+        provider: proxy
+        name: m
+    defaultModel: m
+    ");
+    let asked = server.asked();
+    assert_eq!((asked[0].path.as_str(), asked[0].header("x-api-key")), ("/v1/messages", Some(KEY)));
+    let other = setup(&home, &["--provider", "proxy", "--model", "org/m"], "");
+    assert_eq!(other.code, Some(0), "what is known of a provider need not be said again: {other:?}");
+    assert_eq!(home.json(&["config", "get", "defaultModel"]), json!("proxy-m"));
+    assert_eq!(server.asked()[1].path, "/v1/messages");
+}
+
+#[test]
+fn a_failing_proof_writes_nothing() {
+    let home = home();
+    let server = refusing();
+    let url = server.url();
+    let args = ["--provider", "here", "--base-url", &url, "--model", "m", "--api-key", KEY];
+    assert_snapshot!(told(&home, Some(&server), &setup(&home, &args, "")), @r"
+    exit 78
+    --- stderr
+    asking m of here for one word…
+    error: the model does not answer: SERVER/v1/chat/completions does not accept the key (401): the key *** is not known
+    hint: check the key in the variable that `apiKeyEnv` of the provider names
+    hint: nothing was written; `--no-check` writes it all the same
+    ");
+    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
+    let unchecked = setup(&home, &[&args[..], &["--no-check"]].concat(), "");
+    assert_eq!((unchecked.code, server.asked().len()), (Some(0), 1));
+    assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
+    assert_eq!(home.json(&["config", "get", "providers.here.apiKeyEnv"]), json!("HERE_API_KEY"));
+}
+
+#[test]
+fn what_cannot_be_written_is_known_before_anything_is() {
+    let home = home();
+    let url = "http://127.0.0.1:9/v1";
+    let args = ["--provider", "here", "--base-url", url, "--model", "m", "--api-key", KEY, "--no-check"];
+    home.config("maxSteps: many\n");
+    assert_eq!(setup(&home, &args, "").code, Some(78));
+    home.config("providers: 5 is none\n");
+    assert_eq!(setup(&home, &args, "").code, Some(78));
+    home.config("");
+    assert_eq!(setup(&home, &[&args[..], &["--api-key-env", "no variable"]].concat(), "").code, Some(78));
+    fs::remove_file(home.root().join("config.yaml")).unwrap();
+    symlink(home.file("elsewhere.yaml", ""), home.root().join("config.yaml")).unwrap();
+    assert_eq!(setup(&home, &args, "").code, Some(78));
+    assert_eq!(file(&home, ".env"), None);
+    fs::remove_file(home.root().join("config.yaml")).unwrap();
+    fs::write(home.root().join(".env"), "not a variable\n").unwrap();
+    assert_eq!(setup(&home, &args, "").code, Some(78));
+    assert_eq!((file(&home, "config.yaml"), file(&home, ".env").as_deref()), (None, Some("not a variable\n")));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let home = home();
+    let usage = |args: &[&str]| {
+        let ran = setup(&home, args, "");
+        assert_eq!(ran.code, Some(64));
+        home.steady(&ran.stderr)
+    };
+    assert_snapshot!(usage(&[]), @r"
+    error: there is no terminal to ask questions at
+    hint: uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--no-check]
+    hint: `uwf setup --help` has examples
+    ");
+    assert_snapshot!(usage(&["--model", "m"]), @r"
+    error: --provider is missing
+    hint: providers: openai, anthropic, openrouter, deepseek, gemini, mistral, xai, groq, ollama, lmstudio; or any name with --base-url
+    ");
+    assert_snapshot!(usage(&["--provider", "openai"]), @r"
+    error: --model is missing
+    hint: give the provider's own name of it; `uwf setup` at a terminal lists them
+    ");
+    assert_snapshot!(usage(&["--provider", "nobody", "--model", "m"]), @r"
+    error: `nobody` is not a provider uwf knows, so --base-url is needed
+    hint: providers: openai, anthropic, openrouter, deepseek, gemini, mistral, xai, groq, ollama, lmstudio; or any name with --base-url
+    ");
+    assert_snapshot!(usage(&["--provider", "openai", "--model", "m"]), @r"
+    error: `openai` needs a key, and OPENAI_API_KEY is set neither in the environment nor in .env
+    hint: give it on stdin: `--api-key - < FILE`, or name the variable it is in: `--api-key-env VARIABLE`
+    ");
+    assert_snapshot!(usage(&["--provider", "openai", "--model", "m", "--api-key", "-"]), @r"error: the key is empty");
+    assert_snapshot!(usage(&["--provider", "openai", "--model", "m", "--api-key", "two words"]), @r"
+    error: the key is more than one word
+    hint: is something else in the file or the clipboard?
+    ");
+    assert_snapshot!(usage(&["--agent", "no-such-agent"]), @r"
+    error: `no-such-agent` is neither an agent nor a program on PATH
+    hint: any program on PATH can be an agent
+    ");
+    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
+}
+
+#[test]
+fn an_agent_is_taken_from_path_or_from_a_command_line() {
+    let home = home();
+    home.script("codex", "#!/bin/sh\n");
+    let ran = setup(&home, &["--agent", "codex"], "");
+    assert_snapshot!(told(&home, None, &ran), @r#"
+    exit 0
+    {"agent":"codex","file":"<dir>/root/config.yaml","changed":true,"proof":null}
+    "#);
+    assert_snapshot!(file(&home, "config.yaml").unwrap(), @r#"
+    agents:
+      codex:
+        command: codex
+        args: [exec, --skip-git-repo-check, --sandbox, workspace-write, "-"]
+        output: text
+    defaultAgent: codex
+    "#);
+    home.json(&["config", "set", "agents.codex.timeout", "2h"]);
+    let before = file(&home, "config.yaml");
+    assert_eq!(setup(&home, &["--agent", "codex"], "").code, Some(0));
+    assert_eq!(file(&home, "config.yaml"), before, "an agent that is there stays as it is");
+    assert_eq!(setup(&home, &["--agent", "sh -c 'exit 0'"], "").code, Some(0));
+    assert_eq!(
+        home.json(&["config", "get", "agents.sh"]),
+        json!({"command": "sh", "args": ["-c", "exit 0"], "output": "text"})
+    );
+    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("sh"));
+    assert_eq!(setup(&home, &["--agent", "sh -c 'exit 1'"], "").code, Some(64), "another of that name is not replaced");
+}
+
+#[test]
+fn the_first_agent_that_is_found_becomes_the_default() {
+    let home = home();
+    home.script("codex", "#!/bin/sh\n");
+    let model = ["--provider", "ollama", "--model", "m", "--no-check"];
+    assert_eq!(setup(&home, &model, "").code, Some(0));
+    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("codex"));
+    home.json(&["config", "set", "agents.own", "{command: sh}"]);
+    home.json(&["config", "set", "defaultAgent", "own"]);
+    assert_eq!(setup(&home, &model, "").code, Some(0));
+    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("own"), "a default that is there stays");
+}

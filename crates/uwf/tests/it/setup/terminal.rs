@@ -1,0 +1,179 @@
+//! Questions, asked and answered at a pseudo-terminal.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, text};
+
+use super::{KEY, file, ready, refusing};
+use crate::home;
+
+/// What a session at a terminal came to.
+struct Session {
+    /// Exit code; negative for a signal.
+    code: Option<i64>,
+    /// Everything the terminal showed.
+    shown: String,
+    /// Whether it shows what is typed, after the command has ended.
+    echo: bool,
+}
+
+/// Runs `uwf setup` at a terminal of its own and types answers when their questions are shown.
+fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -> Session {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/setup/terminal.py");
+    let mut python = Command::new("python3");
+    home.prepare(&mut python);
+    python.arg(script).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+    // A python that was installed by a version manager looks for itself in there.
+    python.envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PYENV")));
+    let mut child = python.spawn().expect("python3 starts");
+    let argv: Vec<&str> = [env!("CARGO_BIN_EXE_uwf"), "setup"].iter().chain(args).copied().collect();
+    let order = json!({"argv": argv, "dialog": dialog});
+    child.stdin.take().unwrap().write_all(order.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let shown = text(&report, "shown");
+    assert!(!shown.contains(KEY), "{shown}");
+    Session { code: report["code"].as_i64(), shown, echo: report["echo"] == json!(true) }
+}
+
+/// The dialog up to the key.
+fn until_key(url: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("Which provider of models?", "custom\r".to_owned()),
+        ("a name for it", "here\r".to_owned()),
+        ("base URL", format!("{url}\r")),
+    ]
+}
+
+fn with<'d>(begin: &'d [(&'static str, String)], more: &[(&'static str, &'d str)]) -> Vec<(&'static str, &'d str)> {
+    begin.iter().map(|(question, answer)| (*question, answer.as_str())).chain(more.iter().copied()).collect()
+}
+
+#[test]
+fn a_person_is_asked_for_everything() {
+    let home = home();
+    home.script("codex", "#!/bin/sh\n");
+    home.config("# mine\nmaxSteps: 7\n");
+    let server = ready();
+    let begin = until_key(&server.url());
+    let key = format!("oops\u{15}{KEY}x\u{7f}\r");
+    let dialog = with(
+        &begin,
+        &[
+            ("(not shown)", &key),
+            ("models of here, 3 in all", "small\r"),
+            ("small-model-2", "2\r"),
+            ("Which agent plays roles by default?", "\r"),
+        ],
+    );
+    let session = session(&home, &[], &dialog);
+    assert_eq!((session.code, session.echo), (Some(0), true), "{}", session.shown);
+    assert!(session.shown.contains("it answered `ready`"), "{}", session.shown);
+    assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
+    let config = file(&home, "config.yaml").unwrap().replace(&server.origin(), "SERVER");
+    insta::assert_snapshot!(config, @r#"
+    # mine
+    maxSteps: 7
+    providers:
+      here:
+        baseUrl: SERVER/v1
+        apiKeyEnv: HERE_API_KEY
+    models:
+      small-model-2:
+        provider: here
+        name: small-model-2
+    defaultModel: small-model-2
+    agents:
+      codex:
+        command: codex
+        args: [exec, --skip-git-repo-check, --sandbox, workspace-write, "-"]
+        output: text
+    defaultAgent: codex
+    "#);
+}
+
+#[test]
+fn what_is_known_is_offered_again() {
+    let home = home();
+    let server = ready();
+    let url = server.url();
+    home.config(&format!(
+        "providers:\n  here: {{ baseUrl: '{url}', apiKeyEnv: MY_KEY }}\nmodels:\n  m: {{ provider: here, name: big-model }}\ndefaultModel: m\nagents:\n  mine: {{ command: sh }}\ndefaultAgent: mine\n"
+    ));
+    std::fs::write(home.root().join(".env"), format!("MY_KEY={KEY}\n")).unwrap();
+    let before = (file(&home, "config.yaml"), file(&home, ".env"));
+    let dialog = [
+        ("Which provider of models?", "custom\r"),
+        ("a name for it", "here\r"),
+        ("base URL", "\r"),
+        ("empty keeps the one in MY_KEY", "\r"),
+        ("part of it", "\r"),
+        ("Which agent", "mine\r"),
+    ];
+    let session = session(&home, &[], &dialog);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    assert!(session.shown.contains("nothing new"), "{}", session.shown);
+    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), before);
+}
+
+#[test]
+fn ctrl_c_at_the_key_gives_the_terminal_back_and_writes_nothing() {
+    let home = home();
+    let server = ready();
+    let begin = until_key(&server.url());
+    for (answer, code) in [("sk-te\u{3}", 130), ("\u{4}", 130), ("<signal 15>", 143), ("<signal 2>", 143)] {
+        let session = session(&home, &[], &with(&begin, &[("(not shown)", answer)]));
+        assert_eq!((session.code, session.echo), (Some(code), true), "{answer:?}: {}", session.shown);
+        assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
+    }
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn ctrl_c_at_any_other_question_ends_it_at_once() {
+    let home = home();
+    let server = ready();
+    let begin = until_key(&server.url());
+    let key = format!("{KEY}\r");
+    let after_key = with(&begin, &[("(not shown)", &key), ("part of it", "\u{3}")]);
+    for dialog in [&[("number or name", "\u{3}")][..], &after_key] {
+        let session = session(&home, &[], dialog);
+        assert_eq!((session.code, session.echo), (Some(-2), true), "{}", session.shown);
+    }
+    let session = session(&home, &[], &[("number or name", "\u{4}")]);
+    assert_eq!(session.code, Some(130), "{}", session.shown);
+    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
+}
+
+#[test]
+fn a_failing_proof_leads_back_or_is_saved_when_asked_to() {
+    let home = home();
+    home.script("codex", "#!/bin/sh\n");
+    let server = refusing();
+    let begin = until_key(&server.url());
+    let key = format!("{KEY}\r");
+    let once = [("(not shown)", key.as_str()), ("part of it", "1\r"), ("Which agent", "none\r")];
+    let no = with(&begin, &[&once[..], &[("save it all the same?", "n\r"), ("Which provider", "\u{4}")]].concat());
+    let session_no = session(&home, &[], &no);
+    assert_eq!(session_no.code, Some(130), "{}", session_no.shown);
+    assert!(session_no.shown.contains("does not accept the key (401)"), "{}", session_no.shown);
+    assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
+    let yes = with(&begin, &[&once[..], &[("save it all the same?", "y\r")]].concat());
+    assert_eq!(session(&home, &[], &yes).code, Some(0));
+    assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
+}
+
+#[test]
+fn agents_alone_need_no_provider() {
+    let home = home();
+    home.script("codex", "#!/bin/sh\n");
+    let session = session(&home, &[], &[("Which provider", "none\r"), ("Which agent", "codex\r")]);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("codex"));
+    assert_eq!(
+        home.json(&["config", "list"]).as_object().unwrap().keys().filter(|key| key.contains("model")).count(),
+        0
+    );
+}
