@@ -91,7 +91,12 @@ impl HermesAgent {
         let trace = trace.with_input(input);
         let known = self.session.take().map_or(0, |session| session.turns);
         self.session = Some(Session { id, turns: trace.turns.len(), tokens: trace.tokens });
-        Ok(Answer { turns: trace.turns.into_iter().skip(known).collect(), source: trace.source, ..answer })
+        Ok(Answer {
+            raw: trace.answer.unwrap_or(answer.raw),
+            turns: trace.turns.into_iter().skip(known).collect(),
+            source: trace.source,
+            ..answer
+        })
     }
 
     /// The answer of a run, with the turns that are new since the last one.

@@ -1,0 +1,76 @@
+//! codex 0.169.0, as a command whose stdout is a trace.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::{TestHome, text};
+
+use super::{calls, detail, outputs, start};
+
+const RIGHT: &str = "---\nn: 1\n---\nOne line.";
+
+/// A home with the real codex that asks this model.
+fn with_codex(model: &LlmServer) -> TestHome {
+    let home = super::home(&[("codex", "npm/node_modules/.bin/codex")]);
+    let dir = home.root().join("codex");
+    fs::create_dir(&dir).unwrap();
+    let config = format!(
+        "model = \"scripted-model\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}\"\nenv_key = \"SCRIPTED_KEY\"\nwire_api = \"responses\"\n",
+        model.url()
+    );
+    fs::write(dir.join("config.toml"), config).unwrap();
+    fs::write(home.root().join(".env"), format!("CODEX_HOME={}\nSCRIPTED_KEY=sk-scripted-0123\n", dir.display()))
+        .unwrap();
+    home.config(
+        "agents:\n  codex:\n    command: codex\n    args: [exec, --json, --skip-git-repo-check, --dangerously-bypass-approvals-and-sandbox, \"-\"]\n    output: text\n    env: [SCRIPTED_KEY]\n    timeout: 5m\n    config: { trace: codex }\ndefaultAgent: codex\nsecrets: [SCRIPTED_KEY]\n",
+    );
+    home
+}
+
+#[test]
+fn codex_prints_a_trace_and_its_final_message_is_the_answer() {
+    let model = LlmServer::start(vec![
+        Say::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
+        Say::text(RIGHT),
+    ]);
+    let home = with_codex(&model);
+    home.file("a.txt", "one line\n");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["raw"]), (&json!("stdout"), &json!(RIGHT)));
+    assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
+    let calls = calls(&detail);
+    assert!(calls.len() == 1 && calls[0].starts_with("shell ") && calls[0].contains("wc -l < a.txt"), "{calls:?}");
+    assert!(detail["tokens"]["input"].as_u64().unwrap() > 0, "{}", detail["tokens"]);
+}
+
+#[test]
+fn codex_keeps_a_session_file_that_can_be_imported() {
+    let model = LlmServer::start(vec![
+        Say::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
+        Say::text(RIGHT),
+    ]);
+    let home = with_codex(&model);
+    home.file("a.txt", "one line\n");
+    let script = "#!/bin/sh\nset -eu\necho count | codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox - >&2\n\
+        file=$(find \"$CODEX_HOME/sessions\" -name 'rollout-*.jsonl')\n\
+        \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace \"$file\"\n";
+    home.script("counter", script);
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!(
+        "{}  counter: {{ command: counter, env: [SCRIPTED_KEY] }}\ndefaultAgent: counter\nsecrets: [SCRIPTED_KEY]\n",
+        config.split("defaultAgent").next().unwrap()
+    ));
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!(detail["source"], "session-file");
+    let turns = detail["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 2);
+    for turn in turns {
+        assert!(turn["tokens"]["input"].as_u64().unwrap() > 0, "{turn}");
+    }
+    assert!(text(&turns[0]["toolCalls"][0], "result").contains('1'), "{detail}");
+}

@@ -1,0 +1,148 @@
+//! hermes-agent 0.19.0.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_testing::TestHome;
+use uwf_testing::llm_server::{LlmServer, Request, Say, Script};
+
+use super::{calls, detail, outputs, start};
+
+const RIGHT: &str = "---\nn: 1\n---\nOne line, counted with wc.";
+
+/// A home with the real hermes that asks this model, and with these settings beside `home`.
+fn with_hermes(model: &LlmServer, settings: &str) -> TestHome {
+    let home = super::home(&[("hermes", "venv/bin/hermes")]);
+    let dir = home.root().join("hermes");
+    fs::create_dir(&dir).unwrap();
+    let config = format!(
+        "model: {{default: scripted-model, provider: custom, base_url: \"{}\", api_key: sk-scripted}}\n\
+         security: {{allow_lazy_installs: false, tirith_enabled: false}}\n",
+        model.url()
+    );
+    fs::write(dir.join("config.yaml"), config).unwrap();
+    home.config(&format!(
+        "agents:\n  h: {{ command: uwf-hermes, timeout: 5m, config: {{ home: hermes{settings} }} }}\n\
+         defaultAgent: h\npromptBudget: 400000\n"
+    ));
+    home
+}
+
+/// Requests of the agent itself: those for a session's title and the like have no tools.
+fn has_tools(request: &Request) -> bool {
+    request.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+}
+
+/// Name of the tool that hands in a result, as hermes offers it to the model.
+fn submit_tool(request: &Request) -> Option<String> {
+    let tools = request.body["tools"].as_array()?;
+    let names = tools.iter().filter_map(|tool| tool["function"]["name"].as_str());
+    names.filter(|name| name.contains("submit")).map(str::to_owned).next()
+}
+
+/// Answers the agent's requests in order; whatever else it asks gets a word.
+fn in_order(answers: impl Into<Vec<Say>>) -> Script {
+    let mut answers = answers.into().into_iter();
+    Script::deciding(move |request| {
+        if has_tools(request) {
+            answers.next().unwrap_or_else(|| Say::status(418, "no answer is left"))
+        } else {
+            Say::text("Counting")
+        }
+    })
+}
+
+fn messages(request: &Request) -> Vec<(&str, &Value)> {
+    let messages = request.body["messages"].as_array().unwrap();
+    messages.iter().map(|message| (message["role"].as_str().unwrap_or_default(), &message["content"])).collect()
+}
+
+#[test]
+fn hermes_chat_with_a_tool() {
+    let model = LlmServer::start(in_order([
+        Say::text("Counting.").and_call("terminal", json!({ "command": "wc -l < a.txt" })),
+        Say::text(RIGHT),
+    ]));
+    let home = with_hermes(&model, "");
+    home.file("a.txt", "one line\n");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    let told = ["source", "extractedBy", "raw"].map(|key| detail[key].clone());
+    assert_eq!(told, [json!("export"), json!("frontmatter"), json!(RIGHT)]);
+    assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
+    let calls = calls(&detail);
+    assert_eq!(calls.len(), 1);
+    assert!(calls[0].starts_with("terminal {\"command\":") && calls[0].contains("\"output\": \"1\""), "{calls:?}");
+    assert!(detail["tokens"]["input"].as_u64().unwrap() > 0, "{}", detail["tokens"]);
+    let id = detail["sessionId"].as_str().unwrap();
+    assert!(id.len() > 10, "{id}");
+}
+
+#[test]
+fn hermes_is_told_in_the_same_session_what_is_wrong() {
+    let model = LlmServer::start(in_order([Say::text("There is one line."), Say::text(RIGHT)]));
+    let home = with_hermes(&model, "");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["extractedBy"], &detail["raw"]), (&json!("feedback"), &json!("There is one line.")));
+    assert_eq!(outputs(&detail), ["There is one line.", RIGHT]);
+    let asked: Vec<Request> = model.asked().into_iter().filter(has_tools).collect();
+    assert_eq!(asked.len(), 2);
+    let resumed = messages(&asked[1]);
+    assert_eq!(resumed.iter().map(|(role, _)| *role).collect::<Vec<_>>(), ["system", "user", "assistant", "user"]);
+    assert!(resumed[3].1.to_string().contains("Do not do the work again"), "{}", resumed[3].1);
+}
+
+#[test]
+fn hermes_hands_in_its_result_after_one_that_was_rejected() {
+    let mut round = 0;
+    let model = LlmServer::start(Script::deciding(move |request| {
+        let Some(submit) = submit_tool(request) else { return Say::text("Counting") };
+        round += 1;
+        match round {
+            1 => Say::call(&submit, json!({ "n": "one" })),
+            2 => Say::call(&submit, json!({ "n": 1 })),
+            _ => Say::text("Handed in."),
+        }
+    }));
+    let home = with_hermes(&model, ", mcp: true");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["extractedBy"], &detail["raw"]), (&json!("submit"), &json!("Handed in.")));
+    let calls = calls(&detail);
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    assert!(calls[0].contains("integer"), "the rejection says why: {}", calls[0]);
+    let step = home.json(&["thread", "steps", &thread])["steps"][1].clone();
+    assert_eq!(step["output"], json!({ "n": 1 }));
+}
+
+#[test]
+fn hermes_takes_a_prompt_no_argument_could_hold() {
+    let model = LlmServer::start(in_order([Say::text("One."), Say::text(RIGHT)]));
+    let home = with_hermes(&model, "");
+    let task = format!("count the lines of a.txt; {}", "this is padding. ".repeat(12_000));
+    assert!(task.len() > 200_000);
+    let thread = start(&home, "count-rounds", &task);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!(detail["extractedBy"], "feedback");
+    assert_eq!(outputs(&detail), ["One.", RIGHT], "both in one session");
+    let asked: Vec<Request> = model.asked().into_iter().filter(has_tools).collect();
+    let prompt = messages(&asked[0])[1].1.to_string();
+    assert!(prompt.len() > 200_000 && prompt.contains("this is padding."), "{}", prompt.len());
+    assert_eq!(messages(&asked[1]).len(), 4, "the history is kept");
+}
+
+#[test]
+fn hermes_fails_with_the_words_of_its_provider() {
+    let model = LlmServer::start(Script::deciding(|_| Say::status(401, "this key is not known")));
+    let home = with_hermes(&model, "");
+    let thread = start(&home, "count-rounds", "count");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(ran.stderr.contains("agent `h` exited with 1; its last words: "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("sk-scripted"), "{}", ran.stderr);
+}
