@@ -97,8 +97,12 @@ mod tests {
     fn no_two_call_sites_share_a_tag() {
         let mut sites: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        for entry in std::fs::read_dir(sources).unwrap() {
-            let path = entry.unwrap().path();
+        let mut waiting = vec![sources];
+        while let Some(path) = waiting.pop() {
+            if path.is_dir() {
+                waiting.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+                continue;
+            }
             let text = std::fs::read_to_string(&path).unwrap();
             for (number, line) in text.lines().enumerate() {
                 let Some((_, rest)) = line.split_once("log!(") else { continue };

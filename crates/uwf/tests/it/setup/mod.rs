@@ -139,6 +139,10 @@ fn a_key_can_be_where_it_is_already() {
         provider: proxy
         name: m
     defaultModel: m
+    agents:
+      react:
+        command: uwf-react
+    defaultAgent: react
     ");
     let asked = server.asked();
     assert_eq!((asked[0].path.as_str(), asked[0].header("x-api-key")), ("/v1/messages", Some(KEY)));
@@ -158,7 +162,7 @@ fn a_failing_proof_writes_nothing() {
     exit 78
     --- stderr
     asking m of here for one word…
-    error: the model does not answer: SERVER/v1/chat/completions does not accept the key (401): the key *** is not known
+    error: the model does not answer: SERVER/v1/chat/completions refuses access (401): the key *** is not known
     hint: check the key in the variable that `apiKeyEnv` of the provider names
     hint: nothing was written; `--no-check` writes it all the same
     ");
@@ -226,7 +230,7 @@ fn what_is_missing_is_said() {
     ");
     assert_snapshot!(usage(&["--agent", "no-such-agent"]), @r"
     error: `no-such-agent` is neither an agent nor a program on PATH
-    hint: any program on PATH can be an agent
+    hint: here there are: react, llm
     ");
     assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
 }

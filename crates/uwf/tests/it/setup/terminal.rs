@@ -158,7 +158,7 @@ fn a_failing_proof_leads_back_or_is_saved_when_asked_to() {
     let no = with(&begin, &[&once[..], &[("save it all the same?", "n\r"), ("Which provider", "\u{4}")]].concat());
     let session_no = session(&home, &[], &no);
     assert_eq!(session_no.code, Some(130), "{}", session_no.shown);
-    assert!(session_no.shown.contains("does not accept the key (401)"), "{}", session_no.shown);
+    assert!(session_no.shown.contains("refuses access (401)"), "{}", session_no.shown);
     assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
     let yes = with(&begin, &[&once[..], &[("save it all the same?", "y\r")]].concat());
     assert_eq!(session(&home, &[], &yes).code, Some(0));
