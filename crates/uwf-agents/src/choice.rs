@@ -128,6 +128,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_entry_is_a_valid_configuration() {
+        for known in &KNOWN {
+            let choice = known.choice();
+            let file = json!({"agents": {&choice.alias: choice.entry}}).to_string();
+            let (config, problems) = uwf_core::config::Config::parse(&file, "config.json");
+            assert_eq!(problems, [], "{file}");
+            let built_in = known.built_in.and_then(crate::describe::describe);
+            let schema = built_in.map(|built_in| json_cas::Schema::compile(&built_in.config_schema).unwrap());
+            let settings = &config.agents[&choice.alias].config;
+            assert_eq!(schema.map(|schema| schema.violations(settings)).unwrap_or_default(), [], "{file}");
+        }
+    }
+
+    #[test]
     fn a_named_agent_is_built_in_or_a_command_line() {
         assert_eq!(named("mock").map(|choice| choice.entry), Some(json!({"command": "uwf-mock"})));
         assert_eq!(named("uwf-mock").map(|choice| choice.alias), Some("mock".to_owned()));

@@ -10,6 +10,7 @@ use uwf_engine::home::Home;
 use uwf_llm::{Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
 
 use crate::attempt_settings::Settings;
+use crate::probe;
 use crate::progress;
 
 /// The model of an alias, or the default one, with its key.
@@ -36,17 +37,11 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
         )
         .hint(format!("add it: `providers: {{ {}: {{ baseUrl: …, apiKeyEnv: … }} }}`", model.provider)));
     };
-    let mut endpoint = Endpoint::new(&provider.base_url, &model.name);
-    if let Some(kind) = &provider.kind {
-        let wire = kind.parse().map_err(|why: String| {
-            Error::new(Kind::Config, format!("`kind` of provider `{}`: {why}", model.provider))
-        })?;
-        endpoint = endpoint.wire(wire);
-    }
-    match &provider.api_key_env {
-        Some(name) => Ok(endpoint.api_key(&key(home, &model.provider, name)?)),
-        None => Ok(endpoint),
-    }
+    let key = provider.api_key_env.as_deref().map(|name| key(home, &model.provider, name)).transpose()?;
+    probe::endpoint(provider, key.as_deref(), &model.name).map_err(|error| Error {
+        message: format!("`kind` of provider `{}`: {}", model.provider, error.message),
+        ..error
+    })
 }
 
 /// The value of a key's variable: of the environment, else of `.env`.

@@ -96,9 +96,7 @@ mod tests {
     #[test]
     fn no_two_call_sites_share_a_tag() {
         let mut sites: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        for entry in std::fs::read_dir(sources).unwrap() {
-            let path = entry.unwrap().path();
+        for path in sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
             let text = std::fs::read_to_string(&path).unwrap();
             for (number, line) in text.lines().enumerate() {
                 let Some((_, rest)) = line.split_once("log!(") else { continue };
@@ -111,5 +109,10 @@ mod tests {
         assert!(sites.len() >= 3, "the scan found only {} call sites", sites.len());
         let shared: Vec<_> = sites.iter().filter(|(_, places)| places.len() > 1).collect();
         assert!(shared.is_empty(), "shared tags: {shared:?}");
+    }
+    /// Every file below a directory.
+    fn sources(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
     }
 }

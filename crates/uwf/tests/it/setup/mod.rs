@@ -38,6 +38,8 @@ fn refusing() -> LlmServer {
 /// `uwf setup` with arguments and a text on stdin.
 fn setup(home: &TestHome, args: &[&str], stdin: &str) -> Ran {
     let mut command = home.command(&[&["setup"], args].concat());
+    // What is installed on this machine is not to be found.
+    command.env("PATH", home.bin_dir());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // It may not read what it does not need.
@@ -125,8 +127,20 @@ fn a_key_can_be_where_it_is_already() {
     let server = ready();
     fs::write(home.root().join(".env"), format!("MY_KEY={KEY}\n")).unwrap();
     let url = server.origin();
-    let args =
-        ["--provider", "proxy", "--base-url", &url, "--kind", "anthropic", "--model", "m", "--api-key-env", "MY_KEY"];
+    let args = [
+        "--provider",
+        "proxy",
+        "--base-url",
+        &url,
+        "--kind",
+        "anthropic",
+        "--model",
+        "m",
+        "--api-key-env",
+        "MY_KEY",
+        "--agent",
+        "mock",
+    ];
     assert_eq!(setup(&home, &args, "").code, Some(0));
     assert_snapshot!(file(&home, "config.yaml").unwrap().replace(&server.origin(), "SERVER"), @r"
     providers:
@@ -139,6 +153,10 @@ fn a_key_can_be_where_it_is_already() {
         provider: proxy
         name: m
     defaultModel: m
+    agents:
+      mock:
+        command: uwf-mock
+    defaultAgent: mock
     ");
     let asked = server.asked();
     assert_eq!((asked[0].path.as_str(), asked[0].header("x-api-key")), ("/v1/messages", Some(KEY)));
@@ -158,7 +176,7 @@ fn a_failing_proof_writes_nothing() {
     exit 78
     --- stderr
     asking m of here for one word…
-    error: the model does not answer: SERVER/v1/chat/completions does not accept the key (401): the key *** is not known
+    error: the model does not answer: SERVER/v1/chat/completions refuses access (401): the key *** is not known
     hint: check the key in the variable that `apiKeyEnv` of the provider names
     hint: nothing was written; `--no-check` writes it all the same
     ");
@@ -224,10 +242,10 @@ fn what_is_missing_is_said() {
     error: the key is more than one word
     hint: is something else in the file or the clipboard?
     ");
-    assert_snapshot!(usage(&["--agent", "no-such-agent"]), @r"
-    error: `no-such-agent` is neither an agent nor a program on PATH
-    hint: any program on PATH can be an agent
-    ");
+    assert!(
+        usage(&["--agent", "no-such-agent"])
+            .starts_with("error: `no-such-agent` is neither an agent nor a program on PATH\nhint: ")
+    );
     assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
 }
 
@@ -235,6 +253,7 @@ fn what_is_missing_is_said() {
 fn an_agent_is_taken_from_path_or_from_a_command_line() {
     let home = home();
     home.script("codex", "#!/bin/sh\n");
+    home.script("my-agent", "#!/bin/sh\n");
     let ran = setup(&home, &["--agent", "codex"], "");
     assert_snapshot!(told(&home, None, &ran), @r#"
     exit 0
@@ -252,13 +271,13 @@ fn an_agent_is_taken_from_path_or_from_a_command_line() {
     let before = file(&home, "config.yaml");
     assert_eq!(setup(&home, &["--agent", "codex"], "").code, Some(0));
     assert_eq!(file(&home, "config.yaml"), before, "an agent that is there stays as it is");
-    assert_eq!(setup(&home, &["--agent", "sh -c 'exit 0'"], "").code, Some(0));
+    assert_eq!(setup(&home, &["--agent", "my-agent --x 'a b'"], "").code, Some(0));
     assert_eq!(
-        home.json(&["config", "get", "agents.sh"]),
-        json!({"command": "sh", "args": ["-c", "exit 0"], "output": "text"})
+        home.json(&["config", "get", "agents.my-agent"]),
+        json!({"command": "my-agent", "args": ["--x", "a b"], "output": "text"})
     );
-    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("sh"));
-    assert_eq!(setup(&home, &["--agent", "sh -c 'exit 1'"], "").code, Some(64), "another of that name is not replaced");
+    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("my-agent"));
+    assert_eq!(setup(&home, &["--agent", "my-agent --y"], "").code, Some(64), "another of that name is not replaced");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 """Runs a command in a pseudo-terminal and answers its questions, as a person would.
 
-Reads JSON from stdin: {"argv": [...], "dialog": [[question, answer], ...]}. Each answer is typed once its question has
+Reads JSON from stdin: {"argv": [...], "path": PATH, "dialog": [[question, answer], ...]}. Each answer is typed once its question has
 been shown since the last one; "<signal N>" sends a signal instead. Prints JSON: {"code", "shown", "echo"}, where echo
 tells whether the terminal shows what is typed after the command has ended.
 """
 
+import fcntl
 import json
 import os
 import pty
@@ -21,15 +22,11 @@ master, slave = pty.openpty()
 child = os.fork()
 if child == 0:
     os.close(master)
-    os.login_tty(slave) if hasattr(os, "login_tty") else None
-    if not hasattr(os, "login_tty"):
-        import fcntl
-
-        os.setsid()
-        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-        for descriptor in (0, 1, 2):
-            os.dup2(slave, descriptor)
-    os.execvp(order["argv"][0], order["argv"])
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for descriptor in (0, 1, 2):
+        os.dup2(slave, descriptor)
+    os.execve(order["argv"][0], order["argv"], {**os.environ, "PATH": order["path"]})
 
 shown = b""
 seen = 0

@@ -29,7 +29,8 @@ fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -> Session {
     python.envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PYENV")));
     let mut child = python.spawn().expect("python3 starts");
     let argv: Vec<&str> = [env!("CARGO_BIN_EXE_uwf"), "setup"].iter().chain(args).copied().collect();
-    let order = json!({"argv": argv, "dialog": dialog});
+    // What is installed on this machine is not to be found.
+    let order = json!({"argv": argv, "path": home.bin_dir(), "dialog": dialog});
     child.stdin.take().unwrap().write_all(order.to_string().as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
@@ -158,7 +159,7 @@ fn a_failing_proof_leads_back_or_is_saved_when_asked_to() {
     let no = with(&begin, &[&once[..], &[("save it all the same?", "n\r"), ("Which provider", "\u{4}")]].concat());
     let session_no = session(&home, &[], &no);
     assert_eq!(session_no.code, Some(130), "{}", session_no.shown);
-    assert!(session_no.shown.contains("does not accept the key (401)"), "{}", session_no.shown);
+    assert!(session_no.shown.contains("refuses access (401)"), "{}", session_no.shown);
     assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
     let yes = with(&begin, &[&once[..], &[("save it all the same?", "y\r")]].concat());
     assert_eq!(session(&home, &[], &yes).code, Some(0));
