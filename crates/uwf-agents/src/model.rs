@@ -2,15 +2,14 @@
 
 use agent_kit::{Error, Kind, Result};
 use serde_json::{Value, json};
-use uwf_core::config::Config;
+use uwf_core::config::{Config, Provider};
 use uwf_core::node::Tokens;
 use uwf_core::workflow::nearest;
-use uwf_engine::environment::read_env_file;
+use uwf_engine::environment;
 use uwf_engine::home::Home;
 use uwf_llm::{Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
 
 use crate::attempt_settings::Settings;
-use crate::probe;
 use crate::progress;
 
 /// The model of an alias, or the default one, with its key.
@@ -38,20 +37,25 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
         .hint(format!("add it: `providers: {{ {}: {{ baseUrl: …, apiKeyEnv: … }} }}`", model.provider)));
     };
     let key = provider.api_key_env.as_deref().map(|name| key(home, &model.provider, name)).transpose()?;
-    probe::endpoint(provider, key.as_deref(), &model.name).map_err(|error| Error {
-        message: format!("`kind` of provider `{}`: {}", model.provider, error.message),
-        ..error
-    })
+    at_provider(&model.provider, provider, key.as_deref(), &model.name)
+}
+
+/// A model of a provider as something that can be talked to. `key` is the value of its `apiKeyEnv`.
+///
+/// # Errors
+/// `Config` when the provider's `kind` is none.
+pub fn at_provider(name: &str, provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
+    let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
+    let Some(kind) = &provider.kind else { return Ok(endpoint) };
+    let wire =
+        kind.parse().map_err(|why: String| Error::new(Kind::Config, format!("`kind` of provider `{name}`: {why}")))?;
+    Ok(endpoint.wire(wire))
 }
 
 /// The value of a key's variable: of the environment, else of `.env`.
 fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
-    if let Some(value) = std::env::var(name).ok().filter(|value| !value.trim().is_empty()) {
-        return Ok(value);
-    }
     let path = home.env_file();
-    let from_file = read_env_file(&path)?.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    from_file.filter(|value| !value.trim().is_empty()).ok_or_else(|| {
+    environment::value_of(name, &environment::read_env_file(&path)?).ok_or_else(|| {
         Error::new(
             Kind::Config,
             format!("the key of provider `{provider}` is not set: {name} is in neither the environment nor .env"),

@@ -59,12 +59,12 @@ pub fn protect_env_file(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The value a variable has for agents: from the environment, else from `.env`; an empty one is none.
+/// The value a variable has for agents: from the environment, else from `.env`; an empty or blank one is none.
 pub fn value_of(name: &str, env_file: &[(String, String)]) -> Option<String> {
-    let inherited = std::env::var(name).ok().filter(|value| !value.is_empty());
+    let inherited = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     // Of a name that is there twice the last counts, as in what agents get.
     let from_file = || env_file.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    inherited.or_else(|| from_file().filter(|value| !value.is_empty()))
+    inherited.or_else(|| from_file().filter(|value| !value.trim().is_empty()))
 }
 
 /// The environment of an agent: the engine's own plus `.env` (existing variables win), less every configured secret

@@ -8,8 +8,6 @@ use std::collections::BTreeSet;
 use uwf_core::config::Config;
 use uwf_engine::doctor::Finding;
 
-pub use provider::endpoint;
-
 /// The value of an environment variable, from the environment or from `.env`.
 pub type Lookup<'l> = &'l (dyn Fn(&str) -> Option<String> + Sync);
 

@@ -5,31 +5,18 @@ use std::time::Duration;
 use uwf_core::config::{Config, Provider};
 use uwf_engine::doctor::{Finding, Status};
 use uwf_engine::error::{Error, Kind, Result};
-use uwf_llm::{Client, Endpoint, Retry, Timeouts, Wire};
+use uwf_llm::{Client, Retry, Timeouts};
 
 use super::Lookup;
+use crate::model;
 
 /// How patiently a provider is asked whether it is there.
 const TIMEOUTS: Timeouts =
     Timeouts { connect: Duration::from_secs(2), idle: Duration::from_secs(5), total: Duration::from_secs(6) };
 
-/// A provider of the configuration as something that can be talked to. `key` is the value of its `apiKeyEnv`.
-///
-/// # Errors
-/// `Config` when its `kind` is none.
-pub fn endpoint(provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
-    let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
-    match &provider.kind {
-        None => Ok(endpoint),
-        Some(kind) => {
-            kind.parse::<Wire>().map(|wire| endpoint.wire(wire)).map_err(|error| Error::new(Kind::Config, error))
-        }
-    }
-}
-
 pub(super) fn finding(config: &Config, name: &str, provider: &Provider, lookup: Lookup<'_>) -> Finding {
     let check = format!("provider:{name}");
-    let finding = ask(check.clone(), provider, lookup).unwrap_or_else(|error| Finding::of_error(&check, &error));
+    let finding = ask(check.clone(), name, provider, lookup).unwrap_or_else(|error| Finding::of_error(&check, &error));
     // What nothing uses keeps nothing from working.
     match finding.status {
         Status::Fail if !super::used_providers(config).contains(name) => Finding { status: Status::Warn, ..finding },
@@ -37,7 +24,7 @@ pub(super) fn finding(config: &Config, name: &str, provider: &Provider, lookup: 
     }
 }
 
-fn ask(check: String, provider: &Provider, lookup: Lookup<'_>) -> Result<Finding> {
+fn ask(check: String, name: &str, provider: &Provider, lookup: Lookup<'_>) -> Result<Finding> {
     let variable = provider.api_key_env.as_deref();
     let key = variable.and_then(lookup).filter(|key| !key.is_empty());
     if let (Some(variable), None) = (variable, &key) {
@@ -47,7 +34,7 @@ fn ask(check: String, provider: &Provider, lookup: Lookup<'_>) -> Result<Finding
         );
     }
     let url = &provider.base_url;
-    let client = endpoint(provider, key.as_deref(), "").and_then(|endpoint| {
+    let client = model::at_provider(name, provider, key.as_deref(), "").and_then(|endpoint| {
         Client::new(endpoint, TIMEOUTS, Retry::never()).map_err(|error| Error::new(Kind::Config, error.to_string()))
     })?;
     Ok(match client.models() {
