@@ -84,15 +84,7 @@ pub fn describe(name: &str) -> Option<Description> {
             name: "docx-diff",
             version,
             capabilities: &["documents"],
-            config_schema: json!({
-                "type": "object",
-                "additionalProperties": false,
-                "properties": {
-                    "outputDir": { "type": "string", "description": "Where documents are put, below it a directory for each thread; `outputs` in the storage root by default." },
-                    "command": { "type": "string", "description": "The program; `docx-diff` by default. A path is relative to the thread's workspace." },
-                    "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
-                },
-            }),
+            config_schema: document_settings("docx-diff"),
         }),
         "hermes" => Some(Description {
             name: "hermes",
@@ -152,15 +144,7 @@ pub fn describe(name: &str) -> Option<Description> {
             name: "office",
             version,
             capabilities: &["documents"],
-            config_schema: json!({
-                "type": "object",
-                "additionalProperties": false,
-                "properties": {
-                    "outputDir": { "type": "string", "description": "Where documents are put, below it a directory for each thread; `outputs` in the storage root by default." },
-                    "command": { "type": "string", "description": "The program; `office-agent` by default. A path is relative to the thread's workspace." },
-                    "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
-                },
-            }),
+            config_schema: document_settings("office-agent"),
         }),
         "react" => Some(Description {
             name: "react",
@@ -222,6 +206,19 @@ fn model_settings(own: Value) -> Value {
     }
     schema["properties"] = properties;
     schema
+}
+
+/// The settings of an agent for documents that runs `program` by default.
+fn document_settings(program: &str) -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "outputDir": { "type": "string", "description": "Where documents are put, below it a directory for each thread; `outputs` in the storage root by default." },
+            "command": { "type": "string", "description": format!("The program; `{program}` by default. A path is relative to the thread's workspace.") },
+            "timeout": { "type": ["string", "number"], "description": "Limit on one run of it: seconds, or 90s, 15m, 2h." },
+        },
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The agents built into uwf, each a process of its own: `uwf agent run NAME THREAD ROLE`.
 //!
-//! It is a crate of its own so that what an agent needs (and later the HTTP client of the model-backed ones) stays out
-//! of the engine: stepper and agent meet only at the process boundary.
+//! It is a crate of its own so that what an agent needs (the HTTP client of the model-backed ones too) stays out of
+//! the engine: stepper and agent meet only at the process boundary.
 
 pub mod acp;
 pub mod advisors;
