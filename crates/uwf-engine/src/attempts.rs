@@ -8,6 +8,8 @@
 //! |---|---|---|
 //! | `opened` | keeper | before the agent starts |
 //! | `started` | keeper | when the agent's process exists |
+//! | `answered` | agent process | when the agent has answered in full, and the answer is in its output file |
+//! | `named` | keeper | when an agent that stores its nodes itself has named its step, before that is verified |
 //! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
 //! | `gaveUp` | agent process | instead, when it knows why there is no result |
 //! | `closed` | keeper | when the head moved, or the attempt failed |
@@ -38,6 +40,8 @@ const RECORD_LIMIT: u64 = 64 << 10;
 enum Line {
     Opened(Box<Opened>),
     Started(Started),
+    Answered(Answered),
+    Named(Named),
     Finished(Finished),
     GaveUp(GaveUp),
     Closed(Closed),
@@ -104,6 +108,26 @@ pub struct Started {
     pub attempt: String,
     /// Process id of the agent, which is also its process group.
     pub pid: u32,
+}
+
+/// The agent has answered: from now on only keeping the answer can fail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    /// Attempt.
+    pub attempt: String,
+    /// Bytes its answer has in [`OutputFiles::raw`].
+    pub bytes: u64,
+}
+
+/// The agent says that this step is its result; what it stored is neither verified nor synced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Named {
+    /// Attempt.
+    pub attempt: String,
+    /// The StepNode.
+    pub step: Hash,
 }
 
 /// The agent's result is stored.
@@ -174,6 +198,10 @@ pub struct Attempt {
     pub opened: Opened,
     /// Process of the agent.
     pub started: Option<Started>,
+    /// That the agent answered in full.
+    pub answered: Option<Answered>,
+    /// Its result as the agent named it.
+    pub named: Option<Named>,
     /// Its result.
     pub finished: Option<Finished>,
     /// Why it has none.
@@ -183,6 +211,36 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// An attempt of which no more is known than the plan.
+    pub fn of(opened: Opened) -> Attempt {
+        Attempt { opened, started: None, answered: None, named: None, finished: None, gave_up: None, closed: None }
+    }
+
+    /// Its result, verified or not.
+    pub fn result(&self) -> Option<Hash> {
+        let finished = self.finished.as_ref().map(|finished| finished.step);
+        finished.or_else(|| self.named.as_ref().map(|named| named.step))
+    }
+
+    /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full,
+    /// or a process was killed. What the agent was paid for is then in the attempt node.
+    pub fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> bool {
+        let opened = &self.opened;
+        let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+        // Neither the line nor the file was synced: after a power loss the one may be there without the other.
+        let is_whole = |answered: &Answered| {
+            let bytes = files.raw.metadata().map_or(0, |meta| meta.len());
+            answered.bytes == bytes && opened.boot_id == boot_id() && !files.submitted.exists()
+        };
+        let is_kept = self.closed.as_ref().is_some_and(|closed| closed.node.is_some());
+        opened.expected_head == head
+            && opened.role == role
+            && is_kept
+            && self.result().is_none()
+            && self.gave_up.as_ref().is_none_or(|gave_up| gave_up.kind == Kind::Io)
+            && (opened.reextract.is_some() || self.answered.as_ref().is_some_and(is_whole))
+    }
+
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
     /// a person's.
     pub fn only_waits(&self) -> bool {
@@ -243,9 +301,7 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     Ok(lines.fold(None, |attempt, line| {
         Some(match (line, attempt) {
-            (Line::Opened(opened), _) => {
-                Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None }
-            }
+            (Line::Opened(opened), _) => Attempt::of(*opened),
             (line, Some(attempt)) => with_line(attempt, line),
             (_, None) => return None,
         })
@@ -257,10 +313,18 @@ fn with_line(attempt: Attempt, line: Line) -> Attempt {
     let id = &attempt.opened.attempt;
     match line {
         Line::Started(started) if started.attempt == *id => Attempt { started: Some(started), ..attempt },
+        Line::Answered(answered) if answered.attempt == *id => Attempt { answered: Some(answered), ..attempt },
+        Line::Named(named) if named.attempt == *id => Attempt { named: Some(named), ..attempt },
         Line::Finished(finished) if finished.attempt == *id => Attempt { finished: Some(finished), ..attempt },
         Line::GaveUp(gave_up) if gave_up.attempt == *id => Attempt { gave_up: Some(gave_up), ..attempt },
         Line::Closed(closed) if closed.attempt == *id => Attempt { closed: Some(closed), ..attempt },
-        Line::Opened(_) | Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => attempt,
+        Line::Opened(_)
+        | Line::Started(_)
+        | Line::Answered(_)
+        | Line::Named(_)
+        | Line::Finished(_)
+        | Line::GaveUp(_)
+        | Line::Closed(_) => attempt,
     }
 }
 
@@ -287,6 +351,24 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
 /// `Io`.
 pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
     append(home, thread, &Line::Started(started)).map(drop)
+}
+
+/// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now.
+///
+/// # Errors
+/// `Io`.
+pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
+    let raw = OutputFiles::of(home, thread, attempt).raw;
+    let bytes = raw.metadata().at("look at", &raw)?.len();
+    append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
+}
+
+/// Records the step an agent named, so that it need not run again whatever becomes of its verification.
+///
+/// # Errors
+/// `Io`.
+pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
+    append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step })).map(drop)
 }
 
 /// Records a result durably. After it returns, the output can't be lost.
