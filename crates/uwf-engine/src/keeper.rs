@@ -86,7 +86,8 @@ fn spawn(home: &Home, request: &Request) -> Result<Child> {
         .stderr(stderr)
         .spawn()
         .map_err(|error| {
-            Error::new(Kind::Internal, format!("cannot start the keeper {}: {error}", home.bin().display()))
+            Error::new(Kind::Io, format!("cannot start the keeper {}: {error}", home.bin().display()))
+                .hint("nothing was changed: try again when the machine has room for another process")
         })
 }
 

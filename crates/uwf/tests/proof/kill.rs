@@ -46,6 +46,7 @@ campaigns! {
     thread_step_json: STEP_JSON,
     thread_step_text: STEP_TEXT,
     thread_step_submit: SUBMITTED,
+    thread_step_named: NAMED,
     thread_step_last: LAST_STEP,
     run: RUN,
     thread_fork: FORK,

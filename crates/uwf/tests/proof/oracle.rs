@@ -132,20 +132,24 @@ fn check_leftovers(play: &Play) -> Result<(), String> {
     if !temporary.is_empty() {
         clean(play, &temporary)?;
     }
-    if play.args[0] == "thread" && !marks(&root).is_empty() {
+    // The next step cleans up after the one before; a thread that has ended has none.
+    if play.args[0] == "thread" && !(marks(&root).is_empty() && attempts(&root).len() <= 1) {
         let next = patiently(play, &play.args)?;
-        let left = marks(&root);
-        if !left.is_empty() {
-            return Err(format!("{left:?} outlived the next command: {next:?}"));
+        let (marks, attempts) = (marks(&root), attempts(&root));
+        if !marks.is_empty() || attempts.len() > if next.code == Some(NOT_FOUND) { 2 } else { 1 } {
+            return Err(format!("{marks:?} and output of {attempts:?} outlived the next command: {next:?}"));
         }
     }
-    let attempts: BTreeSet<String> = files(&root.join("threads"), &|name| name.len() > 26)
+    Ok(())
+}
+
+/// Attempts whose output files are there.
+fn attempts(root: &Path) -> BTreeSet<String> {
+    files(&root.join("threads"), &|name| name.len() > 26)
         .iter()
         .filter(|path| path.parent().is_some_and(|dir| dir.ends_with("attempts")))
         .filter_map(|path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
-        .collect();
-    // The newest of the thread.
-    if attempts.len() > 1 { Err(format!("output files of several attempts: {attempts:?}")) } else { Ok(()) }
+        .collect()
 }
 
 /// What cleans up removes temporary files of an age at which nobody can be writing them.

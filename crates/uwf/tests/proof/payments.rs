@@ -14,6 +14,9 @@ use crate::stage::Stage;
 struct Recorded {
     attempt: String,
     expected_head: String,
+    /// Whether only a text is read again: nobody is paid for that.
+    rereads: bool,
+    answered: bool,
     finished: Option<String>,
 }
 
@@ -27,10 +30,16 @@ pub(crate) fn check(stage: &Stage, converged: bool) -> Result<(), String> {
     let mut all = Vec::new();
     for (thread, attempts) in records(stage) {
         let linked = linked(&home, &thread)?;
-        let mut finished_at: Vec<&str> = Vec::new();
+        let (mut finished_at, mut answered_at): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
         for recorded in &attempts {
             if finished_at.contains(&recorded.expected_head.as_str()) {
                 return Err(format!("attempt {} was opened though its step was finished", recorded.attempt));
+            }
+            if !recorded.rereads && answered_at.contains(&recorded.expected_head.as_str()) {
+                return Err(format!("attempt {} was opened though its agent had answered", recorded.attempt));
+            }
+            if recorded.answered {
+                answered_at.push(&recorded.expected_head);
             }
             let Some(step) = &recorded.finished else { continue };
             finished_at.push(&recorded.expected_head);
@@ -68,11 +77,15 @@ fn records(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
                     Some("opened") => attempts.push(Recorded {
                         attempt: field("attempt"),
                         expected_head: field("expectedHead"),
+                        rereads: line["reextract"].is_string(),
+                        answered: false,
                         finished: None,
                     }),
-                    Some("finished") => {
+                    Some(event @ ("finished" | "named" | "answered")) => {
                         let of = attempts.iter_mut().find(|known| known.attempt == field("attempt"));
-                        of.expect("what finished was opened").finished = Some(field("step"));
+                        let of = of.expect("what finished was opened");
+                        of.answered |= event == "answered";
+                        of.finished = line["step"].as_str().map(str::to_owned).or(of.finished.take());
                     }
                     _ => {}
                 }

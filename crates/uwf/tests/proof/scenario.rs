@@ -124,6 +124,15 @@ pub(crate) const SUBMITTED: Scenario = Scenario {
     },
 };
 
+pub(crate) const NAMED: Scenario = Scenario {
+    name: "thread step, output: step by an agent that only names its node",
+    targets: SUBMIT,
+    build: |home| {
+        let thread = counting(home, "named", 1);
+        args(&["thread", "step", &thread])
+    },
+};
+
 pub(crate) const LAST_STEP: Scenario = Scenario {
     name: "thread step, the last",
     targets: STEP,
@@ -207,10 +216,13 @@ fn put(home: &TestHome, rounds: usize) -> Vec<String> {
 fn counting(home: &TestHome, output: &str, steps: usize) -> String {
     let answer = match output {
         "step" => r#"exec "$UWF_BIN" agent submit "$1" "$2" --data '{"n": 1}'"#,
+        // Outside any attempt nothing is recorded.
+        "named" => r#"exec env -u UWF_ATTEMPT "$UWF_BIN" agent submit "$1" "$2" --data '{"n": 1}'"#,
         "text" => r"cat > /dev/null; printf -- '---\nn: 1\n---\nCounted.\n'",
         _ => r#"cat > /dev/null; echo '{"n": 1}'"#,
     };
     home.script("counter", &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> ledger\n{answer}\n"));
+    let output = if output == "named" { "step" } else { output };
     home.config(&format!(
         "agents:\n  counter: {{ command: counter, output: {output} }}\ndefaultAgent: counter\nkillGrace: 1\n"
     ));
