@@ -18,11 +18,12 @@ fn case(play: &Play, case: &Case, random: &mut Rng) -> Result<String, String> {
     }
     // A keeper that lives does its work to the end. An agent whose keeper is dead is met by the next command, now and then
     // while it works.
-    let waits = matches!(case.place.target, Target::Window | Target::Agent | Target::Submit) || random.bool();
+    let may_not_wait = matches!(case.place.target, Target::Keeper | Target::Everything);
+    let waits = !may_not_wait || random.bool();
     if waits && !play.stage.settles() {
         return Err(format!("still running: {:?}", play.stage.processes()));
     }
-    if !matches!(case.place.target, Target::Window | Target::Everything) {
+    if matches!(case.place.target, Target::Keeper | Target::Agent | Target::Submit) {
         oracle::check_told(&traced.ran)?;
     }
     let shape = oracle::check_left(play, &traced.ran)?;

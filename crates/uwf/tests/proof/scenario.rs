@@ -44,7 +44,7 @@ impl Scenario {
     }
 }
 
-const ALONE: &[Target] = &[Target::Window];
+const ALONE: &[Target] = &[Target::Command];
 const STEP: &[Target] = &[Target::Window, Target::Keeper, Target::Agent, Target::Everything];
 const SUBMIT: &[Target] = &[Target::Window, Target::Keeper, Target::Submit, Target::Everything];
 

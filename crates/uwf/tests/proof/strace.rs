@@ -1,9 +1,12 @@
 //! Running a command with one system call of one of its processes killed or made to fail.
 //!
-//! A step is several processes, and a fault that follows all of them hits the first that comes to it. So each is
-//! started through a script: it puts the process that is meant under strace, and those before it under another one that
-//! only lets `uwf` take the script for itself (what `/proc/self/exe` says), so that its children come through the script
-//! too. strace lets go of children at their `execve`.
+//! A step is several processes, and a fault that follows all of them hits each of them. So each is started through a
+//! script: it puts the process that is meant under strace, and those before it under another one that only lets `uwf`
+//! take the script for itself (what `/proc/self/exe` says), so that its children come through the script too. strace lets
+//! go of children at their `execve`.
+//!
+//! A keeper is a fork of its window, which no script comes between, unless the window is part of an attempt: so where the
+//! keeper is meant, it is started by such a window.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,12 +59,13 @@ case "$1 $2" in
 esac
 if [ "$PROOF_TARGET" = everything ]; then
     exec strace -f -A -o "$PROOF_TRACE" -e trace="$PROOF_CALLS" ${PROOF_INJECT:+-e "inject=$PROOF_INJECT"} "$PROOF_UWF" "$@"
-elif [ "$PROOF_TARGET" = $process ]; then
-    exec strace -f -b execve -A -o "$PROOF_TRACE" -e trace="$PROOF_CALLS" ${PROOF_INJECT:+-e "inject=$PROOF_INJECT"} "$PROOF_UWF" "$@"
+elif [ "$PROOF_TARGET" = "$process" ] || [ "$PROOF_TARGET $process" = "command window" ]; then
+    [ $process = window ] && [ "$PROOF_TARGET" != command ] && follow= || follow="-f -b execve"
+    exec strace $follow -A -o "$PROOF_TRACE" -e trace="$PROOF_CALLS" ${PROOF_INJECT:+-e "inject=$PROOF_INJECT"} "$PROOF_UWF" "$@"
 fi
 case "$PROOF_TARGET $process" in
     "keeper window" | "agent window" | "agent keeper" | "submit window" | "submit keeper")
-        exec strace -f -b execve -qq -o /dev/null -e trace=readlink,readlinkat -e "inject=$PROOF_LINK" "$PROOF_UWF" "$@" ;;
+        exec strace -f -b execve -qq -o /dev/null -P /proc/self/exe -e trace=readlink,readlinkat -e "inject=$PROOF_LINK" "$PROOF_UWF" "$@" ;;
 esac
 exec "$PROOF_UWF" "$@"
 "#;
@@ -69,7 +73,9 @@ exec "$PROOF_UWF" "$@"
 /// Which process of a command is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// What was called.
+    /// What was called, when that is all: with its threads.
+    Command,
+    /// What was called, when it has a keeper do the work.
     Window,
     /// What performs a step.
     Keeper,
@@ -84,6 +90,7 @@ pub(crate) enum Target {
 impl Target {
     fn name(self) -> &'static str {
         match self {
+            Target::Command => "command",
             Target::Window => "window",
             Target::Keeper => "keeper",
             Target::Agent => "agent",
@@ -156,7 +163,8 @@ pub(crate) fn count(stage: &Stage, args: &[String], target: Target) -> BTreeMap<
     let traced = run(stage, args, target, None);
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for line in traced.log.lines() {
-        let Some((pid, call)) = line.split_once(' ') else { continue };
+        // Where only one process is followed, its id is not told.
+        let (pid, call) = line.split_once(' ').filter(|(pid, _)| pid.parse::<u32>().is_ok()).unwrap_or(("", line));
         let Some((name, _)) = call.trim_start().split_once('(') else { continue };
         if CALLS.contains(&name) {
             *counts.entry((pid, name)).or_default() += 1;
@@ -199,6 +207,9 @@ fn run(stage: &Stage, args: &[String], target: Target, injection: Option<String>
         .env("PROOF_INJECT", injection.unwrap_or_default())
         .env("PROOF_LINK", reads_as(&script))
         .env("PROOF_UWF", uwf.get_program());
+    if target == Target::Keeper {
+        command.env("UWF_ATTEMPT", "of-nobody");
+    }
     let ran = command.output().expect("timeout is installed").into();
     Traced { ran, log: fs::read_to_string(&log).unwrap_or_default() }
 }
