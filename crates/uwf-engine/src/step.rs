@@ -241,6 +241,7 @@ impl Step<'_> {
         earlier: Vec<Hash>,
         reextract: Option<Hash>,
     ) -> Result<Attempt> {
+        let last = if reextract.is_some() { attempts::read(self.home, &self.thread.id)? } else { None };
         let opened = Opened {
             attempt: crate::ids::new_ulid().to_string(),
             thread: self.thread.id.clone(),
@@ -252,6 +253,7 @@ impl Step<'_> {
             prompt_budget: self.plan.config.limits.prompt_budget,
             extract: self.plan.config.extract,
             reextract,
+            rereads: last.map_or(0, |last| last.rereads()),
             output_cap: self.plan.config.limits.output_cap,
             earlier,
             keeper: std::process::id(),

@@ -63,7 +63,8 @@ impl Campaign {
             play.stage.reset();
             let counts = strace::count(&play.stage, &play.args, *target);
             for (call, count) in counts {
-                for number in 1..=count {
+                // One more than there are: that one has to survive, or the count was too low.
+                for number in 1..=count + 1 {
                     let place = Place { target: *target, call: call.clone(), number };
                     let effects = (self.effects)(&place).into_iter();
                     cases.extend(effects.map(|effect| Case { place: place.clone(), effect }));

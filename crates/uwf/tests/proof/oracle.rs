@@ -42,6 +42,7 @@ pub(crate) fn check_left(play: &Play, ran: &Ran) -> Result<Shape, String> {
     check_settings(&home, &shape)?;
     check_printed(&home, &shape, ran)?;
     payments::check(&play.stage, false)?;
+    check_records(play, &shape)?;
     Ok(shape)
 }
 
@@ -92,6 +93,15 @@ fn check_settings(home: &Home, shape: &Shape) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Records of a thread that is none, since its command ended before the head was set or after it was dropped: of one at
+/// most.
+fn check_records(play: &Play, shape: &Shape) -> Result<(), String> {
+    let dirs = fs::read_dir(play.stage.home().root().join("threads")).into_iter().flatten().flatten();
+    let names = dirs.map(|dir| dir.file_name().to_string_lossy().into_owned());
+    let of_nobody: Vec<String> = names.filter(|name| !shape.threads.contains_key(name)).collect();
+    if of_nobody.len() > 1 { Err(format!("records of threads that are none: {of_nobody:?}")) } else { Ok(()) }
 }
 
 /// What was told is so.
