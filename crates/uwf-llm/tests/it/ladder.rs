@@ -36,7 +36,7 @@ impl Setting {
     fn ask(&self, client: &Client, schema: &Value, mode: Option<Mode>) -> Result<Structured, Unstructured> {
         let shape = Shape { name: "submit", description: "The verdict.", schema, mode };
         let request = ChatRequest { temperature: Some(0.0), ..ask("Judge.") };
-        structured(client, &self.cache(), &request, &shape)
+        structured(client, &self.cache(), &request, &shape, &mut |_| {})
     }
 }
 
@@ -76,7 +76,7 @@ fn the_ladder_is_stepped_down_once_and_remembered() {
             let tried = modes(&server);
             assert_eq!(got.attempts.len(), tried);
             assert!(got.attempts[..tried - 1].iter().all(|attempt| attempt.error.is_some() && attempt.reply.is_none()));
-            assert_eq!(setting.cache().get(client.endpoint()), Some(best));
+            assert_eq!(setting.cache().get(client.endpoint(), false), Some(best));
             // The second time nothing is refused.
             assert_eq!(setting.ask(&client, &schema(), None).unwrap().attempts.len(), 1);
             assert_eq!(modes(&server), tried + 1);
@@ -198,7 +198,7 @@ fn a_mode_from_the_configuration_is_the_only_one() {
     assert_eq!(failed.error.status(), Some(400));
     assert_eq!(modes(&server), 1);
     setting.ask(&client, &schema(), Some(Mode::PlainText)).unwrap();
-    assert_eq!(setting.cache().get(client.endpoint()), None);
+    assert_eq!(setting.cache().get(client.endpoint(), false), None);
     assert_eq!("json_object".parse(), Ok(Mode::JsonObject));
     assert!("xml".parse::<Mode>().unwrap_err().contains("tool, tool_auto, json_schema, json_object, text"));
 }
@@ -223,7 +223,7 @@ fn when_nothing_works_everything_is_kept_and_nothing_is_invented() {
     assert_eq!(failed.error.partial(), "I cannot say.");
     assert_eq!(failed.attempts.iter().map(|attempt| attempt.mode).collect::<Vec<_>>(), Mode::LADDER);
     assert!(failed.attempts.iter().all(|attempt| attempt.reply.is_some()));
-    assert_eq!(setting.cache().get(client.endpoint()), None);
+    assert_eq!(setting.cache().get(client.endpoint(), false), None);
 }
 
 #[test]
@@ -246,9 +246,9 @@ fn the_cache_survives_anything() {
     fs::create_dir(setting.dir.path().join("deep")).unwrap();
     for broken in ["", "{", "[]", "null", "{\"http\": 3}", &format!("{{\"{}\": []}}", client.endpoint().base_url)] {
         fs::write(&path, broken).unwrap();
-        assert_eq!(cache.get(client.endpoint()), None, "{broken}");
-        cache.remember(client.endpoint(), Mode::JsonObject).unwrap();
-        assert_eq!(cache.get(client.endpoint()), Some(Mode::JsonObject), "{broken}");
+        assert_eq!(cache.get(client.endpoint(), false), None, "{broken}");
+        cache.remember(client.endpoint(), false, Mode::JsonObject).unwrap();
+        assert_eq!(cache.get(client.endpoint(), false), Some(Mode::JsonObject), "{broken}");
     }
     // Nothing but the one file is left.
     assert_eq!(fs::read_dir(setting.dir.path().join("deep")).unwrap().count(), 1);
@@ -256,7 +256,7 @@ fn the_cache_survives_anything() {
     let nowhere = ModeCache::new(path.join("below/a/file.json"));
     let schema = schema();
     let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
-    structured(&client, &nowhere, &ask("Judge."), &shape).unwrap();
+    structured(&client, &nowhere, &ask("Judge."), &shape, &mut |_| {}).unwrap();
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_conversation_is_kept_and_its_own_tools_are_not() {
     let request = ChatRequest { tools: vec![other], ..ChatRequest::new(messages) };
     let schema = schema();
     let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
-    structured(&client, &Setting::new().cache(), &request, &shape).unwrap();
+    structured(&client, &Setting::new().cache(), &request, &shape, &mut |_| {}).unwrap();
     let body = &server.asked()[0].body;
     assert_eq!(body["messages"].as_array().unwrap().len(), 2);
     assert_eq!(body["tools"].as_array().unwrap().len(), 1);
