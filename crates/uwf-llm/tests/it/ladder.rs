@@ -1,15 +1,17 @@
 //! One JSON value out of models that can do more or less.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_llm::{
-    ChatRequest, Client, Error, Message, Mode, ModeCache, Shape, Structured, Unstructured, Usage, Wire, structured,
+    ChatRequest, Client, Error, Message, Mode, ModeCache, Retry, Shape, Structured, Timeouts, Unstructured, Usage,
+    Waited, Wire, structured,
 };
 use uwf_testing::llm_server::{LlmServer, Say, Script};
 
-use crate::setting::{WIRES, ask, talk};
+use crate::setting::{WIRES, ask, endpoint, streamed, talk, timeouts};
 
 fn schema() -> Value {
     json!({
@@ -54,6 +56,10 @@ fn model(best: Mode) -> Script {
         if request.body.get("tools").is_some() { Say::call("submit", answer) } else { Say::text(answer.to_string()) }
     });
     refused.iter().fold(script, |script, feature| script.refusing(feature))
+}
+
+fn millis(number: u64) -> Duration {
+    Duration::from_millis(number)
 }
 
 fn modes(server: &LlmServer) -> usize {
@@ -201,6 +207,54 @@ fn a_mode_from_the_configuration_is_the_only_one() {
     assert_eq!(setting.cache().get(client.endpoint(), false), None);
     assert_eq!("json_object".parse(), Ok(Mode::JsonObject));
     assert!("xml".parse::<Mode>().unwrap_err().contains("tool, tool_auto, json_schema, json_object, text"));
+}
+
+#[test]
+fn each_status_of_a_refusal_steps_down() {
+    for wire in WIRES {
+        for code in [400, 404, 422] {
+            let says = [Say::status(code, "no such thing here"), Say::call("submit", json!({ "verdict": "good" }))];
+            let (_server, client) = talk(wire, says);
+            let got = Setting::new().ask(&client, &schema(), None).unwrap();
+            assert_eq!((got.mode, got.attempts.len()), (Mode::ToolAuto, 2), "{wire:?} {code}");
+            assert_eq!(got.attempts[0].error.as_ref().unwrap().status(), Some(code));
+        }
+    }
+}
+
+#[test]
+fn what_may_pass_is_waited_for_before_anything_is_stepped_down() {
+    for wire in WIRES {
+        let says = [
+            Say::status(429, "slow down").header("retry-after", "0"),
+            Say::status(529, "overloaded"),
+            Say::call("submit", json!({ "verdict": "good" })),
+        ];
+        let (server, client) = talk(wire, says);
+        let got = Setting::new().ask(&client, &schema(), None).unwrap();
+        // The tries are the client's business; here it is one exchange.
+        assert_eq!((got.mode, got.attempts.len(), modes(&server)), (Mode::ForcedTool, 1, 3), "{wire:?}");
+    }
+}
+
+#[test]
+fn a_slow_value_is_no_silence_and_a_silent_one_is() {
+    for wire in WIRES {
+        let slow = || Say::call("submit", json!({ "verdict": "good" })).thinking("hm").pausing(millis(120));
+        let server = LlmServer::start([slow(), slow().stalling_after(4)]);
+        let limits = Timeouts { idle: millis(400), ..timeouts() };
+        let client = Client::new(endpoint(&server, wire), limits, Retry::never()).unwrap();
+        let schema = schema();
+        let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
+        let setting = Setting::new();
+        let mut pieces = 0;
+        let begun = Instant::now();
+        let got = structured(&client, &setting.cache(), &streamed("Judge."), &shape, &mut |_| pieces += 1).unwrap();
+        assert_eq!(got.value, json!({ "verdict": "good" }));
+        assert!(begun.elapsed() > limits.idle && pieces >= 4, "{wire:?}: {pieces} pieces in {:?}", begun.elapsed());
+        let failed = structured(&client, &setting.cache(), &streamed("Judge."), &shape, &mut |_| {}).unwrap_err();
+        assert!(matches!(failed.error, Error::Timeout { which: Waited::Idle, .. }), "{wire:?}: {:?}", failed.error);
+    }
 }
 
 #[test]
