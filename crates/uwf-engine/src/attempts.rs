@@ -183,6 +183,11 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// One of which nothing is known but how it was planned.
+    pub fn begun(opened: Opened) -> Attempt {
+        Attempt { opened, started: None, finished: None, gave_up: None, closed: None }
+    }
+
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
     /// a person's.
     pub fn only_waits(&self) -> bool {
@@ -243,9 +248,7 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     Ok(lines.fold(None, |attempt, line| {
         Some(match (line, attempt) {
-            (Line::Opened(opened), _) => {
-                Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None }
-            }
+            (Line::Opened(opened), _) => Attempt::begun(*opened),
             (line, Some(attempt)) => with_line(attempt, line),
             (_, None) => return None,
         })
