@@ -33,7 +33,7 @@ struct Arguments {
 pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result<String, String> {
     let Arguments { hash } = Arguments::deserialize(Value::Object(arguments.clone()))
         .map_err(|error| format!("invalid arguments: {error}"))?;
-    let hash: Hash = hash.parse().map_err(|error| format!("`{hash}` is not a hash: {error}"))?;
+    let hash: Hash = hash.parse().map_err(|error: json_cas::HashError| error.to_string())?;
     node_text(store, hash, cap)
 }
 
