@@ -207,3 +207,15 @@ fn a_value_is_shown_as_it_grows() {
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
     assert_eq!(attempt["stderr"], "[asking scripted-model]\n{\"ok\":true,\"why");
 }
+
+#[test]
+fn what_had_come_of_a_value_is_kept_when_the_provider_falls_silent() {
+    let say = || Say::call("submit", json!({ "ok": true, "why": "it is good" })).stalling_after(3);
+    let server = LlmServer::start([say().repeated()]);
+    let (home, thread) = judged(&server, "idleTimeout: 300ms, totalTimeout: 1s", REASONED);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    assert_eq!(attempt["raw"], "{\"ok\":true,\"why");
+}
