@@ -5,7 +5,8 @@
 //! [`Reply::raw`] is the whole of it.
 //!
 //! [`Client::chat`] is one exchange, with retries; [`structured()`] gets one JSON value of a schema out of whatever way
-//! the model offers, [`structured_with_lookups()`] lets the model look something up before; [`Client::models`] lists what can be talked to.
+//! the model offers, and [`structured_with_lookups()`] lets it look something up before; [`Client::models`] lists what can
+//! be talked to.
 
 mod anthropic;
 mod client;
