@@ -11,14 +11,12 @@ use std::time::{Instant, SystemTime};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
 use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::{self, Opened, OutputFiles};
+use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::child;
-use uwf_engine::home::Home;
 
+use crate::program;
 use crate::progress;
 use crate::trace::{Format, Trace};
 
@@ -29,24 +27,18 @@ pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
 const TRACE_KEY: &str = "trace";
 
 /// The agent of one attempt.
+#[derive(Default)]
 pub struct CommandAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
 }
 
-impl CommandAgent {
-    /// For a role of a thread that is being stepped.
-    ///
-    /// # Errors
-    /// `Usage` outside an attempt.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<CommandAgent> {
-        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
-        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
-        Ok(CommandAgent { form, exit_code: None })
-    }
-}
-
 impl Agent for CommandAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = program::form(context);
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }

@@ -183,6 +183,11 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// One of which nothing is known but how it was planned.
+    pub fn begun(opened: Opened) -> Attempt {
+        Attempt { opened, started: None, finished: None, gave_up: None, closed: None }
+    }
+
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
     /// a person's.
     pub fn only_waits(&self) -> bool {
@@ -255,8 +260,7 @@ fn newest(record: &[u8]) -> Option<Attempt> {
             None
         }
     })?;
-    let attempt = Attempt { opened, started: None, finished: None, gave_up: None, closed: None };
-    Some(later.into_iter().rev().fold(attempt, with_line))
+    Some(later.into_iter().rev().fold(Attempt::begun(opened), with_line))
 }
 
 /// An attempt with what one more line says about it; a line of another attempt says nothing.

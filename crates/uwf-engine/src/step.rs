@@ -223,30 +223,14 @@ impl Step<'_> {
         earlier: Vec<Hash>,
         reextract: Option<Hash>,
     ) -> Result<Attempt> {
-        let opened = Opened {
-            attempt: crate::ids::new_ulid().to_string(),
-            thread: self.thread.id.clone(),
-            expected_head: self.thread.head,
-            role: role.to_owned(),
-            agent,
-            workspace: self.plan.settings.workspace.clone(),
-            secrets: self.plan.config.secret_names().into_iter().collect(),
-            prompt_budget: self.plan.config.limits.prompt_budget,
-            extract: self.plan.config.extract,
-            reextract,
-            output_cap: self.plan.config.limits.output_cap,
-            earlier,
-            keeper: std::process::id(),
-            boot_id: attempts::boot_id(),
-            opened_at: crate::ids::now_ms(),
-        };
+        let opened = Opened { earlier, reextract, ..self.plan.attempt(self.thread, role, agent) };
         self.plan.role(role)?;
         crate::put::ensure_types(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
         std::fs::create_dir_all(&dir).at("create", &dir)?;
         attempts::sweep(self.home, &self.thread.id, None);
         attempts::open(self.home, opened.clone())?;
-        Ok(Attempt { opened, started: None, finished: None, gave_up: None, closed: None })
+        Ok(Attempt::begun(opened))
     }
 
     /// Runs the agent. Returns its StepNode and whether uwf itself stored and synced it.
