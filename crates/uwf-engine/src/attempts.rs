@@ -217,6 +217,10 @@ pub struct OutputFiles {
     pub raw: PathBuf,
     /// Value that was handed in through the submit tool.
     pub submitted: PathBuf,
+    /// What the agent has done so far: see [`crate::live_trace`].
+    pub trace: PathBuf,
+    /// The turn it is at.
+    pub turn: PathBuf,
 }
 
 impl OutputFiles {
@@ -224,7 +228,14 @@ impl OutputFiles {
     pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
         let dir = home.attempts_dir(thread);
         let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
-        OutputFiles { out: file("out"), err: file("err"), raw: file("raw"), submitted: file("submitted") }
+        OutputFiles {
+            out: file("out"),
+            err: file("err"),
+            raw: file("raw"),
+            submitted: file("submitted"),
+            trace: file("trace"),
+            turn: file("turn"),
+        }
     }
 }
 
