@@ -6,9 +6,9 @@ use std::io::Write;
 use uwf_engine::attempts::OutputFiles;
 use uwf_engine::environment::Redactor;
 use uwf_engine::error::Result;
-use uwf_engine::live_trace::{Session, Writer};
+use uwf_engine::live_trace::{self, Session, Writer};
 
-use crate::answer::{ToolCall, Turn};
+use crate::answer::{Answer, ToolCall, Turn};
 use crate::context::Context;
 
 /// Records turns as they happen. A trace never costs the work it tells of: when it cannot be written, that is said once
@@ -34,6 +34,25 @@ impl Recorder {
             recorder.session(source, None);
         }
         Ok(recorder)
+    }
+
+    /// Records the turns of an answer whose agent did not do so while it worked; `None` when it did.
+    ///
+    /// # Errors
+    /// As [`Recorder::begin`].
+    pub(crate) fn unless_recorded(context: &Context<'_>, answer: &Answer) -> Result<Option<Recorder>> {
+        let recorded = context.attempt().is_some_and(|attempt| {
+            let opened = &attempt.opened;
+            let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+            !live_trace::read(&files).turns.is_empty()
+        });
+        if recorded {
+            return Ok(None);
+        }
+        let mut recorder = Recorder::begin(context, &answer.source)?;
+        recorder.session(&answer.source, answer.session_id.as_deref());
+        answer.turns.iter().for_each(|turn| recorder.turn(turn));
+        Ok(Some(recorder))
     }
 
     /// Where the trace comes from, and the agent's own id of its session.

@@ -13,6 +13,7 @@ use uwf_engine::turns::Batch;
 use crate::answer::Answer;
 use crate::context::Context;
 use crate::ladder::{Climb, Extracted, Ladder};
+use crate::recorder::Recorder;
 
 /// Name of an agent that submits outside any attempt and does not say what it is called.
 pub const UNNAMED_AGENT: &str = "external";
@@ -59,7 +60,13 @@ fn extract(
     let (found, by) = climb.first(answer, &ladder.rungs).or_else(|failure| {
         // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
         keep(context, &redactor.text(&answer.raw))?;
-        climb.lower(answer, failure, ladder).map_err(|failure| not_extractable(context, &climb.rungs, &failure))
+        let mut recorder = Recorder::unless_recorded(context, answer)?;
+        let known = answer.turns.len();
+        climb.lower(answer, failure, ladder).map_err(|failure| {
+            let new = answer.turns.get(known..).unwrap_or_default().iter();
+            recorder.iter_mut().for_each(|recorder| new.clone().for_each(|turn| recorder.turn(turn)));
+            not_extractable(context, &climb.rungs, &failure)
+        })
     })?;
     Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })
 }

@@ -14,7 +14,7 @@ use agent_kit::{Agent, Context, Error, Kind, Result};
 use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
-use uwf_engine::agents::AgentSpec;
+use uwf_engine::agents::{AgentSpec, TRACE_KEY};
 use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::home::Home;
@@ -24,9 +24,6 @@ use crate::trace::{Format, Trace};
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
-
-/// Key of an agent's `config` that says in which format its stdout is a trace.
-const TRACE_KEY: &str = "trace";
 
 /// The agent of one attempt.
 pub struct CommandAgent {

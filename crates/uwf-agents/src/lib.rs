@@ -25,6 +25,7 @@ mod program;
 pub mod progress;
 pub mod react;
 pub mod reextract;
+pub mod salvage;
 mod settings;
 pub mod trace;
 pub mod workflow;
@@ -62,6 +63,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
         "workflow" => workflow::run(home, thread, role),
         // Those only the engine starts: they play no role of their own.
         uwf_engine::reextract::AGENT => play(&mut reextract::ReextractAgent::default()),
+        uwf_engine::salvage::AGENT => salvage::run(home, thread, role),
         SUPERVISOR => advisors::supervise(home, thread, role),
         SUMMARY => advisors::summarise(home, thread, role),
         other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))

@@ -334,8 +334,9 @@ pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
         let name = entry.file_name();
         let of_kept = keep.is_some_and(|keep| name.to_string_lossy().starts_with(keep));
         if !of_kept {
+            let path = entry.path();
             // Left-overs only cost space; the next sweep tries again.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
     }
 }

@@ -82,13 +82,14 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the trace of an attempt.
+    /// Begins the trace of an attempt; one that is there is begun anew.
     ///
     /// # Errors
     /// `Io`.
     pub fn begin(files: &OutputFiles) -> Result<Writer> {
         let path = files.trace.clone();
         let file = OpenOptions::new().create(true).append(true).open(&path).at("create", &path)?;
+        file.set_len(0).at("empty", &path)?;
         let open_turn = files.turn.clone();
         Ok(Writer { file, path, open_turn, texts: HashMap::new(), turns: 0, left: MAX_BYTES })
     }

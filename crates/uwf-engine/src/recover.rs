@@ -11,9 +11,10 @@ use crate::child;
 use crate::environment::{self, Redactor};
 use crate::error::Result;
 use crate::home::Home;
-use crate::live_trace::{self, Trace};
+use crate::live_trace::Trace;
 use crate::load::Thread;
 use crate::processes;
+use crate::salvage;
 use crate::turns::Batch;
 
 /// Source of a trace that does not say where it comes from.
@@ -105,7 +106,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
         exit_code,
         error: Some(redactor.text(error)),
     };
-    let hash = with_turns(&mut batch, node, &live_trace::read(&files), &redactor);
+    let hash = with_turns(&mut batch, node, &salvage::turns(home, opened, &files), &redactor);
     home.store().put_all(&batch.drafts)?;
     let closed = Closed {
         attempt: opened.attempt.clone(),

@@ -58,6 +58,11 @@ if args == ["acp"]:
     sys.exit(0)
 
 query = args[args.index("-q") + 1]
+managed = os.environ.get("HERMES_MANAGED_DIR")
+if managed and os.path.exists(os.path.join(managed, "config.yaml")):
+    told = {"mode": oct(os.stat(os.path.join(managed, "config.yaml")).st_mode & 0o777),
+            "config": json.load(open(os.path.join(managed, "config.yaml")))}
+    json.dump(told, open(os.path.join(home, "managed.json"), "w"))
 if "--resume" in args:
     sid = args[args.index("--resume") + 1]
     session = json.load(open(file(sid)))
@@ -310,6 +315,28 @@ fn it_is_given_the_submit_tool_when_asked_for() {
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
     home.json(&["thread", "step", &thread]);
+    let managed = fs::read_to_string(home.root().join("hermes/managed.json")).unwrap();
+    let managed: Value = serde_json::from_str(&managed).unwrap();
+    assert_eq!(managed["mode"], "0o600");
+    let server = &managed["config"]["mcp_servers"]["uwf"];
+    assert_eq!(server["args"].as_array().unwrap()[..3], [json!("agent"), json!("mcp"), json!(thread)]);
+    assert_eq!(
+        managed["config"].as_object().unwrap().len(),
+        1,
+        "nothing else of the user's configuration is laid over"
+    );
+    let calls = calls(&home);
+    assert_eq!(calls[0]["args"][0], "chat");
+    assert!(calls[0]["args"][2].as_str().unwrap().contains("You have the tool `submit`"));
+}
+
+#[test]
+fn where_the_managed_scope_is_in_use_the_tool_goes_through_the_protocol() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
+    fs::write(home.root().join(".env"), "HERMES_MANAGED_DIR=/srv/policy\n").unwrap();
+    home.json(&["thread", "step", &thread]);
     let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
     let servers: Value = serde_json::from_str(&servers).unwrap();
     assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
@@ -329,4 +356,24 @@ fn what_its_log_tells_is_a_sign_of_life() {
     assert_eq!(ran.code, Some(40), "{}", ran.told());
     let why = text(&home.json(&["thread", "show", &thread]), "why");
     assert!(why.contains("it printed nothing for 3 s"), "{why}");
+}
+
+#[test]
+fn the_turns_of_a_session_that_was_ended_are_read_from_it() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT], "takes": 60 }));
+    let session = json!({ "id": "20261122_021459_fa0b62", "messages": [
+        { "role": "user", "content": "count", "timestamp": 1.0 },
+        { "role": "assistant", "content": "Counting.", "timestamp": 2.0, "tool_calls": [
+            { "id": "c", "type": "function", "function": { "name": "terminal", "arguments": "{}" } }] },
+        { "role": "tool", "content": "one", "timestamp": 3.0, "tool_call_id": "c", "tool_name": "terminal" },
+    ] });
+    fs::write(home.root().join("hermes/20261122_021459_fa0b62.session"), session.to_string()).unwrap();
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("model: big,", "model: big, timeout: 4s,"));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("export"), &json!("20261122_021459_fa0b62")));
+    assert_eq!(attempt["turns"][0]["output"], "Counting.");
+    assert_eq!(attempt["turns"][0]["toolCalls"][0]["result"], "one");
 }

@@ -229,7 +229,7 @@ fn an_acp_agent_that_hangs_after_two_tool_calls_is_ended_and_told() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
     let attempt = kept(&home, &thread);
     assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("acp"), &json!("s-1")));
-    assert_eq!(told(&attempt), two_looks(SAID));
+    assert_eq!(told(&attempt), two_looks(&format!("{SAID} (cancelled)")), "what it says when it is cancelled, too");
 }
 
 #[test]
@@ -246,4 +246,29 @@ fn an_acp_agent_whose_process_is_killed_is_told_too() {
     kill_agent(&home, &thread);
     assert_eq!(step.wait().unwrap().code(), Some(40));
     assert_eq!(told(&kept(&home, &thread)), two_looks(SAID));
+}
+
+#[test]
+fn events_a_program_had_printed_when_it_failed_are_its_turns() {
+    let home = home();
+    let events = [
+        json!({ "type": "thread.started", "thread_id": "t-1" }),
+        json!({ "type": "item.completed", "item": { "id": "i1", "type": "agent_message", "text": "I look." } }),
+        json!({ "type": "item.completed", "item": { "id": "i2", "type": "command_execution", "command": "ls",
+                "aggregated_output": "moons", "exit_code": 0, "status": "completed" } }),
+    ];
+    let lines: Vec<String> = events.iter().map(|event| format!("echo '{event}'")).collect();
+    for (number, (ending, settings)) in [("exit 3", "timeout: 1m"), ("sleep 60", "timeout: 2s")].iter().enumerate() {
+        home.script("printer", &format!("#!/bin/sh\ncat > /dev/null\n{}\n{ending}\n", lines.join("\n")));
+        home.config(&format!(
+            "killGrace: 1\nagents:\n  a: {{ command: printer, output: text, {settings}, config: {{ trace: codex }} }}\ndefaultAgent: a\n"
+        ));
+        let thread = if number == 0 { counting(&home) } else { home.start("count-rounds", "again") };
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+        let attempt = kept(&home, &thread);
+        assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("stdout"), &json!("t-1")));
+        assert_eq!(told(&attempt)[0][0], "I look.", "{attempt}");
+        assert_eq!(told(&attempt)[0][1][0][2], "moons");
+        assert!(attempt["turns"][0]["input"][0].as_str().unwrap().contains("# Task"), "the prompt: {attempt}");
+    }
 }
