@@ -61,6 +61,10 @@ pub fn describe(name: &str) -> Option<Description> {
                         "enum": crate::trace::Format::ALL.map(crate::trace::Format::as_str),
                         "description": "The program's stdout is a trace in this format, and its answer the final message in it.",
                     },
+                    "mcp": {
+                        "type": "boolean",
+                        "description": "The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default.",
+                    },
                 },
             }),
         }),

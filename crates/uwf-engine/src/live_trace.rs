@@ -272,7 +272,7 @@ mod tests {
         writer.under_way(&turn(&[&long], "I", &[])).unwrap();
         assert_eq!(read(&files).turns, [turn(&[&long], "I", &[])]);
         writer.turn(&first).unwrap();
-        assert_eq!(read(&files).turns, [first.clone()], "the turn under way is over");
+        assert_eq!(read(&files).turns, std::slice::from_ref(&first), "the turn under way is over");
         let second = turn(&[&long, "I look", "result of ls"], "", &["cat", "ls"]);
         writer.under_way(&second).unwrap();
         assert_eq!(read(&files), Trace { turns: vec![first, second], session: Some(session) });

@@ -112,6 +112,8 @@ elif behave.get("id") != "nowhere":
 "#;
 
 const RIGHT: &str = "---\nn: 1\n---\nCounted one line.";
+/// A configuration of hermes that names servers.
+const SERVERS: &str = "mcp_servers:\n  mine: { command: mine, enabled: false }\n";
 const WRONG: &str = "I counted one line.";
 const NEARLY: &str = "---\nn: one\n---";
 
@@ -314,32 +316,35 @@ fn it_is_given_the_submit_tool_when_asked_for() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
+    fs::write(home.root().join("hermes/config.yaml"), SERVERS).unwrap();
     home.json(&["thread", "step", &thread]);
     let managed = fs::read_to_string(home.root().join("hermes/managed.json")).unwrap();
     let managed: Value = serde_json::from_str(&managed).unwrap();
     assert_eq!(managed["mode"], "0o600");
     let server = &managed["config"]["mcp_servers"]["uwf"];
     assert_eq!(server["args"].as_array().unwrap()[..3], [json!("agent"), json!("mcp"), json!(thread)]);
-    assert_eq!(
-        managed["config"].as_object().unwrap().len(),
-        1,
-        "nothing else of the user's configuration is laid over"
-    );
+    let keys: Vec<&str> = managed["config"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["mcp_servers", "mcp_discovery_timeout"], "nothing else is laid over the user's configuration");
     let calls = calls(&home);
     assert_eq!(calls[0]["args"][0], "chat");
     assert!(calls[0]["args"][2].as_str().unwrap().contains("You have the tool `submit`"));
 }
 
 #[test]
-fn where_the_managed_scope_is_in_use_the_tool_goes_through_the_protocol() {
-    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
-    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
-    home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
-    fs::write(home.root().join(".env"), "HERMES_MANAGED_DIR=/srv/policy\n").unwrap();
-    home.json(&["thread", "step", &thread]);
-    let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
-    let servers: Value = serde_json::from_str(&servers).unwrap();
-    assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
+fn where_no_configuration_can_be_laid_over_the_tool_goes_through_the_protocol() {
+    let of_somebody = "HERMES_MANAGED_DIR=/srv/policy\n";
+    for (own, env) in [(SERVERS, of_somebody), ("mcp_servers: {}\n", ""), ("model: {}\n", ""), ("mcp_servers: [", "")] {
+        let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+        let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
+        fs::write(home.root().join("hermes/config.yaml"), own).unwrap();
+        fs::write(home.root().join(".env"), env).unwrap();
+        home.json(&["thread", "step", &thread]);
+        let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
+        let servers: Value = serde_json::from_str(&servers).unwrap();
+        assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
+        assert!(!home.root().join("hermes/managed.json").exists());
+    }
 }
 
 #[test]
