@@ -98,7 +98,7 @@ fn a_hung_provider_in_the_middle_of_a_session() {
     assert_eq!(attempt["turns"][0]["tokens"], json!({ "input": 100, "output": 10 }));
     assert_eq!(attempt["tokens"], Value::Null, "what the second round cost is not known");
     let inputs: Vec<usize> =
-        [0, 1].iter().map(|turn| attempt["turns"][turn]["input"].as_array().unwrap().len()).into_iter().collect();
+        [0, 1].iter().map(|turn| attempt["turns"][turn]["input"].as_array().unwrap().len()).collect();
     assert_eq!(inputs[1], inputs[0] + 2, "what was said before, the answer, and the result of its call");
 
     // The step that succeeds leads to it, and so does a walk from the thread's head.
@@ -271,4 +271,29 @@ fn events_a_program_had_printed_when_it_failed_are_its_turns() {
         assert_eq!(told(&attempt)[0][1][0][2], "moons");
         assert!(attempt["turns"][0]["input"][0].as_str().unwrap().contains("# Task"), "the prompt: {attempt}");
     }
+}
+
+#[test]
+fn events_of_a_cursor_that_hangs_are_its_turns() {
+    let home = home();
+    let events = [
+        json!({ "type": "system", "subtype": "init", "session_id": "chat-1" }),
+        json!({ "type": "assistant", "session_id": "chat-1",
+                "message": { "role": "assistant", "content": [{ "type": "text", "text": "I look." }] } }),
+        json!({ "type": "tool_call", "subtype": "started", "call_id": "c1", "session_id": "chat-1",
+                "tool_call": { "readToolCall": { "args": { "path": "moons" } } } }),
+        json!({ "type": "tool_call", "subtype": "completed", "call_id": "c1", "session_id": "chat-1",
+                "tool_call": { "readToolCall": { "args": { "path": "moons" },
+                               "result": { "success": { "content": "phobos" } } } } }),
+    ];
+    let lines: Vec<String> = events.iter().map(|event| format!("echo '{event}'")).collect();
+    home.script("cursor-agent", &format!("#!/bin/sh\n{}\nsleep 60\n", lines.join("\n")));
+    home.config("killGrace: 1\nagents:\n  a: { command: uwf-cursor, timeout: 3s }\ndefaultAgent: a\n");
+    let thread = counting(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = kept(&home, &thread);
+    assert_eq!(attempt["sessionId"], "chat-1");
+    let turn = &told(&attempt)[0];
+    assert_eq!((&turn[0], &turn[1][0][0]), (&json!("I look."), &json!("read")), "{attempt}");
+    assert!(text(&attempt["turns"][0]["toolCalls"][0], "result").contains("phobos"), "{attempt}");
 }
