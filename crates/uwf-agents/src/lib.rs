@@ -26,6 +26,7 @@ mod program;
 pub mod progress;
 pub mod react;
 pub mod reextract;
+pub mod salvage;
 mod settings;
 pub mod trace;
 pub mod workflow;
@@ -56,6 +57,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
         agents::HUMAN => human::run(home, thread, role),
         agents::WORKFLOW => workflow::run(home, thread, role),
         // Those only the engine starts: they play no role of their own.
+        uwf_engine::salvage::AGENT => salvage::run(home, thread, role),
         SUPERVISOR => advisors::supervise(home, thread, role),
         SUMMARY => advisors::summarise(home, thread, role),
         other => Err(unknown(other)),

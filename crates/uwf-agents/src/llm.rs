@@ -9,8 +9,8 @@ mod prose;
 
 use std::time::Instant;
 
-use agent_kit::answer::Answer;
-use agent_kit::{Agent, Context, Result, submit};
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::{Agent, Context, Recorder, Result, submit};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_llm::{ChatRequest, Client, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
 
@@ -24,6 +24,9 @@ const VALUE: &str = "submit";
 
 /// What the model is told of it.
 const VALUE_DESCRIPTION: &str = "Hands in the output of your role.";
+
+/// Where the trace comes from: every exchange is seen whole.
+const SOURCE: &str = "wire";
 
 /// The word for deciding by the role's schema.
 const AUTO: &str = "auto";
@@ -86,6 +89,7 @@ struct Session {
     request: ChatRequest,
     /// The messages as texts of the trace; the prompt is several.
     texts: Vec<String>,
+    recorder: Recorder,
 }
 
 impl Session {
@@ -105,7 +109,7 @@ impl Session {
             ..ChatRequest::new(messages)
         };
         let client = model::client(endpoint, model::timeouts(&settings)?)?;
-        Ok(Session { client, modes: model::modes(home), request, texts })
+        Ok(Session { client, modes: model::modes(home), request, texts, recorder: Recorder::begin(context, SOURCE)? })
     }
 
     /// Adds what the user says next.
@@ -117,16 +121,20 @@ impl Session {
     fn ask(&mut self, context: &Context<'_>, form: Asked) -> Result<Answer> {
         let begun = Instant::now();
         progress::line(&format!("[asking {}]", self.client.endpoint().model));
+        let asked = Turn::asked(self.texts.clone());
+        self.recorder.under_way(&asked);
         let answer = match form {
             Asked::Text => self.ask_for_text(),
             Asked::Value(mode) => self.ask_for_value(context, mode),
         };
         progress::line("");
         let answer = answer.map_err(|error| {
+            self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
             // What had come is worth more than the record of its loss.
             let kept = context.redactor().and_then(|redactor| submit::keep(context, &redactor.text(error.partial())));
             kept.err().unwrap_or_else(|| model::failed(&error))
         })?;
+        answer.turns.iter().for_each(|turn| self.recorder.turn(turn));
         Ok(Answer { duration_ms: exchange::millis(begun.elapsed()), ..answer })
     }
 
@@ -138,7 +146,7 @@ impl Session {
         Ok(Answer {
             tokens: turn.tokens.clone(),
             turns: vec![turn],
-            source: "wire".to_owned(),
+            source: SOURCE.to_owned(),
             ..Answer::text(reply.text)
         })
     }
@@ -150,7 +158,11 @@ impl Session {
             Ok(found) => (Ok(found.value), found.attempts),
             // It answered, only not with a value: the ladder goes on from what it said.
             Err(none) if matches!(none.error, LlmError::NoValue { .. }) => (Err(none.error), none.attempts),
-            Err(failed) => return Err(failed.error),
+            Err(failed) => {
+                let turns = failed.attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt));
+                turns.for_each(|turn| self.recorder.turn(&turn));
+                return Err(failed.error);
+            }
         };
         let turns = attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt)).collect();
         let replies: Vec<&Reply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
@@ -160,7 +172,7 @@ impl Session {
             Ok(value) if last.text.trim().is_empty() => format!("{value:#}"),
             _ => last.text.clone(),
         };
-        let answer = Answer { turns, tokens, source: "wire".to_owned(), value: value.ok(), ..Answer::text(raw) };
+        let answer = Answer { turns, tokens, source: SOURCE.to_owned(), value: value.ok(), ..Answer::text(raw) };
         self.heard(last);
         Ok(answer)
     }

@@ -25,6 +25,15 @@ const COMMAND: &str = "command";
 /// The built-in agent that is a workflow.
 pub const WORKFLOW: &str = "workflow";
 
+/// The built-in agent for Cursor's command line.
+pub const CURSOR: &str = "cursor";
+
+/// The built-in agent for hermes-agent.
+pub const HERMES: &str = "hermes";
+
+/// Key of an agent's `config` that says in which format its program's stdout is a trace.
+pub const TRACE_KEY: &str = "trace";
+
 /// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -137,6 +146,15 @@ impl AgentSpec {
     /// does the rest. `None` for a program that is an agent itself.
     pub fn played_by(&self) -> Option<&str> {
         self.built_in().or_else(|| (self.output_mode() != OutputMode::Step).then_some(COMMAND))
+    }
+
+    /// Whether turns it did not record itself can be read from what it leaves: from what its program prints, or from the
+    /// session that keeps.
+    pub fn leaves_trace(&self) -> bool {
+        match self.built_in() {
+            Some(name) => matches!(name, CURSOR | HERMES),
+            None => self.is_wrapped() && self.config.contains_key(TRACE_KEY),
+        }
     }
 
     /// The command line of the agent process: the program itself for `output: step`, otherwise uwf, which runs the

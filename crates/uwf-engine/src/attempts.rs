@@ -222,6 +222,10 @@ pub struct OutputFiles {
     pub raw: PathBuf,
     /// Value that was handed in through the submit tool.
     pub submitted: PathBuf,
+    /// What the agent has done so far: see [`crate::live_trace`].
+    pub trace: PathBuf,
+    /// The turn it is at.
+    pub turn: PathBuf,
 }
 
 impl OutputFiles {
@@ -229,7 +233,14 @@ impl OutputFiles {
     pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
         let dir = home.attempts_dir(thread);
         let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
-        OutputFiles { out: file("out"), err: file("err"), raw: file("raw"), submitted: file("submitted") }
+        OutputFiles {
+            out: file("out"),
+            err: file("err"),
+            raw: file("raw"),
+            submitted: file("submitted"),
+            trace: file("trace"),
+            turn: file("turn"),
+        }
     }
 }
 
@@ -334,8 +345,9 @@ pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
         let name = entry.file_name();
         let of_kept = keep.is_some_and(|keep| name.to_string_lossy().starts_with(keep));
         if !of_kept {
+            let path = entry.path();
             // Left-overs only cost space; the next sweep tries again.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
     }
 }

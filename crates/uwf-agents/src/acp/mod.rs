@@ -16,7 +16,7 @@ pub mod transcript;
 pub mod usage;
 pub mod wire;
 
-use agent_kit::answer::{Answer, Turn};
+use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result, mcp};
 use uwf_core::prompt::{Part, PartKind, Prompt};
 
@@ -72,35 +72,28 @@ impl Agent for AcpAgent {
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         let settings = self.settings()?.clone();
         let settings = Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings };
-        let input: Vec<String> = prompt.parts.iter().map(|part| part.text.clone()).collect();
+        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
         let session = self.session.insert(Session::open(context, opened(context)?, settings)?);
-        let prompted = session.prompt(context, &prompt.text(), true)?;
-        Ok(answer(session, input, prompted))
+        let prompted = session.prompt(context, input, true)?;
+        Ok(answer(session, prompted))
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
         let Some(session) = &mut self.session else { return Ok(None) };
-        let prompted = session.prompt(context, text, false)?;
-        Ok(Some(answer(session, vec![text.to_owned()], prompted)))
+        let prompted = session.prompt(context, vec![text.to_owned()], false)?;
+        Ok(Some(answer(session, prompted)))
     }
 }
 
-fn answer(session: &Session, input: Vec<String>, prompted: Prompted) -> Answer {
-    let Prompted { transcript, tokens, duration_ms } = prompted;
-    let turn = Turn {
-        input,
-        output: transcript.said(),
-        tool_calls: transcript.tool_calls(),
-        tokens: tokens.clone(),
-        latency_ms: duration_ms,
-    };
+fn answer(session: &Session, prompted: Prompted) -> Answer {
+    let Prompted { answer, turn } = prompted;
     Answer {
-        raw: transcript.answer().to_owned(),
+        raw: answer,
         value: None,
-        turns: vec![turn],
-        duration_ms,
+        duration_ms: turn.latency_ms,
         source: SOURCE.to_owned(),
         session_id: session.id(),
-        tokens,
+        tokens: turn.tokens.clone(),
+        turns: vec![turn],
     }
 }

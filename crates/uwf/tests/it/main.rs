@@ -23,6 +23,7 @@ mod forking;
 mod hermes;
 mod human;
 mod keeper;
+mod kept_traces;
 mod killing;
 mod ladder;
 mod listing;
