@@ -73,6 +73,7 @@ impl Plan {
             prompt_budget: self.config.limits.prompt_budget,
             extract: self.config.extract,
             reextract: None,
+            rereads: 0,
             output_cap: self.config.limits.output_cap,
             earlier: Vec::new(),
             keeper: std::process::id(),
