@@ -11,6 +11,7 @@
 //! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
 //! | `gaveUp` | agent process | instead, when it knows why there is no result |
 //! | `closed` | keeper | when the head moved, or the attempt failed |
+//! | `ended` | whoever ended the thread | when its line is in the history: a second copy of it |
 //!
 //! A line of another attempt (a late result) is ignored: the `opened` line says whose record it is.
 
@@ -25,11 +26,12 @@ use uwf_core::thread::ThreadId;
 
 use crate::agents::{self, AgentSpec, HUMAN};
 use crate::error::{AtPath, Error, Kind, Result};
+use crate::history;
 use crate::home::Home;
 use crate::marks::{self, Mark};
 use crate::reextract;
 
-/// Bytes after which the record is begun anew: some hundred attempts.
+/// Bytes after which the record is begun anew: some fifty attempts.
 const RECORD_LIMIT: u64 = 64 << 10;
 
 /// One line of the record.
@@ -41,6 +43,7 @@ enum Line {
     Finished(Finished),
     GaveUp(GaveUp),
     Closed(Closed),
+    Ended(history::Finished),
 }
 
 /// An attempt as planned.
@@ -234,14 +237,7 @@ impl OutputFiles {
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
-    let path = home.attempt_file(thread);
-    let bytes = match std::fs::read(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other.at("read", &path)?,
-    };
-    // Lines are led by a newline too, so that a torn one before them does no harm.
-    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-    Ok(lines.fold(None, |attempt, line| {
+    Ok(lines(home, thread)?.into_iter().fold(None, |attempt, line| {
         Some(match (line, attempt) {
             (Line::Opened(opened), _) => {
                 Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None }
@@ -252,6 +248,28 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
     }))
 }
 
+/// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished>> {
+    Ok(lines(home, thread)?.into_iter().fold(None, |ended, line| match line {
+        Line::Ended(finished) => Some(finished).filter(|finished| finished.thread == *thread),
+        Line::Opened(_) => None,
+        Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => ended,
+    }))
+}
+
+fn lines(home: &Home, thread: &ThreadId) -> Result<Vec<Line>> {
+    let path = home.attempt_file(thread);
+    let bytes = match std::fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.at("read", &path)?,
+    };
+    // Lines are led by a newline too, so that a torn one before them does no harm.
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
 /// An attempt with what one more line says about it; a line of another attempt says nothing.
 fn with_line(attempt: Attempt, line: Line) -> Attempt {
     let id = &attempt.opened.attempt;
@@ -260,7 +278,9 @@ fn with_line(attempt: Attempt, line: Line) -> Attempt {
         Line::Finished(finished) if finished.attempt == *id => Attempt { finished: Some(finished), ..attempt },
         Line::GaveUp(gave_up) if gave_up.attempt == *id => Attempt { gave_up: Some(gave_up), ..attempt },
         Line::Closed(closed) if closed.attempt == *id => Attempt { closed: Some(closed), ..attempt },
-        Line::Opened(_) | Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => attempt,
+        Line::Opened(_) | Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) | Line::Ended(_) => {
+            attempt
+        }
     }
 }
 
@@ -271,13 +291,15 @@ fn with_line(attempt: Attempt, line: Line) -> Attempt {
 /// `Io`.
 pub fn open(home: &Home, opened: Opened) -> Result<()> {
     let path = home.attempt_file(&opened.thread);
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
-    // Emptying waits for the journal of a busy disk, so it is not done each time.
-    if file.metadata().at("read", &path)?.len() > RECORD_LIMIT {
-        file.set_len(0).at("empty", &path)?;
-    }
     let thread = opened.thread.clone();
-    write_line(&mut file, &path, &Line::Opened(Box::new(opened)))?;
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
+    let line = Line::Opened(Box::new(opened));
+    if file.metadata().at("read", &path)?.len() > RECORD_LIMIT {
+        // Synced, because the lines it takes the place of are what a lost index is rebuilt from.
+        json_cas::durable::replace(&path, text(&line)?.as_bytes())?;
+    } else {
+        write_line(&mut file, &path, &line)?;
+    }
     marks::open(home, &thread)
 }
 
@@ -316,6 +338,13 @@ pub fn closed(home: &Home, thread: &ThreadId, closed: Closed) -> Result<()> {
     marks::clear(home, thread, &[Mark::Open])
 }
 
+/// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.
+pub fn ended(home: &Home, finished: &history::Finished) {
+    let path = home.attempt_file(&finished.thread);
+    let file = OpenOptions::new().append(true).open(&path);
+    let _ = file.map(|mut file| write_line(&mut file, &path, &Line::Ended(finished.clone())));
+}
+
 /// Removes output files of attempts other than `keep`, and of `keep` too when it is `None`.
 pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
     let Ok(entries) = std::fs::read_dir(home.attempts_dir(thread)) else { return };
@@ -343,7 +372,11 @@ fn append(home: &Home, thread: &ThreadId, line: &Line) -> Result<File> {
 
 /// One `write` a line, led by a newline when the file's last line may be torn.
 fn write_line(file: &mut File, path: &Path, line: &Line) -> Result<()> {
+    file.write_all(text(line)?.as_bytes()).at("write", path)
+}
+
+fn text(line: &Line) -> Result<String> {
     let json = serde_json::to_string(line)
         .map_err(|error| Error::new(Kind::Internal, format!("cannot write the attempt record: {error}")))?;
-    file.write_all(format!("\n{json}\n").as_bytes()).at("write", path)
+    Ok(format!("\n{json}\n"))
 }

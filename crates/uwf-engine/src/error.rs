@@ -145,7 +145,9 @@ impl From<HeadsError> for Error {
         };
         let mut error = Error::new(kind, source.to_string());
         if let HeadsError::Unreadable { path, .. } = &source {
-            error = error.hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()));
+            error = error
+                .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
+                .hint("`uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how");
         }
         if source.is_disk_full() {
             error = error.hint("free some space, then run the same command again: nothing was lost");

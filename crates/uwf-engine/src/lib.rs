@@ -36,6 +36,7 @@ pub mod persist;
 pub mod plan;
 pub mod processes;
 pub mod put;
+pub mod rebuild;
 pub mod recover;
 pub mod reextract;
 pub mod registry;

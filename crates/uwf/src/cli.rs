@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
 
-use crate::commands::{agent, cas, completions, config, doctor, reference, setup, thread, workflow};
+use crate::commands::{agent, cas, completions, config, doctor, recover, reference, setup, thread, workflow};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Format, Printer};
@@ -81,6 +81,8 @@ enum Group {
     Setup(setup::Args),
     /// Look at what is installed, reachable and left over.
     Doctor(doctor::Args),
+    /// Make a damaged or lost index of threads anew from everything else that is known of them.
+    Recover(recover::Args),
     /// Print shell completions.
     Completions(completions::Args),
     /// Print the reference page of all commands.
@@ -121,6 +123,7 @@ fn run(command: Group, printer: Printer) -> CommandResult {
         Group::Agent(command) => agent::run(&Context::open_at(command.root(), printer)?, command),
         Group::Setup(args) => setup::run(&Context::open(printer)?, &args),
         Group::Doctor(args) => doctor::run(&Context::open(printer)?, &args),
+        Group::Recover(args) => recover::run(&Context::open(printer)?, &args),
         Group::Config(command) => config::run(&Context::open(printer)?, command),
     }
 }
