@@ -43,6 +43,7 @@ pub mod registry;
 pub mod reindex;
 pub mod remove;
 pub mod resolve;
+pub mod roots;
 pub mod settings;
 pub mod show;
 pub mod spoken;

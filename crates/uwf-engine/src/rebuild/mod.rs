@@ -21,7 +21,7 @@ pub use evidence::Source;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::history::Finished;
 use crate::home::Home;
-use crate::{attempts, ids};
+use crate::{attempts, ids, put};
 use evidence::{Known, is_readable, known, leads_to, same_start};
 
 /// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
@@ -87,11 +87,15 @@ pub struct Recovered {
 }
 
 /// Compares the index with everything else that is known of threads, and unless `dry_run` writes the one that follows.
-/// The old one is kept beside it.
+/// The old one is kept beside it. uwf's own types are stored again if they are damaged.
 ///
 /// # Errors
 /// `Io` when files cannot be read or written, `Busy` when others change the index all the time.
 pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
+    if !dry_run && home.objects_dir().exists() {
+        // Without them no node can be read or written.
+        put::repair_types(home)?;
+    }
     for _ in 0..TRIES {
         let salvaged = home.heads_files().salvage();
         refuse_forbidden(&salvaged)?;

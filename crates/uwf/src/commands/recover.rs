@@ -18,7 +18,7 @@ Examples:
 
 For an index of threads (threads.yaml) that is damaged, lost, or restored from an old backup. Where a thread stands is \
 read from the index as far as it is readable, from the records of its attempts, and from the history. The old file is \
-kept beside the new one as threads.yaml.broken-TIME. Exit 65 when there are threads of which nothing says where they \
+kept beside the new one as threads.yaml.broken-TIME. uwf's own node types are stored again if damaged. Exit 65 when there are threads of which nothing says where they \
 stand.")]
 pub(crate) struct Args {
     /// Only tell what would be done.

@@ -11,6 +11,7 @@ mod campaign;
 mod crashes;
 mod damage;
 mod disk;
+mod harm;
 mod reachable;
 mod record;
 mod stage;
