@@ -9,6 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::history;
 use crate::home::Home;
 use crate::marks::{self, Mark};
+use crate::rebuild;
 
 /// Removes a finished thread: its line leaves the history, its local records the disk. No node is deleted.
 ///
@@ -20,8 +21,7 @@ pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
             .hint(format!("`uwf thread kill {id}` ends it first")));
     }
     if history::of(home, id)?.is_none() {
-        return Err(Error::new(Kind::NotFound, format!("there is no thread {id}"))
-            .hint("`uwf thread list --all` lists every thread"));
+        return Err(rebuild::not_found(home, id));
     }
     marks::clear(home, id, &Mark::ALL)?;
     for path in [home.thread_dir(id), home.chain_file(id)] {

@@ -320,16 +320,31 @@ impl Step<'_> {
             Ok(Swap::Moved(now)) => return Err(self.quarantine(opened, step_hash, now)),
             Err(failed) => return Err(self.unsure(failed, step_hash)),
         }
-        let record = Record { step: step_hash, output: step.output, role: chain::role_key(&step.role) };
-        chain::push(self.home, &self.thread.id, self.thread.chain()?, record);
-        marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])?;
-        self.close(opened, Outcome::Linked, None)?;
+        self.tidy(opened, Record { step: step_hash, output: step.output, role: chain::role_key(&step.role) });
         let report = Report {
             role: Some(opened.role.clone()),
             agent: Some(opened.agent.name.clone()),
             ..self.report(step_hash)
         };
         Ok(self.look_ahead(report, signals))
+    }
+
+    /// What follows a head that has moved. None of it is needed, so a failure does not make the step one.
+    fn tidy(&self, opened: &Opened, record: Record) {
+        if let Ok(chain) = self.thread.chain() {
+            chain::push(self.home, &self.thread.id, chain, record);
+        }
+        let done = marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
+            .and_then(|()| self.close(opened, Outcome::Linked, None));
+        if let Err(error) = done {
+            log!(
+                self.log,
+                "T9C4W2HB",
+                Warn,
+                "the step is linked, but its attempt was not concluded: {}",
+                error.message
+            );
+        }
     }
 
     /// The head has moved; what the moderator says now must not undo that.

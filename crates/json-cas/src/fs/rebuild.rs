@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -41,8 +41,15 @@ impl FsHeads {
         }
     }
 
-    /// Writes an index with just these names in the place of the one that was salvaged, which is
-    /// kept as `keep_as`; `ended` are records the journal lacks. Says whether it did: not when the file has changed since it was
+    /// Whether there is something in the journal's place that is no file: a directory, or a link
+    /// that leads nowhere. [`FsHeads::rebuild`] moves it out of the way.
+    pub fn journal_is_no_file(&self) -> bool {
+        self.journal.symlink_metadata().is_ok() && !self.journal.is_file()
+    }
+
+    /// Writes an index with just these names in the place of the one that was salvaged; `ended` are
+    /// records the journal lacks. What has to give way is kept under a name with `suffix` at its
+    /// end. Says whether it did: not when the file has changed since it was
     /// salvaged, which then has to be done again.
     ///
     /// # Errors
@@ -52,7 +59,7 @@ impl FsHeads {
         salvaged: &Salvaged,
         entries: &[(String, Hash)],
         ended: &[Value],
-        keep_as: &Path,
+        suffix: &str,
     ) -> Result<bool, HeadsError> {
         let mut index = Index::empty();
         for (name, hash) in entries {
@@ -65,14 +72,12 @@ impl FsHeads {
         }
         match &salvaged.seen {
             // Copied, so that at every moment there is one.
-            Some(bytes) => durable::replace(keep_as, bytes)?,
+            Some(bytes) => durable::replace(&kept(&self.index, suffix), bytes)?,
             // Not a file at all: a directory, or a link that leads nowhere.
-            None => match fs::rename(&self.index, keep_as) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(FileError::at("rename", &self.index)(error).into());
-                }
-                _ => {}
-            },
+            None => move_away(&self.index, suffix)?,
+        }
+        if self.journal_is_no_file() {
+            move_away(&self.journal, suffix)?;
         }
         for record in ended {
             durable::append(&self.journal, &record.to_string())?;
@@ -80,4 +85,18 @@ impl FsHeads {
         self.save(&lock, &index)?;
         Ok(true)
     }
+}
+
+fn move_away(path: &Path, suffix: &str) -> Result<(), FileError> {
+    match fs::rename(path, kept(path, suffix)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::at("rename", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Where a file that has to give way is kept: its own name and the suffix.
+fn kept(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use json_cas::fs::Salvaged;
 use json_cas::{Hash, HeadsError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
@@ -103,9 +103,10 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
         if dry_run || !plan.report.changed {
             return Ok(plan.report);
         }
-        let keep_as = home.index_file().with_file_name(format!("threads.yaml.broken-{}", stamp(ids::now_ms())));
-        if home.heads_files().rebuild(&salvaged, &plan.heads, &plan.ended, &keep_as)? {
-            plan.report.kept_as = keep_as.symlink_metadata().is_ok().then_some(keep_as);
+        let suffix = format!(".broken-{}", stamp(ids::now_ms()));
+        if home.heads_files().rebuild(&salvaged, &plan.heads, &plan.ended, &suffix)? {
+            let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));
+            plan.report.kept_as = kept.symlink_metadata().is_ok().then_some(kept);
             return Ok(plan.report);
         }
     }
@@ -124,8 +125,8 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
             missing.remove(&id);
         }
     }
-    for id in ended(&home.heads().journal()?) {
-        missing.remove(&id);
+    for id in ended(&home.heads().journal()?).keys() {
+        missing.remove(id);
     }
     Ok(missing.into_iter().collect())
 }
@@ -167,19 +168,24 @@ struct Plan {
 }
 
 fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
-    let journal = home.heads().journal()?;
+    let is_no_file = home.heads_files().journal_is_no_file();
+    let (journal, mut problems) = match is_no_file {
+        true => (Vec::new(), vec![format!("{} is no file", home.history_file().display())]),
+        false => (home.heads().journal()?, home.heads().journal_problems()?),
+    };
+    problems.iter_mut().filter(|_| !is_no_file).for_each(|problem| problem.insert_str(0, "history.jsonl, "));
     let ended_before = ended(&journal);
     let (own, foreign) = lines(salvaged);
     let mut rows = Vec::new();
     let mut heads = foreign;
     let mut ended = Vec::new();
     let ids: BTreeSet<ThreadId> = own.keys().cloned().chain(with_records(home)?).collect();
-    let damaged = damaged_history(home)?;
+    let damaged = if is_no_file { Vec::new() } else { damaged_history(home)? };
     for id in ids {
         let line = own.get(&id).copied();
-        let (row, end) = match () {
-            () if ended_before.contains(&id) => (line.map(|head| archived(&id, head, "its line in the history")), None),
-            () => look(home, &id, line, &damaged),
+        let (row, end) = match ended_before.get(&id) {
+            Some(true) => (line.map(|head| archived(&id, head, "its line in the history")), None),
+            is_ended => look(home, &id, line, is_ended.is_some(), &damaged),
         };
         ended.extend(end);
         if let Some(row) = row {
@@ -194,10 +200,10 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     let report = Recovered {
         index: home.index_file(),
         fault: salvaged.fault.as_ref().map(ToString::to_string),
-        changed: salvaged.fault.is_some() || before != heads || !ended.is_empty(),
+        changed: salvaged.fault.is_some() || is_no_file || before != heads || !ended.is_empty(),
         kept_as: None,
         threads: rows,
-        problems: home.heads().journal_problems()?.iter().map(|problem| format!("history.jsonl, {problem}")).collect(),
+        problems,
     };
     Ok(Plan { report, heads, ended })
 }
@@ -228,11 +234,20 @@ fn archived(id: &ThreadId, head: Hash, note: &str) -> Row {
     }
 }
 
-/// A thread the history says nothing about. Gives its row, and a line for the history if it has ended all the same.
-fn look(home: &Home, id: &ThreadId, line: Option<Hash>, damaged: &[String]) -> (Option<Row>, Option<Value>) {
+/// A thread the history says too little about. Gives its row, and a line for the history if it has ended all the same.
+fn look(
+    home: &Home,
+    id: &ThreadId,
+    line: Option<Hash>,
+    is_ended: bool,
+    damaged: &[String],
+) -> (Option<Row>, Option<Value>) {
     if let Some(end) = attempts::end_of(home, id).ok().flatten() {
         let row = archived(id, end.head, "the copy of its line in the history");
         return (Some(row), Some(value(&end)));
+    }
+    if is_ended {
+        return (Some(lost(id, "it has ended, but its line in history.jsonl says little more".to_owned())), None);
     }
     if let (None, Some(number)) = (line, damaged.iter().position(|line| line.contains(id.as_str()))) {
         let note = format!("it seems to have ended: damaged line {} of history.jsonl names it", number + 1);
@@ -313,8 +328,16 @@ fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     Ok(ids)
 }
 
-fn ended(journal: &[Value]) -> BTreeSet<ThreadId> {
-    journal.iter().filter_map(|line| line.get("thread")?.as_str()?.parse().ok()).collect()
+/// Threads the history names as they are spelled, and whether it tells all there is to tell.
+fn ended(journal: &[Value]) -> BTreeMap<ThreadId, bool> {
+    let mut ended = BTreeMap::new();
+    for line in journal {
+        let Some(name) = line.get("thread").and_then(Value::as_str) else { continue };
+        if let Some(id) = name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name) {
+            ended.insert(id, Finished::deserialize(line).is_ok());
+        }
+    }
+    ended
 }
 
 /// The lines of the history, each that is readable left empty.

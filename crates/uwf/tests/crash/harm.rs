@@ -87,6 +87,9 @@ impl Harm {
 
     fn with_line(self, bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
         let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        if lines.is_empty() {
+            return Vec::new();
+        }
         let at = rng.usize(0..lines.len());
         match self {
             Harm::Double => lines.insert(at, lines[at]),
