@@ -31,8 +31,8 @@ use crate::home::Home;
 use crate::marks::{self, Mark};
 use crate::reextract;
 
-/// Bytes after which the record is begun anew: some fifty attempts.
-const RECORD_LIMIT: u64 = 64 << 10;
+/// Bytes after which the record is begun anew, some twenty attempts: it is read four times a step.
+const RECORD_LIMIT: u64 = 16 << 10;
 
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -237,15 +237,24 @@ impl OutputFiles {
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
-    Ok(lines(home, thread)?.into_iter().fold(None, |attempt, line| {
-        Some(match (line, attempt) {
-            (Line::Opened(opened), _) => {
-                Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None }
-            }
-            (line, Some(attempt)) => with_line(attempt, line),
-            (_, None) => return None,
-        })
-    }))
+    Ok(newest(&bytes(home, thread)?))
+}
+
+/// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
+/// stands before that is of earlier attempts.
+fn newest(record: &[u8]) -> Option<Attempt> {
+    // Lines are led by a newline too, so that a torn one before them does no harm.
+    let mut lines = record.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let mut later = Vec::new();
+    let opened = lines.find_map(|line| match line {
+        Line::Opened(opened) => Some(*opened),
+        other => {
+            later.push(other);
+            None
+        }
+    })?;
+    let attempt = Attempt { opened, started: None, finished: None, gave_up: None, closed: None };
+    Some(later.into_iter().rev().fold(attempt, with_line))
 }
 
 /// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
@@ -253,21 +262,22 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished>> {
-    Ok(lines(home, thread)?.into_iter().fold(None, |ended, line| match line {
-        Line::Ended(finished) => Some(finished).filter(|finished| finished.thread == *thread),
-        Line::Opened(_) => None,
-        Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => ended,
-    }))
+    let record = bytes(home, thread)?;
+    let newest = record.rsplit(|byte| *byte == b'\n').find_map(|line| match serde_json::from_slice(line).ok()? {
+        Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == *thread)),
+        Line::Opened(_) => Some(None),
+        Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => None,
+    });
+    Ok(newest.flatten())
 }
 
-fn lines(home: &Home, thread: &ThreadId) -> Result<Vec<Line>> {
+/// The record; without a byte when there is none.
+fn bytes(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
     let path = home.attempt_file(thread);
-    let bytes = match std::fs::read(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.at("read", &path)?,
-    };
-    // Lines are led by a newline too, so that a torn one before them does no harm.
-    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.at("read", &path),
+    }
 }
 
 /// An attempt with what one more line says about it; a line of another attempt says nothing.
