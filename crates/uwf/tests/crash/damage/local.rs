@@ -78,7 +78,7 @@ fn records_of_threads() {
     let cases = cases(&["attempt.jsonl", "settings.json", "log.jsonl", "keeper.log"].map(of));
     each(campaign, cases, SHORT, |case, campaign| {
         let home = spoiled(&whole, case, campaign);
-        steps_or_tells(&home, &whole.counting, &[64, 65, 74, 40]);
+        steps_or_tells(&home, &whole.counting, &[40, 64, 65, 69, 74]);
         home.json(&["thread", "step", &whole.adding]);
         home.json(&["thread", "list"]);
     });
