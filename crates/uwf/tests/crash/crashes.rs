@@ -13,7 +13,7 @@ use crate::stage::{self, ROUNDS};
 use crate::states::{FINISHED, State, states};
 
 /// States tried of each command in a plain run.
-const SHORT: usize = 12;
+const SHORT: usize = 8;
 
 /// A disk after a crash, ready to be used.
 struct Crashed {

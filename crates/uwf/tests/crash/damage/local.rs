@@ -10,7 +10,7 @@ use crate::campaign::Campaign;
 use crate::harm::Harm;
 
 /// Damages tried in each test of a plain run.
-const SHORT: usize = 16;
+const SHORT: usize = 8;
 
 #[derive(Debug)]
 struct Case {

@@ -12,7 +12,7 @@ use crate::harm::Harm;
 use crate::reachable::store;
 
 /// Damages tried in a plain run.
-const SHORT: usize = 24;
+const SHORT: usize = 12;
 
 const HARMS: [Harm; 12] = [
     Harm::Flip,
