@@ -40,11 +40,8 @@ impl<'h> Thread<'h> {
     /// # Errors
     /// `NotFound` when it is not active; those of its nodes.
     pub fn active(home: &'h Home, id: &ThreadId) -> Result<(Thread<'h>, Head)> {
-        let head = match home.heads().read(id.as_str())? {
-            Some(head) => head,
-            None if crate::history::of(home, id)?.is_none() => return Err(rebuild::not_found(home, id)),
-            None => return Err(Error::not_active(id)),
-        };
+        let head = home.heads().read(id.as_str())?;
+        let head = head.ok_or_else(|| rebuild::not_active(home, id))?;
         Ok((Thread::at(home, id.clone(), head.hash)?, head))
     }
 

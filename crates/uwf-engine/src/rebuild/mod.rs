@@ -21,7 +21,7 @@ pub use evidence::Source;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::history::Finished;
 use crate::home::Home;
-use crate::{attempts, ids, put};
+use crate::{attempts, history, ids, put};
 use evidence::{Known, is_readable, known, leads_to, same_start};
 
 /// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
@@ -143,6 +143,12 @@ pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
         true => error.hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
         false => error.hint("`uwf thread list --all` lists every thread"),
     }
+}
+
+/// The index does not have a thread: it has ended, or was lost.
+pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
+    let is_lost = has_records(home, id) && matches!(history::of(home, id), Ok(None));
+    if is_lost { not_found(home, id) } else { Error::not_active(id) }
 }
 
 /// A file that only somebody else may read is not broken.
