@@ -11,48 +11,47 @@ use std::time::{Instant, SystemTime};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use uwf_core::config::OutputMode;
+use serde_json::Value;
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
-use uwf_engine::agents::AgentSpec;
+use uwf_engine::agents::{AgentSpec, TRACE_KEY};
 use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
-use uwf_engine::home::Home;
 
+use crate::acp;
+use crate::attempt_settings::opened;
+use crate::program;
 use crate::progress;
 use crate::trace::{Format, Trace};
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
-/// Key of an agent's `config` that says in which format its stdout is a trace.
-const TRACE_KEY: &str = "trace";
+/// Key of an agent's `config` that says that its program has been given the tool `submit`.
+const MCP_KEY: &str = "mcp";
 
 /// The agent of one attempt.
+#[derive(Default)]
 pub struct CommandAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
 }
 
-impl CommandAgent {
-    /// For a role of a thread that is being stepped.
-    ///
-    /// # Errors
-    /// `Usage` outside an attempt.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<CommandAgent> {
-        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
-        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
-        Ok(CommandAgent { form, exit_code: None })
-    }
-}
-
 impl Agent for CommandAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = program::form(context);
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }
 
     fn exit_code(&self) -> Option<i32> {
         self.exit_code
+    }
+
+    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(acp::with_instruction(prompt, says_tool(&opened(context)?.agent)?))
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
@@ -65,13 +64,12 @@ impl Agent for CommandAgent {
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
         let begun_at = SystemTime::now();
-        let status = execute(opened, prompt, &files)?;
+        let input = parts(prompt);
+        let status = execute(opened, &prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
         let trace = match format {
-            Some(format) => {
-                Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_input(&parts(prompt)))
-            }
+            Some(format) => Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_input(&input)),
             None => None,
         };
         check_status(spec, status, &files, opened.output_cap, trace.as_ref())?;
@@ -86,7 +84,11 @@ impl Agent for CommandAgent {
             return told(&spec.name, trace, format, duration_ms);
         }
         let raw = child::read_capped(&files.raw, opened.output_cap)?;
-        Ok(Answer { turns: vec![Turn::of(prompt, &raw, duration_ms)], duration_ms, ..Answer::text(raw) })
+        Ok(Answer {
+            turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
+            duration_ms,
+            ..Answer::text(raw)
+        })
     }
 }
 
@@ -102,6 +104,18 @@ pub(crate) fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
         None => {
             let known = Format::ALL.map(Format::as_str).join(", ");
             let told = format!("`config.{TRACE_KEY}` of agent `{}` is {written}; it can be {known}", spec.name);
+            Err(Error::new(Kind::Config, told))
+        }
+    }
+}
+
+/// Whether the prompt speaks of the tool `submit`, which the user has set up for the program.
+fn says_tool(spec: &AgentSpec) -> Result<bool> {
+    match spec.config.get(MCP_KEY) {
+        None => Ok(false),
+        Some(Value::Bool(says)) => Ok(*says),
+        Some(other) => {
+            let told = format!("`config.{MCP_KEY}` of agent `{}` is {other}; it can be true or false", spec.name);
             Err(Error::new(Kind::Config, told))
         }
     }
@@ -129,10 +143,9 @@ fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<A
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
-fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<ExitStatus> {
+fn execute(opened: &Opened, text: &str, files: &OutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let by_argument = spec.args.iter().any(|arg| arg.contains("{prompt}"));
-    let text = prompt.text();
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
         return Err(Error::new(
             Kind::Config,
@@ -147,11 +160,11 @@ fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<Exit
     let stdin = if by_argument {
         Stdio::null()
     } else {
-        Stdio::from(holding(&text).map_err(|error| {
+        Stdio::from(holding(text).map_err(|error| {
             Error::new(Kind::Io, format!("cannot hold the prompt of {} bytes: {error}", text.len()))
         })?)
     };
-    let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(&text))).collect();
+    let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
     let mut command = Command::new(&spec.command);
     without_secrets(&mut command, opened);
     command

@@ -11,8 +11,14 @@ use crate::child;
 use crate::environment::{self, Redactor};
 use crate::error::Result;
 use crate::home::Home;
+use crate::live_trace::Trace;
 use crate::load::Thread;
 use crate::processes;
+use crate::salvage;
+use crate::turns::Batch;
+
+/// Source of a trace that does not say where it comes from.
+const UNTOLD_SOURCE: &str = "trace";
 
 /// What an open attempt left behind.
 pub enum Left {
@@ -91,19 +97,17 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     let read =
         |path| child::read_capped(path, opened.output_cap).map(|text| Content { text: redactor.text(&text) }.draft());
     let raw = if files.raw.exists() { read(&files.raw)? } else { read(&files.out)? };
-    let stderr = read(&files.err)?;
-    let agent = opened.agent.payload().draft();
+    let mut batch = Batch::default();
     let node = node::Attempt {
         role: opened.role.clone(),
-        agent: agent.hash(),
-        raw: raw.hash(),
-        stderr: stderr.hash(),
+        agent: batch.add(opened.agent.payload().draft()),
+        raw: batch.add(raw),
+        stderr: batch.add(read(&files.err)?),
         exit_code,
         error: Some(redactor.text(error)),
-    }
-    .draft();
-    let hash = node.hash();
-    home.store().put_all(&[raw, stderr, agent, node])?;
+    };
+    let hash = with_turns(&mut batch, node, &salvage::turns(home, opened, &files), &redactor);
+    home.store().put_all(&batch.drafts)?;
     let closed = Closed {
         attempt: opened.attempt.clone(),
         outcome: Outcome::Failed,
@@ -113,4 +117,20 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     };
     attempts::closed(home, &opened.thread, closed)?;
     Ok(hash)
+}
+
+/// The attempt with what its agent did until it failed, as far as that is known.
+fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor: &Redactor) -> Hash {
+    if trace.turns.is_empty() {
+        return batch.add(attempt.draft());
+    }
+    let session = trace.session.as_ref();
+    let traced = node::TracedAttempt {
+        attempt,
+        turns: trace.turns.iter().map(|turn| batch.turn(turn, redactor)).collect(),
+        tokens: trace.tokens(),
+        source: session.map_or_else(|| UNTOLD_SOURCE.to_owned(), |session| session.source.clone()),
+        session_id: session.and_then(|session| session.id.clone()),
+    };
+    batch.add(traced.draft())
 }

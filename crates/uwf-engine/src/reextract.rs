@@ -1,7 +1,7 @@
 //! `thread step --reextract`: the text of a failed attempt is read again, without paying its agent again.
 
 use json_cas::Hash;
-use uwf_core::node::{self, Content};
+use uwf_core::node::Content;
 
 use crate::agents::{self, AgentSpec};
 use crate::error::{Error, Kind, Result};
@@ -17,7 +17,7 @@ pub const AGENT: &str = "reextract";
 pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<(Hash, AgentSpec)> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
-        let attempt: node::Attempt = load::typed(store, *hash)?;
+        let attempt = load::attempt(store, *hash)?;
         if attempt.role == role && !text(thread, *hash)?.trim().is_empty() {
             let agent = AgentSpec::recorded(load::typed(store, attempt.agent)?);
             if agent.is_built_in(agents::WORKFLOW) {
@@ -43,7 +43,7 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<(Has
 /// Those of the nodes.
 pub fn text(thread: &Thread<'_>, attempt: Hash) -> Result<String> {
     let store = thread.home().store();
-    let attempt: node::Attempt = load::typed(store, attempt)?;
+    let attempt = load::attempt(store, attempt)?;
     let raw: Content = load::typed(store, attempt.raw)?;
     Ok(raw.text)
 }

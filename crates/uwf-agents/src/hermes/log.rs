@@ -43,6 +43,12 @@ impl Tail {
         lines.lines().filter_map(|line| event(line, &mut self.sessions)).collect()
     }
 
+    /// The session that began a turn since then, when there is only one: others may be somebody else's.
+    pub(super) fn session(&self) -> Option<&str> {
+        let mut sessions = self.sessions.iter();
+        sessions.next().filter(|_| sessions.next().is_none()).map(String::as_str)
+    }
+
     fn take(&mut self) {
         let Ok(mut file) = File::open(&self.path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());
