@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use json_cas::{Hash, Schema};
+use uwf_core::config::DEFAULT_PROMPT_BUDGET;
 use uwf_core::node::StepNode;
 use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, brief, build};
 use uwf_core::thread::ThreadId;
@@ -106,6 +107,11 @@ impl<'h> Context<'h> {
     /// The attempt this is part of.
     pub fn attempt(&self) -> Option<&Attempt> {
         self.attempt.as_ref()
+    }
+
+    /// Bytes the prompt may have.
+    pub fn prompt_budget(&self) -> usize {
+        self.attempt.as_ref().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget)
     }
 
     /// Prompt of this step, its previous steps within `budget` bytes: all of them at the role's first visit, those

@@ -26,7 +26,18 @@ pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: L
     let redactor = context.redactor()?;
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
-    store(context, &answer, extracted, &redactor)
+    store(context, &answer, extracted, &redactor).inspect_err(|error| {
+        if error.kind == Kind::Io && answer.value.is_none() {
+            keep_answered(context, &redactor.text(&answer.raw));
+        }
+    })
+}
+
+/// Keeps an answer that could not be stored, for the next step to read. A disk that takes no node may take no file either.
+fn keep_answered(context: &Context<'_>, raw: &str) {
+    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.is_wrapped()) else { return };
+    let thread = context.thread();
+    let _ = keep(context, raw).and_then(|()| attempts::answered(thread.home(), &thread.id, &attempt.opened.attempt));
 }
 
 /// The same for a role that was played by a child thread: `detail` is that thread's last step, which tells how the

@@ -10,16 +10,16 @@ use std::time::{Instant, SystemTime};
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, Context, Error, Kind, Result, mcp};
+use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde_json::Value;
-use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
 use uwf_engine::agents::{AgentSpec, TRACE_KEY};
-use uwf_engine::attempts::{self, Opened, OutputFiles};
+use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::child;
-use uwf_engine::home::Home;
 
+use crate::acp;
+use crate::attempt_settings::opened;
+use crate::program;
 use crate::progress;
 use crate::trace::{Format, Trace};
 
@@ -30,30 +30,28 @@ pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
 const MCP_KEY: &str = "mcp";
 
 /// The agent of one attempt.
+#[derive(Default)]
 pub struct CommandAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
 }
 
-impl CommandAgent {
-    /// For a role of a thread that is being stepped.
-    ///
-    /// # Errors
-    /// `Usage` outside an attempt.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<CommandAgent> {
-        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
-        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
-        Ok(CommandAgent { form, exit_code: None })
-    }
-}
-
 impl Agent for CommandAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = program::form(context);
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }
 
     fn exit_code(&self) -> Option<i32> {
         self.exit_code
+    }
+
+    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(acp::with_instruction(prompt, says_tool(&opened(context)?.agent)?))
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
@@ -66,9 +64,8 @@ impl Agent for CommandAgent {
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
         let begun_at = SystemTime::now();
-        let mut input = parts(prompt);
-        input.extend(says_tool(&opened.agent)?.then(|| mcp::INSTRUCTION.to_owned()));
-        let status = execute(opened, &input.concat(), &files)?;
+        let input = parts(prompt);
+        let status = execute(opened, &prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
         let trace = match format {
@@ -79,6 +76,9 @@ impl Agent for CommandAgent {
         if let Some(expected) = &spec.expect_file {
             check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
         }
+        // Should this process not come to its end, the answer is read by the next one. Without the line the agent is run
+        // again, which is no reason to fail now.
+        let _ = attempts::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Some((trace, format)) = trace.zip(format) {
             return told(&spec.name, trace, format, duration_ms);

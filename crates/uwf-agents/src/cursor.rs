@@ -10,10 +10,8 @@ use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
-use uwf_engine::home::Home;
 
 use crate::attempt_settings::opened;
 use crate::command::MAX_PROMPT_ARGUMENT;
@@ -76,6 +74,7 @@ impl Output {
 }
 
 /// The agent of one step.
+#[derive(Default)]
 pub struct CursorAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
@@ -83,14 +82,6 @@ pub struct CursorAgent {
 }
 
 impl CursorAgent {
-    /// For a role of a thread that is being stepped.
-    ///
-    /// # Errors
-    /// `Io` for the attempt's record.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<CursorAgent> {
-        Ok(CursorAgent { form: program::form(home, thread)?, exit_code: None, chat: None })
-    }
-
     /// One run, in a new chat or in one that is there; `asked` is the turn as far as it is known beforehand.
     fn run(&mut self, context: &Context<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
         let opened = opened(context)?;
@@ -147,6 +138,11 @@ impl CursorAgent {
 }
 
 impl Agent for CursorAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = program::form(context);
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }

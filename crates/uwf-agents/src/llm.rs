@@ -12,9 +12,10 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Recorder, Result, submit};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_llm::{ChatRequest, Client, Delta, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
+use uwf_llm::{ChatRequest, Client, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
 
 use crate::attempt_settings::{Settings, opened};
+use crate::exchange;
 use crate::model;
 use crate::progress;
 
@@ -134,17 +135,13 @@ impl Session {
             kept.err().unwrap_or_else(|| model::failed(&error))
         })?;
         answer.turns.iter().for_each(|turn| self.recorder.turn(turn));
-        Ok(Answer { duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), ..answer })
+        Ok(Answer { duration_ms: exchange::millis(begun.elapsed()), ..answer })
     }
 
     fn ask_for_text(&mut self) -> std::result::Result<Answer, LlmError> {
-        let reply = self.client.chat_with(&self.request, &mut |delta| match delta {
-            Delta::Text(text) | Delta::Reasoning(text) => progress::piece(text.as_bytes()),
-            Delta::Call { .. } => {}
-            Delta::Restart => progress::line("\n[the answer broke off and is asked for again]"),
-        })?;
+        let reply = self.client.chat_with(&self.request, &mut exchange::hear)?;
         model::whole(&self.client, &reply)?;
-        let turn = self.turn(&reply);
+        let turn = exchange::turn(self.texts.clone(), &reply, &[]);
         self.heard(&reply);
         Ok(Answer {
             tokens: turn.tokens.clone(),
@@ -156,19 +153,19 @@ impl Session {
 
     fn ask_for_value(&mut self, context: &Context<'_>, mode: Option<Mode>) -> std::result::Result<Answer, LlmError> {
         let shape = Shape { name: VALUE, description: VALUE_DESCRIPTION, schema: context.schema().value(), mode };
-        let (value, attempts) = match structured(&self.client, &self.modes, &self.request, &shape) {
+        let (value, attempts) = match structured(&self.client, &self.modes, &self.request, &shape, &mut exchange::hear)
+        {
             Ok(found) => (Ok(found.value), found.attempts),
             // It answered, only not with a value: the ladder goes on from what it said.
             Err(none) if matches!(none.error, LlmError::NoValue { .. }) => (Err(none.error), none.attempts),
             Err(failed) => {
-                let replies = failed.attempts.iter().filter_map(|attempt| attempt.reply.as_ref());
-                let turns: Vec<Turn> = replies.map(|reply| self.turn(reply)).collect();
-                turns.iter().for_each(|turn| self.recorder.turn(turn));
+                let turns = failed.attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt));
+                turns.for_each(|turn| self.recorder.turn(&turn));
                 return Err(failed.error);
             }
         };
+        let turns = attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt)).collect();
         let replies: Vec<&Reply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
-        let turns: Vec<Turn> = replies.iter().map(|reply| self.turn(reply)).collect();
         let tokens = model::total(replies.iter().map(|reply| reply.usage)).map(model::tokens);
         let Some(last) = replies.last().copied() else { return value.map(Answer::value) };
         let raw = match &value {
@@ -180,23 +177,9 @@ impl Session {
         Ok(answer)
     }
 
-    /// A reply as a turn of the trace: what it said, then the values it gave.
-    fn turn(&self, reply: &Reply) -> Turn {
-        let said = Some(reply.text.as_str()).filter(|text| !text.trim().is_empty());
-        let parts: Vec<&str> =
-            said.into_iter().chain(reply.tool_calls.iter().map(|call| call.arguments.as_str())).collect();
-        Turn {
-            input: self.texts.clone(),
-            output: parts.join("\n\n"),
-            tool_calls: Vec::new(),
-            tokens: reply.usage.map(model::tokens),
-            latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
-        }
-    }
-
     /// Makes a reply part of the conversation. Its calls get a result, without which providers refuse what follows.
     fn heard(&mut self, reply: &Reply) {
-        self.texts.push(self.turn(reply).output);
+        self.texts.push(exchange::said(reply, &[]));
         self.request.messages.push(reply.message());
         let received = reply.tool_calls.iter().map(|call| Message::tool(&call.id, "received"));
         self.request.messages.extend(received);

@@ -14,13 +14,12 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
 use agent_kit::{Agent, Context, Error, Kind, Result, submit};
-use uwf_core::config::{ExtractRungs, OutputMode};
+use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
-use uwf_engine::attempts;
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
 
+use crate::program;
 use script::{Act, Entry, Reply, Script};
 
 /// Environment variable that names the script of a mock whose configuration names none.
@@ -30,6 +29,7 @@ pub const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 const SCRIPT_KEY: &str = "script";
 
 /// The agent of one step.
+#[derive(Default)]
 pub struct MockAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
@@ -37,19 +37,12 @@ pub struct MockAgent {
     follow_ups: VecDeque<String>,
 }
 
-impl MockAgent {
-    /// For a role of a thread, being stepped or not.
-    ///
-    /// # Errors
-    /// `Io` for the attempt's record.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<MockAgent> {
-        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
-        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
-        Ok(MockAgent { form, exit_code: None, follow_ups: VecDeque::new() })
-    }
-}
-
 impl Agent for MockAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = program::form(context);
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }

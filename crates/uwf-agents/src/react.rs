@@ -20,6 +20,7 @@ use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
 
 use crate::attempt_settings::{Settings, opened};
 use crate::excerpt;
+use crate::exchange;
 use crate::model;
 use crate::progress;
 use machine::{Effect, End, Event, Round, State, handle};
@@ -321,11 +322,7 @@ fn texts(messages: &[Message], prompt: &[String]) -> Vec<String> {
                 texts.extend(prompt.iter().cloned());
                 is_prompt = false;
             }
-            Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => {
-                texts.push(text.clone())
-            }
-            Message::Assistant { text, .. } if text.is_empty() => {}
-            Message::Assistant { text, .. } => texts.push(text.clone()),
+            other => texts.extend(exchange::text_of(other).map(str::to_owned)),
         }
     }
     texts

@@ -3,13 +3,13 @@
 
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::agents::{AgentSpec, CURSOR};
 use uwf_engine::reextract;
 
 use crate::attempt_settings::opened;
 use crate::command;
+use crate::program;
 use crate::trace::{Format, Trace};
 
 /// Where its answers come from.
@@ -18,18 +18,17 @@ const SOURCE: &str = "attempt";
 /// The agent of one step.
 #[derive(Default)]
 pub struct ReextractAgent {
-    form: Option<AnswerForm>,
+    form: AnswerForm,
 }
 
 impl Agent for ReextractAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        let is_json = opened(context)?.agent.output_mode() == OutputMode::Json;
-        self.form = is_json.then_some(AnswerForm::Json);
+        self.form = program::form(context);
         Ok(())
     }
 
     fn form(&self) -> AnswerForm {
-        self.form.unwrap_or(AnswerForm::Frontmatter)
+        self.form
     }
 
     fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {

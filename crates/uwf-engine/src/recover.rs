@@ -24,7 +24,7 @@ const UNTOLD_SOURCE: &str = "trace";
 pub enum Left {
     /// Nothing to take over; attempt nodes a next try at this head inherits.
     Nothing(Vec<Hash>),
-    /// A finished step that was never linked.
+    /// A step that was never linked: finished, or named by an agent and not yet verified.
     Step(Box<Attempt>, Hash),
 }
 
@@ -44,8 +44,7 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     if attempt.opened.expected_head != thread.head {
         return Ok(Left::Nothing(Vec::new()));
     }
-    if let Some(finished) = &attempt.finished {
-        let step = finished.step;
+    if let Some(step) = attempt.result() {
         return Ok(Left::Step(Box::new(attempt), step));
     }
     if attempt.only_waits() {
@@ -92,7 +91,8 @@ pub fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()
 pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str) -> Result<Hash> {
     let opened = &attempt.opened;
     let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
-    let env_file = environment::read_env_file(&home.env_file()).unwrap_or_default();
+    // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
+    let env_file = environment::read_env_file(&home.env_file())?;
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
     let read =
         |path| child::read_capped(path, opened.output_cap).map(|text| Content { text: redactor.text(&text) }.draft());

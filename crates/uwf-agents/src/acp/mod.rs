@@ -18,7 +18,9 @@ pub mod wire;
 
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result, mcp};
-use uwf_core::prompt::Prompt;
+use uwf_core::prompt::{Part, PartKind, Prompt};
+
+use crate::attempt_settings::opened;
 
 use session::{Prompted, Session};
 use settings::Settings;
@@ -39,27 +41,39 @@ impl AcpAgent {
         AcpAgent::default()
     }
 
-    /// With settings of its own, for an agent that also has other ways of being run.
+    /// With settings of its own, for an agent that also has other ways of being run; it is prepared already.
     pub fn with(settings: Settings) -> AcpAgent {
         AcpAgent { settings: Some(settings), session: None }
     }
+
+    fn settings(&self) -> Result<&Settings> {
+        self.settings.as_ref().ok_or_else(|| Error::new(Kind::Internal, "the agent was not prepared"))
+    }
+}
+
+/// A prompt for an agent that is given the server with the tool `submit`: it is told of it.
+pub(crate) fn with_instruction(mut prompt: Prompt, mcp: bool) -> Prompt {
+    if mcp {
+        prompt.parts.push(Part { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
+    }
+    prompt
 }
 
 impl Agent for AcpAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.settings = Some(Settings::of(&opened(context)?.agent)?);
+        Ok(())
+    }
+
+    fn prompt(&mut self, _context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(with_instruction(prompt, self.settings()?.mcp))
+    }
+
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let Some(attempt) = context.attempt() else {
-            return Err(Error::new(Kind::Usage, "this agent is run by `uwf thread step`, never by hand")
-                .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
-        };
-        let opened = &attempt.opened;
-        let settings = match self.settings.clone() {
-            Some(settings) => settings,
-            None => Settings::of(&opened.agent)?,
-        };
+        let settings = self.settings()?.clone();
         let settings = Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings };
-        let mut input: Vec<String> = prompt.parts.iter().map(|part| part.text.clone()).collect();
-        input.extend(settings.mcp.then(|| mcp::INSTRUCTION.to_owned()));
-        let session = self.session.insert(Session::open(context, opened, settings)?);
+        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
+        let session = self.session.insert(Session::open(context, opened(context)?, settings)?);
         let prompted = session.prompt(context, input, true)?;
         Ok(answer(session, prompted))
     }

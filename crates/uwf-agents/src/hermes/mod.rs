@@ -18,16 +18,14 @@ mod session;
 use std::path::PathBuf;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Error, Kind, Recorder, Result, mcp};
+use agent_kit::{Agent, Context, Error, Kind, Recorder, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::OutputFiles;
 use uwf_engine::child;
-use uwf_engine::home::Home;
 use uwf_engine::live_trace;
 
-use crate::acp::AcpAgent;
+use crate::acp::{self, AcpAgent};
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::{self, Ran};
 use crate::progress;
@@ -39,6 +37,7 @@ use installed::Hermes;
 const EXPORT: &str = "export";
 
 /// The agent of one step.
+#[derive(Default)]
 pub struct HermesAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
@@ -57,14 +56,6 @@ struct Session {
 }
 
 impl HermesAgent {
-    /// For a role of a thread that is being stepped.
-    ///
-    /// # Errors
-    /// `Io` for the attempt's record.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<HermesAgent> {
-        Ok(HermesAgent { form: program::form(home, thread)?, exit_code: None, session: None, overlay: None, acp: None })
-    }
-
     /// One run of `hermes chat`, in a new session or in one that is there.
     fn chat(&mut self, hermes: &Hermes<'_>, text: &str, resume: Option<&str>) -> Result<Said> {
         let (opened, spec) = (hermes.opened, hermes.agent());
@@ -153,6 +144,11 @@ impl HermesAgent {
 }
 
 impl Agent for HermesAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = program::form(context);
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }
@@ -161,18 +157,20 @@ impl Agent for HermesAgent {
         self.exit_code
     }
 
+    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(acp::with_instruction(prompt, Hermes::of(context)?.settings.mcp))
+    }
+
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         let hermes = Hermes::of(context)?;
         self.overlay = hermes.overlay()?;
-        let mut asked = Turn::of(prompt, "", 0);
-        asked.input.extend(self.overlay.is_some().then(|| mcp::INSTRUCTION.to_owned()));
-        let text = asked.input.concat();
+        let text = prompt.text();
         if text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none()) {
             let answer = self.acp.insert(AcpAgent::with(hermes.protocol()?)).answer(context, prompt)?;
             return self.told_by_session(&hermes, answer);
         }
         let said = self.chat(&hermes, &text, None)?;
-        Ok(self.answer_of(said, asked))
+        Ok(self.answer_of(said, Turn::of(prompt, "", 0)))
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {

@@ -12,6 +12,7 @@ mod config;
 mod cursor;
 mod doctor;
 mod documents;
+mod dry_run;
 mod evaluating;
 mod examples;
 mod extracting;
