@@ -14,7 +14,7 @@ use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde_json::Value;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::agents::{AgentSpec, TRACE_KEY};
-use uwf_engine::attempts::{Opened, OutputFiles};
+use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 
 use crate::acp;
