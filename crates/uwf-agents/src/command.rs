@@ -11,42 +11,53 @@ use std::time::{Instant, SystemTime};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use uwf_core::config::OutputMode;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
 use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::{self, Opened, OutputFiles};
+use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::child;
-use uwf_engine::home::Home;
 
 use crate::progress;
+use crate::settings;
 use crate::trace::{Format, Trace};
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
-/// Key of an agent's `config` that says in which format its stdout is a trace.
-const TRACE_KEY: &str = "trace";
+/// What `config` of the agent may hold, beside what the program it runs asks for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
+    trace: Option<Format>,
+}
+
+impl settings::Settings for Settings {
+    const OPEN: bool = true;
+
+    fn properties() -> Value {
+        json!({
+            "trace": {
+                "enum": Format::ALL.map(Format::as_str),
+                "description": "The program's stdout is a trace in this format, and its answer the final message in it. All other keys are the program's own: it can ask for them with `uwf agent context`.",
+            },
+        })
+    }
+}
 
 /// The agent of one attempt.
+#[derive(Default)]
 pub struct CommandAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
 }
 
-impl CommandAgent {
-    /// For a role of a thread that is being stepped.
-    ///
-    /// # Errors
-    /// `Usage` outside an attempt.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<CommandAgent> {
-        let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
-        let form = if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter };
-        Ok(CommandAgent { form, exit_code: None })
-    }
-}
-
 impl Agent for CommandAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = context.asked_form();
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }
@@ -56,11 +67,7 @@ impl Agent for CommandAgent {
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let Some(attempt) = context.attempt() else {
-            return Err(Error::new(Kind::Usage, "the command agent is run by `uwf thread step`, never by hand")
-                .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
-        };
-        let opened = &attempt.opened;
+        let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
@@ -93,15 +100,7 @@ fn parts(prompt: &Prompt) -> Vec<String> {
 
 /// The format its stdout is a trace in, when `config.trace` says that it is one.
 pub(crate) fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
-    let Some(written) = spec.config.get(TRACE_KEY) else { return Ok(None) };
-    match written.as_str().and_then(Format::parse) {
-        Some(format) => Ok(Some(format)),
-        None => {
-            let known = Format::ALL.map(Format::as_str).join(", ");
-            let told = format!("`config.{TRACE_KEY}` of agent `{}` is {written}; it can be {known}", spec.name);
-            Err(Error::new(Kind::Config, told))
-        }
-    }
+    settings::read::<Settings>(spec).map(|settings| settings.trace)
 }
 
 /// The answer a trace tells: its final message, with everything before it.

@@ -5,7 +5,6 @@
 
 pub mod acp;
 pub mod advisors;
-mod attempt_settings;
 pub mod check;
 pub mod choice;
 pub mod command;
@@ -50,13 +49,13 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     let mut play = |agent: &mut dyn Agent| play(home, thread, role, agent, Some(&mut extractor));
     match name {
         "acp" => play(&mut acp::AcpAgent::new()),
-        "command" => play(&mut command::CommandAgent::new(home, thread)?),
-        "cursor" => play(&mut cursor::CursorAgent::new(home, thread)?),
+        "command" => play(&mut command::CommandAgent::default()),
+        "cursor" => play(&mut cursor::CursorAgent::default()),
         "docx-diff" => play(&mut documents::diff::DiffAgent::default()),
-        "hermes" => play(&mut hermes::HermesAgent::new(home, thread)?),
+        "hermes" => play(&mut hermes::HermesAgent::default()),
         "human" => human::run(home, thread, role),
         "llm" => play(&mut llm::LlmAgent::default()),
-        "mock" => play(&mut mock::MockAgent::new(home, thread)?),
+        "mock" => play(&mut mock::MockAgent::default()),
         "office" => play(&mut documents::office::OfficeAgent::default()),
         "react" => play(&mut react::ReactAgent::default()),
         "workflow" => workflow::run(home, thread, role),

@@ -12,13 +12,9 @@ use std::time::{Duration, Instant};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Error, Kind, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
-use uwf_core::config::OutputMode;
-use uwf_core::prompt::AnswerForm;
-use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::{self, Opened, OutputFiles};
+use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::error::AtPath;
-use uwf_engine::home::Home;
 
 use crate::progress;
 
@@ -44,15 +40,6 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Bytes of stderr that are kept for what a program says there of itself.
 const STDERR_CAP: usize = 256 << 10;
-
-/// The form of answer the agent of the thread's attempt is asked for.
-///
-/// # Errors
-/// `Io` for the attempt's record.
-pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<AnswerForm> {
-    let mode = attempts::read(home, thread)?.map(|attempt| attempt.opened.agent.output_mode());
-    Ok(if mode == Some(OutputMode::Json) { AnswerForm::Json } else { AnswerForm::Frontmatter })
-}
 
 /// A program to be run within an attempt.
 pub(crate) struct Program<'a> {

@@ -3,12 +3,10 @@
 
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use uwf_core::config::OutputMode;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::reextract;
 
-use crate::attempt_settings::opened;
 use crate::command;
 use crate::trace::{Format, Trace};
 
@@ -21,27 +19,26 @@ const CURSOR: &str = "cursor";
 /// The agent of one step.
 #[derive(Default)]
 pub struct ReextractAgent {
-    form: Option<AnswerForm>,
+    form: AnswerForm,
 }
 
 impl Agent for ReextractAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        let is_json = opened(context)?.agent.output_mode() == OutputMode::Json;
-        self.form = is_json.then_some(AnswerForm::Json);
+        self.form = context.asked_form();
         Ok(())
     }
 
     fn form(&self) -> AnswerForm {
-        self.form.unwrap_or(AnswerForm::Frontmatter)
+        self.form
     }
 
     fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
-        let Some(attempt) = opened(context)?.reextract else {
+        let Some(attempt) = context.opened()?.reextract else {
             return Err(Error::new(Kind::Usage, "there is no text to read again")
                 .hint("`uwf thread step ID --reextract` reads that of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;
-        let answer = match trace(&opened(context)?.agent, &raw)? {
+        let answer = match trace(&context.opened()?.agent, &raw)? {
             Some(Trace { answer: Some(said), turns, tokens, session_id, .. }) => {
                 Answer { turns, tokens, session_id, ..Answer::text(said) }
             }

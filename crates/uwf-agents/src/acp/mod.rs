@@ -17,7 +17,7 @@ pub mod usage;
 pub mod wire;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Error, Kind, Result, mcp};
+use agent_kit::{Agent, Context, Result, mcp};
 use uwf_core::prompt::Prompt;
 
 use session::{Prompted, Session};
@@ -47,11 +47,7 @@ impl AcpAgent {
 
 impl Agent for AcpAgent {
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let Some(attempt) = context.attempt() else {
-            return Err(Error::new(Kind::Usage, "this agent is run by `uwf thread step`, never by hand")
-                .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
-        };
-        let opened = &attempt.opened;
+        let opened = context.opened()?;
         let settings = match self.settings.clone() {
             Some(settings) => settings,
             None => Settings::of(&opened.agent)?,

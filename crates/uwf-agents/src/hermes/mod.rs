@@ -8,7 +8,7 @@
 //! prompt when hermes is to be given the tool `submit` (`mcp: true`): only there a session takes servers of its own, while
 //! the command line takes those of the user's configuration, which is not ours to change.
 
-mod installed;
+pub(crate) mod installed;
 mod log;
 mod session;
 
@@ -16,19 +16,18 @@ use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::OutputFiles;
-use uwf_engine::home::Home;
 
 use crate::acp::AcpAgent;
 use crate::command::MAX_PROMPT_ARGUMENT;
-use crate::program::{self, Ran};
+use crate::program::Ran;
 use crate::progress;
 use crate::trace::Trace;
 
 use installed::Hermes;
 
 /// The agent of one step.
+#[derive(Default)]
 pub struct HermesAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
@@ -45,14 +44,6 @@ struct Session {
 }
 
 impl HermesAgent {
-    /// For a role of a thread that is being stepped.
-    ///
-    /// # Errors
-    /// `Io` for the attempt's record.
-    pub fn new(home: &Home, thread: &ThreadId) -> Result<HermesAgent> {
-        Ok(HermesAgent { form: program::form(home, thread)?, exit_code: None, session: None, acp: None })
-    }
-
     /// One run of `hermes chat`, in a new session or in one that is there.
     fn chat(&mut self, hermes: &Hermes<'_>, text: &str, resume: Option<&str>) -> Result<Said> {
         let (opened, spec) = (hermes.opened, hermes.agent());
@@ -127,6 +118,11 @@ impl HermesAgent {
 }
 
 impl Agent for HermesAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.form = context.asked_form();
+        Ok(())
+    }
+
     fn form(&self) -> AnswerForm {
         self.form
     }

@@ -72,9 +72,10 @@ pub enum Visit {
 }
 
 /// How an agent's answer is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AnswerForm {
     /// Markdown with a YAML header.
+    #[default]
     Frontmatter,
     /// One JSON object.
     Json,

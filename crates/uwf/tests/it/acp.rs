@@ -302,7 +302,7 @@ fn mode_and_model_are_set_where_they_are_offered() {
         let (home, thread) = scripted(&config, script);
         fails(&home, &thread)
     });
-    assert_snapshot!(told.join("\n"), @r"
+    assert_snapshot!(told.join("\n"), @r#"
     78 error: agent `a` has no mode `yolo` to choose; it offers ask, full
     78 error: agent `a` has no model `huge-1` to choose; it offers small-1
     78 error: agent `a` has no mode `full` to choose; it offers none over this protocol
@@ -417,16 +417,18 @@ fn settings_that_make_no_sense_are_refused() {
         let told = ran.stderr.split("\nhint: all it printed").next().unwrap_or_default().trim_end().to_owned();
         format!("{} {told}", ran.code.unwrap_or(-1))
     });
-    assert_snapshot!(told.join("\n"), @r"
-    78 error: the config of agent `a`: it names no program
+    assert_snapshot!(told.join("\n"), @r#"
+    78 error: agent `a` does not say which program it is
     hint: set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`
-    78 error: the config of agent `a`: there is no preset `cloud`
-    hint: presets: hermes, codex, claude, opencode, gemini, cursor, goose
-    78 error: the config of agent `a`: unknown field `presets`, expected one of `preset`, `command`, `mode`, `authMethod`, `permissions`, `mcp`, `usage`
-    78 error: the config of agent `a`: unknown variant `sometimes`, expected one of `allow`, `deny`, `ask`
+    78 error: `config.preset` of agent `a`: expected "hermes", "codex", "claude", "opencode", "gemini", "cursor" or "goose", found "cloud"; did you mean "claude"?
+    hint: `uwf agent describe acp` lists the settings it has
+    78 error: `config` of agent `a`: unknown key `presets`; did you mean `preset`?
+    hint: `uwf agent describe acp` lists the settings it has
+    78 error: `config.permissions` of agent `a`: expected "allow", "deny" or "ask", found "sometimes"
+    hint: `uwf agent describe acp` lists the settings it has
     78 error: cannot start agent `no-such-program`: No such file or directory (os error 2)
     hint: is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command
-    ");
+    "#);
 }
 
 #[test]

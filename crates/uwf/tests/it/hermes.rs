@@ -278,7 +278,7 @@ fn settings_that_make_no_sense_are_refused_before_anything_runs() {
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, maxturns: 3 }"));
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78), "{}", ran.told());
-    assert!(ran.stderr.contains("the `config` of agent `h`: unknown field `maxturns`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`config` of agent `h`: unknown key `maxturns`; did you mean `maxTurns`?"), "{}", ran.stderr);
     assert_eq!(calls(&home), Vec::<Value>::new());
 }
 

@@ -142,7 +142,7 @@ fn settings_are_passed_on_and_checked() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78), "{}", ran.told());
     assert!(
-        ran.stderr.contains("`config.structured` of agent `l`: it is `magic`; it can be auto, tool"),
+        ran.stderr.contains("`config.structured` of agent `l`: expected \"auto\", \"tool\""),
         "{}",
         ran.stderr
     );

@@ -316,7 +316,7 @@ fn what_is_missing_in_the_configuration_is_named() {
         "agents:\n  r: { command: uwf-react, config: { maxRounds: many }, model: x }\nmodels: {}\ndefaultAgent: r\n",
     );
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert!(ran.stderr.contains("`config.maxRounds` of agent `r`: it is \"many\""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`config.maxRounds` of agent `r`: expected an integer, found the string \"many\""), "{}", ran.stderr);
     assert!(server.asked().is_empty());
 }
 

@@ -140,7 +140,7 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78));
     assert!(
-        ran.stderr.contains("`config.trace` of agent `w` is \"codez\"; it can be jsonl, hermes, codex"),
+        ran.stderr.contains("`config.trace` of agent `w`: expected \"jsonl\", \"hermes\", \"codex\""),
         "{}",
         ran.stderr
     );
