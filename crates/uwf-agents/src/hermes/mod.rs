@@ -58,7 +58,7 @@ impl HermesAgent {
             chat.command().args([option, value]);
         }
         chat.command().args(&spec.args);
-        let mut log = log::Tail::open(&hermes.home_dir());
+        let mut log = log::Tail::open(&hermes.home_dir(), resume);
         let ran =
             chat.run(|_| {}, || log.events().iter().for_each(|event| progress::line(&format!("hermes: {event}"))))?;
         self.exit_code = ran.status.code();
