@@ -39,7 +39,7 @@ impl settings::Settings for Settings {
         json!({
             "trace": {
                 "enum": Format::ALL.map(Format::as_str),
-                "description": "The program's stdout is a trace in this format, and its answer the final message in it. All other keys are the program's own: it can ask for them with `uwf agent context`.",
+                "description": "The program's stdout is a trace in this format, and its answer the final message in it.",
             },
         })
     }

@@ -46,11 +46,12 @@ pub(crate) struct Wrong {
 
 /// JSON Schema of `config`.
 pub(crate) fn schema<S: Settings>() -> Value {
-    let mut schema = json!({ "type": "object", "properties": S::properties() });
-    if !S::OPEN {
-        schema["additionalProperties"] = json!(false);
-    }
-    schema
+    let others = if S::OPEN {
+        json!({ "description": "Of the program that is run: it can ask for all of it with `uwf agent context`." })
+    } else {
+        json!(false)
+    };
+    json!({ "type": "object", "properties": S::properties(), "additionalProperties": others })
 }
 
 /// The settings of an agent.

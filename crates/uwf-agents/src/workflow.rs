@@ -3,6 +3,7 @@
 //! The child is found again at every try, so whatever ends this process (a crash, Ctrl-C, a wait, a limit) costs no
 //! step of the child: the next try goes on with it.
 
+mod account;
 mod relay;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,6 @@ use agent_kit::{Context, Error, Kind, Result, agent, submit};
 use json_cas::Hash;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_core::config::ExtractRungs;
 use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
@@ -32,6 +32,7 @@ use uwf_engine::{keeper, lock};
 
 use crate::extractor::LlmExtractor;
 use crate::settings;
+use account::Account;
 use relay::Relay;
 
 /// Share of the prompt budget that the child's task may fill with previous steps; the rest is for the child's own.
@@ -206,8 +207,8 @@ fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
     }
     let step = load::step_record(home.store(), ended.head)?;
     let answer = answer(context, step.output, step.detail)?;
-    let rungs = context.attempt().map_or_else(ExtractRungs::default, |attempt| attempt.opened.extract);
-    let mut extractor = LlmExtractor::new(home);
+    let rungs = context.opened()?.extract;
+    let mut extractor = Account { home, ended, role: &step.role, model: LlmExtractor::new(home) };
     let ladder = Ladder { rungs, feedback: None, extractor: Some(&mut extractor) };
     submit::submit_child(context, answer, AnswerForm::Frontmatter, ladder, ended.head).map_err(|error| Error {
         message: format!("child thread {child} has ended, but {}", error.message),

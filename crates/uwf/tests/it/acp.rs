@@ -32,12 +32,6 @@ fn prompts(prompts: Value) -> Value {
     json!({ "prompts": prompts })
 }
 
-/// Detail of the step at the head, with references expanded.
-fn detail(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])
-}
-
 /// Steps; exit code and error, without the hints.
 fn fails(home: &TestHome, thread: &str) -> String {
     let ran = home.uwf(&["thread", "step", thread]);
@@ -97,7 +91,7 @@ fn the_answer_is_found_among_what_real_agents_say() {
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     assert!(begun.elapsed() < Duration::from_secs(20), "an agent that stays is ended");
     assert_gone(&home);
-    let told = detail(&home, &thread);
+    let told = home.last_step(&thread);
     assert_eq!(told["output"], json!({ "n": 2 }));
     let session = &told["detail"];
     assert_eq!(session["extractedBy"], "frontmatter");
@@ -143,7 +137,7 @@ fn a_value_that_was_rejected_is_corrected_within_the_agents_own_loop() {
     ]]));
     let (home, thread) = scripted(&config("permissions: deny"), &script);
     home.json(&["thread", "step", &thread]);
-    let told = detail(&home, &thread);
+    let told = home.last_step(&thread);
     assert_eq!(told["output"], json!({ "n": 2 }));
     let session = &told["detail"];
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("submit"), &json!("Done: two moons.")));
@@ -172,7 +166,7 @@ fn feedback_is_a_second_prompt_in_the_same_session() {
     ]));
     let (home, thread) = scripted(&config("usage: session"), &script);
     home.json(&["thread", "step", &thread]);
-    let session = &detail(&home, &thread)["detail"];
+    let session = &home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("feedback"), &json!("There are two moons.")));
     let turns = session["turns"].as_array().unwrap();
     let tokens: Vec<&Value> = turns.iter().map(|turn| &turn["tokens"]).collect();
@@ -189,7 +183,7 @@ fn counts_that_may_not_be_the_prompts_own_are_not_told() {
     );
     let (home, thread) = scripted(&config(""), &script);
     home.json(&["thread", "step", &thread]);
-    let session = &detail(&home, &thread)["detail"];
+    let session = &home.last_detail(&thread);
     assert_eq!((&session["tokens"], &session["totalTokens"]), (&Value::Null, &Value::Null));
 }
 
@@ -208,7 +202,7 @@ fn permissions_are_answered_as_the_policy_says() {
     ] {
         let (home, thread) = scripted(&config(&format!("permissions: {policy}")), &script);
         home.json(&["thread", "step", &thread]);
-        let raw = text(&detail(&home, &thread)["detail"], "raw");
+        let raw = text(&home.last_detail(&thread), "raw");
         assert_eq!(raw.lines().next().unwrap().trim(), expected, "{policy}");
     }
 }
@@ -302,7 +296,7 @@ fn mode_and_model_are_set_where_they_are_offered() {
         let (home, thread) = scripted(&config, script);
         fails(&home, &thread)
     });
-    assert_snapshot!(told.join("\n"), @r#"
+    assert_snapshot!(told.join("\n"), @r"
     78 error: agent `a` has no mode `yolo` to choose; it offers ask, full
     78 error: agent `a` has no model `huge-1` to choose; it offers small-1
     78 error: agent `a` has no mode `full` to choose; it offers none over this protocol
@@ -371,7 +365,7 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
     );
     let (home, thread) = scripted(&config(""), &script);
     home.json(&["thread", "step", &thread]);
-    assert_eq!(detail(&home, &thread)["output"], json!({ "n": 3 }));
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 3 }));
 }
 
 #[test]
@@ -522,5 +516,5 @@ fn secrets_it_was_not_given_stay_away_from_it_and_out_of_the_trace() {
     );
     home.json(&["thread", "step", &thread]);
     assert_eq!(fs::read_to_string(home.work().join("env")).unwrap(), "none");
-    assert!(text(&detail(&home, &thread)["detail"], "raw").starts_with("key [redacted MOON_KEY]"));
+    assert!(text(&home.last_detail(&thread), "raw").starts_with("key [redacted MOON_KEY]"));
 }
