@@ -1,7 +1,10 @@
-//! Processor time of a step: what uwf adds to the agent's own.
+//! Processor time: what the kit adds to an agent's own, and what a whole step takes.
 
 use std::fs;
 use std::process::Command;
+
+use uwf_core::thread::ThreadId;
+use uwf_engine::{agents, attempts};
 
 use super::Bench;
 use crate::error::{Error, Result};
@@ -10,7 +13,7 @@ use crate::measure::run;
 use crate::place::{Place, Player, clean};
 use crate::row::{Figure, Group, Row, Unit};
 
-/// The most a step should add to what its agent uses, milliseconds.
+/// The most the kit should add to what its agent uses, milliseconds.
 const ADDED_MS: f64 = 5.0;
 
 /// The kernel tells processor times in hundredths of a second, so many runs are added up.
@@ -21,20 +24,45 @@ const TICK_MS: f64 = 10.0;
 
 pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
     let mut rows = Vec::new();
+    let runs = bench.sizes.runs.min(RUNS);
     for played in &long.players {
-        let (step, agent) = (place.step(&played.at[0].returning), alone(bench, played.player));
-        let runs = bench.sizes.runs.min(RUNS);
-        let (step, agent) = (used(runs, step)?, used(runs, agent)?);
-        let added = step.clone().and_then(|step| Ok(step - agent.clone()?));
-        let what = format!("processor time a step adds to its agent's, output: {}", played.player.output());
-        let told = |figure: Figure| figure.map_or_else(|why| why, |ms| format!("{ms:.2} ms"));
-        rows.push(Row::maybe(what, Unit::Millis, added).at_most(ADDED_MS).note(format!(
-            "step {}, agent {}; all processes, {runs} runs each",
-            told(step),
-            told(agent)
+        let thread = &played.at[0].returning;
+        let output = played.player.output();
+        let agent = used(runs, alone(bench, played.player))?;
+        let step = used(runs, place.step(thread))?;
+        let process = used(runs, agent_process(place, thread)?)?;
+        let beyond = |whole: &Figure| whole.clone().and_then(|whole| Ok(whole - agent.clone()?));
+        let told = |figure: &Figure| figure.clone().map_or_else(|why| why, |ms| format!("{ms:.2} ms"));
+        let what = format!("processor time the kit adds to its agent's, output: {output}");
+        rows.push(Row::maybe(what, Unit::Millis, beyond(&process)).at_most(ADDED_MS).note(format!(
+            "agent process {}, agent alone {}; {runs} runs each",
+            told(&process),
+            told(&agent)
         )));
+        let what = format!("processor time of a whole step beyond its agent's, output: {output}");
+        rows.push(Row::maybe(what, Unit::Millis, beyond(&step)).note(format!("step {}, all processes", told(&step))));
     }
     Ok(Group { title: "Processor time".to_owned(), rows })
+}
+
+/// The agent process of a thread's newest attempt, as a keeper starts it. It may be run again and again: nobody links
+/// what it stores.
+fn agent_process(place: &Place, thread: &ThreadId) -> Result<Command> {
+    let home = &place.home;
+    let attempt =
+        attempts::read(home, thread)?.ok_or_else(|| Error::Unexpected(format!("thread {thread} has no attempt")))?;
+    let opened = attempt.opened;
+    let (program, args) = opened
+        .command_line(home.bin())
+        .split_first()
+        .map_or_else(|| (String::new(), Vec::new()), |(program, args)| (program.clone(), args.to_vec()));
+    let mut command = Command::new(program);
+    clean(&mut command);
+    command
+        .args(args)
+        .envs(agents::protocol_variables(home, thread.as_str(), &opened.role, &opened.attempt))
+        .current_dir(&opened.workspace);
+    Ok(command)
 }
 
 /// The agent's program on its own.

@@ -29,8 +29,8 @@ use crate::home::Home;
 use crate::marks::{self, Mark};
 use crate::reextract;
 
-/// Bytes after which the record is begun anew: some hundred attempts.
-const RECORD_LIMIT: u64 = 64 << 10;
+/// Bytes after which the record is begun anew, some twenty attempts: it is read four times a step.
+const RECORD_LIMIT: u64 = 16 << 10;
 
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -239,17 +239,24 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other.at("read", &path)?,
     };
+    Ok(newest(&bytes))
+}
+
+/// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
+/// stands before that is of earlier attempts.
+fn newest(record: &[u8]) -> Option<Attempt> {
     // Lines are led by a newline too, so that a torn one before them does no harm.
-    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-    Ok(lines.fold(None, |attempt, line| {
-        Some(match (line, attempt) {
-            (Line::Opened(opened), _) => {
-                Attempt { opened: *opened, started: None, finished: None, gave_up: None, closed: None }
-            }
-            (line, Some(attempt)) => with_line(attempt, line),
-            (_, None) => return None,
-        })
-    }))
+    let mut lines = record.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let mut later = Vec::new();
+    let opened = lines.find_map(|line| match line {
+        Line::Opened(opened) => Some(*opened),
+        other => {
+            later.push(other);
+            None
+        }
+    })?;
+    let attempt = Attempt { opened, started: None, finished: None, gave_up: None, closed: None };
+    Some(later.into_iter().rev().fold(attempt, with_line))
 }
 
 /// An attempt with what one more line says about it; a line of another attempt says nothing.

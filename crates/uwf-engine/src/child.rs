@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{AtPath, Error, Kind, Result};
@@ -66,6 +67,7 @@ pub enum Ended {
 pub struct Signals {
     told: Arc<AtomicUsize>,
     wake: UnixStream,
+    actions: Vec<SigId>,
 }
 
 impl Signals {
@@ -78,16 +80,29 @@ impl Signals {
             let (wake, write) = UnixStream::pair()?;
             wake.set_nonblocking(true)?;
             let told = Arc::new(AtomicUsize::new(0));
+            let mut actions = Vec::new();
             for signal in [SIGINT, SIGTERM, SIGHUP] {
                 let number = usize::try_from(signal).unwrap_or_default();
-                signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?;
+                actions.push(signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?);
             }
             for signal in [SIGINT, SIGTERM, SIGHUP, SIGCHLD] {
-                signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+                actions.push(signal_hook::low_level::pipe::register(signal, write.try_clone()?)?);
             }
-            Ok(Signals { told, wake })
+            Ok(Signals { told, wake, actions })
         };
         install().map_err(|error| Error::new(Kind::Internal, format!("cannot listen for signals: {error}")))
+    }
+
+    /// Listens for this process alone, after a fork: what the parent was told, and what wakes it, is the parent's.
+    ///
+    /// # Errors
+    /// As [`Signals::listen`].
+    pub(crate) fn listen_anew(&mut self) -> Result<()> {
+        for action in self.actions.drain(..) {
+            signal_hook::low_level::unregister(action);
+        }
+        *self = Signals::listen()?;
+        Ok(())
     }
 
     /// The signal that told us to stop, if one did.

@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ulid::{Generator, Ulid};
+use ulid::Ulid;
 use uwf_core::thread::ThreadId;
 
-static GENERATOR: Mutex<Option<Generator>> = Mutex::new(None);
+/// The newest id of this process.
+static NEWEST: Mutex<Option<Ulid>> = Mutex::new(None);
 
 /// Unix milliseconds now.
 pub fn now_ms() -> u64 {
@@ -16,10 +17,25 @@ pub fn now_ms() -> u64 {
 
 /// A new ULID, greater than every one this process made before, whatever the clock does.
 pub fn new_ulid() -> Ulid {
-    let mut guard = GENERATOR.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let generator = guard.get_or_insert_with(Generator::new);
-    // It fails only when 2^80 ids of one millisecond are used up; a fresh random one is as good then.
-    generator.generate().unwrap_or_else(|_| Ulid::generate())
+    let mut newest = NEWEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // Adding one fails only when 2^80 ids of one millisecond are used up; a fresh random one is as good then.
+    let next = newest.filter(|newest| newest.timestamp_ms() >= now_ms()).and_then(|newest| newest.increment().ok());
+    let made = next.unwrap_or_else(|| Ulid::from_parts(now_ms(), random()));
+    *newest = Some(made);
+    made
+}
+
+/// Forgets what this process made: a forked one must not count on from its parent's newest id, as its siblings would do
+/// the same.
+pub(crate) fn begin_anew() {
+    *NEWEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+}
+
+/// At least the 80 random bits of a ULID. A system that has none of its own left is no place to go on.
+fn random() -> u128 {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    u128::from_le_bytes(bytes)
 }
 
 /// How far the clock of the machine that made an id may be ahead of ours.

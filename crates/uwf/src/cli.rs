@@ -10,6 +10,7 @@ use uwf_engine::keeper;
 use crate::commands::{agent, cas, completions, config, doctor, reference, setup, thread, workflow};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::on_demand::OnDemand;
 use crate::printer::{CommandResult, Format, Printer};
 
 /// Exit codes, as every help text lists them.
@@ -62,25 +63,25 @@ Examples:
 enum Group {
     /// Workflows: store, check, list, draw.
     #[command(subcommand, after_help = workflow::EXAMPLES)]
-    Workflow(workflow::Command),
+    Workflow(OnDemand<workflow::Command>),
     /// Threads: start, step, look at, fork, end.
     #[command(subcommand, after_help = THREAD_EXAMPLES)]
-    Thread(thread::Command),
+    Thread(OnDemand<thread::Command>),
     /// Start a thread (or go on with one) and step it until it is done, waiting, stuck or at a limit.
-    Run(thread::run::Args),
+    Run(OnDemand<thread::run::Args>),
     /// The content-addressed store.
     #[command(subcommand, after_help = cas::EXAMPLES)]
-    Cas(cas::Command),
+    Cas(OnDemand<cas::Command>),
     /// What agents are made of, for agents in any language.
     #[command(subcommand, after_help = agent::EXAMPLES)]
-    Agent(agent::Command),
+    Agent(OnDemand<agent::Command>),
     /// The configuration: read, change, check.
     #[command(subcommand, after_help = config::EXAMPLES)]
-    Config(config::Command),
+    Config(OnDemand<config::Command>),
     /// Choose provider, key, model and default agent, and prove that they work.
-    Setup(setup::Args),
+    Setup(OnDemand<setup::Args>),
     /// Look at what is installed, reachable and left over.
-    Doctor(doctor::Args),
+    Doctor(OnDemand<doctor::Args>),
     /// Print shell completions.
     Completions(completions::Args),
     /// Print the reference page of all commands.
@@ -114,14 +115,14 @@ fn run(command: Group, printer: Printer) -> CommandResult {
     match command {
         Group::Completions(args) => completions::run(&args),
         Group::Reference => reference::run(),
-        Group::Workflow(command) => workflow::run(&Context::open(printer)?, command),
-        Group::Thread(command) => thread::run(&Context::open(printer)?, command),
-        Group::Run(args) => thread::run::run(&Context::open(printer)?, args),
-        Group::Cas(command) => cas::run(&Context::open(printer)?, command),
-        Group::Agent(command) => agent::run(&Context::open_at(command.root(), printer)?, command),
-        Group::Setup(args) => setup::run(&Context::open(printer)?, &args),
-        Group::Doctor(args) => doctor::run(&Context::open(printer)?, &args),
-        Group::Config(command) => config::run(&Context::open(printer)?, command),
+        Group::Workflow(OnDemand(command)) => workflow::run(&Context::open(printer)?, command),
+        Group::Thread(OnDemand(command)) => thread::run(&Context::open(printer)?, command),
+        Group::Run(OnDemand(args)) => thread::run::run(&Context::open(printer)?, args),
+        Group::Cas(OnDemand(command)) => cas::run(&Context::open(printer)?, command),
+        Group::Agent(OnDemand(command)) => agent::run(&Context::open_at(command.root(), printer)?, command),
+        Group::Setup(OnDemand(args)) => setup::run(&Context::open(printer)?, &args),
+        Group::Doctor(OnDemand(args)) => doctor::run(&Context::open(printer)?, &args),
+        Group::Config(OnDemand(command)) => config::run(&Context::open(printer)?, command),
     }
 }
 

@@ -11,6 +11,7 @@ mod commands;
 mod context;
 mod error;
 mod input;
+mod on_demand;
 mod printer;
 mod progress;
 mod snippet;
