@@ -2,12 +2,15 @@
 # Installs the real agents that tests drive, and prints the directory they are in. Nothing is installed twice: the
 # directory is target/real-agents, or $UWF_REAL_AGENTS_CACHE. Talk goes to stderr.
 #
-# hermes-agent and docx-diff (with python-docx) go into a Python environment, codex into node_modules where there is npm.
+# hermes-agent and docx-diff (with python-docx) go into a Python environment; codex, Claude Code, opencode, gemini and the
+# programs by which codex and Claude Code speak ACP into node_modules. The versions are those the tests were written for,
+# all of which run on Node 20.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON_PACKAGES=("hermes-agent[acp,mcp]==0.19.0" "docx-diff==0.1.0" "python-docx==1.2.0")
-NPM_PACKAGES=("@openai/codex@0.169.0")
+NPM_PACKAGES=("@openai/codex@0.169.0" "@zed-industries/codex-acp@0.16.0" "@anthropic-ai/claude-code@2.1.197"
+    "@agentclientprotocol/claude-agent-acp@0.49.0" "opencode-ai@1.18.33" "@google/gemini-cli@0.61.0")
 
 dir=${UWF_REAL_AGENTS_CACHE:-target/real-agents}
 mkdir -p "$dir"
@@ -25,11 +28,19 @@ if ! installed python "${PYTHON_PACKAGES[@]}"; then
     "$dir/venv/bin/pip" install --quiet --disable-pip-version-check "${PYTHON_PACKAGES[@]}" >&2
     stamp python "${PYTHON_PACKAGES[@]}"
 fi
-if command -v npm >/dev/null 2>&1 && ! installed npm "${NPM_PACKAGES[@]}"; then
+if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then
+    say "gemini and claude-agent-acp need Node 20 or newer, this is $(node --version 2>/dev/null || echo none)"
+    exit 1
+fi
+if ! installed npm "${NPM_PACKAGES[@]}"; then
     say "installing ${NPM_PACKAGES[*]}"
     rm -rf "$dir/npm" "$dir/npm.stamp"
     mkdir -p "$dir/npm"
-    npm install --prefix "$dir/npm" --silent --no-audit --no-fund "${NPM_PACKAGES[@]}" >&2
+    # Only two of the install scripts are needed, and newer versions of npm run none unasked: these two put a program's
+    # binary in its place.
+    npm install --prefix "$dir/npm" --silent --no-audit --no-fund --ignore-scripts "${NPM_PACKAGES[@]}" >&2
+    (cd "$dir/npm/node_modules/@anthropic-ai/claude-code" && node install.cjs >&2)
+    (cd "$dir/npm/node_modules/opencode-ai" && node postinstall.mjs >&2)
     stamp npm "${NPM_PACKAGES[@]}"
 fi
 printf '%s\n' "$dir"

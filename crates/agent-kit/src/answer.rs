@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
-use uwf_core::prompt::Prompt;
+
+pub use uwf_engine::turns::{ToolCall, Turn};
 
 /// An agent's answer with what is known about how it came to be. What is not known stays `None`, never a guess.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -21,47 +22,6 @@ pub struct Answer {
     pub session_id: Option<String>,
     /// Token counts of the whole run.
     pub tokens: Option<Tokens>,
-}
-
-/// One exchange.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
-    /// Texts that together were the input, in order; each is stored once.
-    pub input: Vec<String>,
-    /// What came back.
-    pub output: String,
-    /// Tool calls it made.
-    pub tool_calls: Vec<ToolCall>,
-    /// Token counts.
-    pub tokens: Option<Tokens>,
-    /// Milliseconds from input to output.
-    pub latency_ms: u64,
-}
-
-impl Turn {
-    /// An exchange of which only the input is known yet.
-    pub fn asked(input: Vec<String>) -> Turn {
-        Turn { input, output: String::new(), tool_calls: Vec::new(), tokens: None, latency_ms: 0 }
-    }
-
-    /// The exchange of a prompt for a text, when nothing more is known of it.
-    pub fn of(prompt: &Prompt, output: &str, latency_ms: u64) -> Turn {
-        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
-        Turn { output: output.to_owned(), latency_ms, ..Turn::asked(input) }
-    }
-}
-
-/// One tool call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolCall {
-    /// Tool.
-    pub name: String,
-    /// Arguments as the model wrote them.
-    pub arguments: String,
-    /// What the tool answered.
-    pub result: String,
-    /// Milliseconds.
-    pub duration_ms: u64,
 }
 
 impl Answer {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use json_cas::{Hash, Schema};
-use uwf_core::config::OutputMode;
+use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::StepNode;
 use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, brief, build};
 use uwf_core::thread::ThreadId;
@@ -124,6 +124,11 @@ impl<'h> Context<'h> {
     pub fn asked_form(&self) -> AnswerForm {
         let is_json = |attempt: &Attempt| attempt.opened.agent.output_mode() == OutputMode::Json;
         if self.attempt.as_ref().is_some_and(is_json) { AnswerForm::Json } else { AnswerForm::Frontmatter }
+    }
+
+    /// Bytes the prompt may have.
+    pub fn prompt_budget(&self) -> usize {
+        self.attempt.as_ref().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget)
     }
 
     /// Prompt of this step, its previous steps within `budget` bytes: all of them at the role's first visit, those

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use json_cas::Hash;
-use uwf_core::config::{DEFAULT_PROMPT_BUDGET, ExtractRungs};
+use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::Result;
@@ -17,7 +17,8 @@ use crate::{submit, submitted};
 
 /// What plays a role: something that answers a prompt and, if it has sessions, can be told more in the same one.
 pub trait Agent {
-    /// Reads its settings, before it is asked for anything. What it decides here can depend on the role.
+    /// Reads its settings, before it is asked for anything, and changes nothing. What it decides here can depend on the
+    /// role.
     ///
     /// # Errors
     /// `Config` when they cannot be used.
@@ -30,7 +31,15 @@ pub trait Agent {
         AnswerForm::Frontmatter
     }
 
-    /// Answers the prompt of a step.
+    /// The prompt as this agent is sent it: that of every agent, unless it has something to add.
+    ///
+    /// # Errors
+    /// `Config` when its settings cannot be used, and whatever else makes an answer impossible.
+    fn prompt(&mut self, _context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(prompt)
+    }
+
+    /// Answers the prompt of a step, which is what [`Agent::prompt`] has made of it.
     ///
     /// # Errors
     /// `AgentFailed` when there is no answer, `Config` when it cannot be started.
@@ -74,15 +83,13 @@ fn step<'e>(
     agent: &mut dyn Agent,
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<Hash> {
-    agent.prepare(context)?;
+    let prompt = prompt(context, agent)?;
     let form = agent.form();
-    let opened = context.attempt().map(|attempt| &attempt.opened);
-    let prompt = context.prompt(form, opened.map_or(DEFAULT_PROMPT_BUDGET, |opened| opened.prompt_budget))?;
     let mut answer = agent.answer(context, &prompt)?;
     if answer.value.is_none() {
         answer.value = submitted::take(context)?;
     }
-    let rungs = opened.map_or_else(ExtractRungs::default, |opened| opened.extract);
+    let rungs = context.attempt().map_or_else(ExtractRungs::default, |attempt| attempt.opened.extract);
     let mut feedback = |text: &str| {
         let Some(mut reply) = agent.follow_up(context, text)? else { return Ok(None) };
         if reply.value.is_none() {
@@ -91,4 +98,15 @@ fn step<'e>(
         Ok(Some(reply))
     };
     submit::submit(context, answer, form, Ladder { rungs, feedback: Some(&mut feedback), extractor })
+}
+
+/// The prompt an agent is sent for a step: its own form of answer, its own additions. A dry run shows what comes from
+/// here; nothing is changed by it.
+///
+/// # Errors
+/// Those of the context and of the agent's settings.
+pub fn prompt(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
+    agent.prepare(context)?;
+    let prompt = context.prompt(agent.form(), context.prompt_budget())?;
+    agent.prompt(context, prompt)
 }

@@ -3,15 +3,17 @@
 
 use json_cas::{Draft, Hash};
 use uwf_core::extract::Failure;
-use uwf_core::node::{self, Content, Payload, ReactSession, ReactToolCall, ReactTurn};
+use uwf_core::node::{self, Payload, ReactSession};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempts::{self, OutputFiles};
 use uwf_engine::environment::Redactor;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
+use uwf_engine::turns::Batch;
 
-use crate::answer::{Answer, Turn};
+use crate::answer::Answer;
 use crate::context::Context;
 use crate::ladder::{Climb, Extracted, Ladder};
+use crate::recorder::Recorder;
 
 /// Name of an agent that submits outside any attempt and does not say what it is called.
 pub const UNNAMED_AGENT: &str = "external";
@@ -24,7 +26,18 @@ pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: L
     let redactor = context.redactor()?;
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
-    store(context, &answer, extracted, &redactor)
+    store(context, &answer, extracted, &redactor).inspect_err(|error| {
+        if error.kind == Kind::Io && answer.value.is_none() {
+            keep_answered(context, &redactor.text(&answer.raw));
+        }
+    })
+}
+
+/// Keeps an answer that could not be stored, for the next step to read. A disk that takes no node may take no file either.
+fn keep_answered(context: &Context<'_>, raw: &str) {
+    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.is_wrapped()) else { return };
+    let thread = context.thread();
+    let _ = keep(context, raw).and_then(|()| attempts::answered(thread.home(), &thread.id, &attempt.opened.attempt));
 }
 
 /// The same for a role that was played by a child thread: `detail` is that thread's last step, which tells how the
@@ -43,7 +56,7 @@ pub fn submit_child(
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
     let mut batch = Batch::default();
-    let output = batch.output(context, &extracted, &redactor)?;
+    let output = self::output(&mut batch, context, &extracted, &redactor)?;
     finish(context, batch, output, detail)
 }
 
@@ -58,7 +71,13 @@ fn extract(
     let (found, by) = climb.first(answer, &ladder.rungs).or_else(|failure| {
         // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
         keep(context, &redactor.text(&answer.raw))?;
-        climb.lower(answer, failure, ladder).map_err(|failure| not_extractable(context, &climb.rungs, &failure))
+        let mut recorder = Recorder::unless_recorded(context, answer)?;
+        let known = answer.turns.len();
+        climb.lower(answer, failure, ladder).map_err(|failure| {
+            let new = answer.turns.get(known..).unwrap_or_default().iter();
+            recorder.iter_mut().for_each(|recorder| new.clone().for_each(|turn| recorder.turn(turn)));
+            not_extractable(context, &climb.rungs, &failure)
+        })
     })?;
     Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })
 }
@@ -96,7 +115,7 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
     let mut batch = Batch::default();
     let raw = batch.content(&redactor.text(&answer.raw));
     let agent_hash = batch.add(agent(context).draft());
-    let output = batch.output(context, &extracted, redactor)?;
+    let output = self::output(&mut batch, context, &extracted, redactor)?;
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
     let session = ReactSession {
         agent: agent_hash,
@@ -142,45 +161,9 @@ fn unnamed() -> node::Agent {
     }
 }
 
-/// Nodes to be stored together, each once.
-#[derive(Default)]
-struct Batch {
-    drafts: Vec<Draft>,
-}
-
-impl Batch {
-    fn add(&mut self, draft: Draft) -> Hash {
-        let hash = draft.hash();
-        if !self.drafts.iter().any(|known| known.hash() == hash) {
-            self.drafts.push(draft);
-        }
-        hash
-    }
-
-    fn output(&mut self, context: &Context<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
-        let draft = Draft::new(context.role().meta, redactor.value(&extracted.value))
-            .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?;
-        Ok(self.add(draft))
-    }
-
-    fn content(&mut self, text: &str) -> Hash {
-        self.add(Content { text: text.to_owned() }.draft())
-    }
-
-    fn turn(&mut self, turn: &Turn, redactor: &Redactor) -> Hash {
-        let input = turn.input.iter().map(|text| self.content(&redactor.text(text))).collect();
-        let output = self.content(&redactor.text(&turn.output));
-        let tool_calls = turn
-            .tool_calls
-            .iter()
-            .map(|call| {
-                let arguments = self.content(&redactor.text(&call.arguments));
-                let result = self.content(&redactor.text(&call.result));
-                let call = ReactToolCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms };
-                self.add(call.draft())
-            })
-            .collect();
-        let turn = ReactTurn { input, output, tool_calls, tokens: turn.tokens.clone(), latency_ms: turn.latency_ms };
-        self.add(turn.draft())
-    }
+/// Adds the role's output to the nodes to be stored.
+fn output(batch: &mut Batch, context: &Context<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
+    let draft = Draft::new(context.role().meta, redactor.value(&extracted.value))
+        .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?;
+    Ok(batch.add(draft))
 }

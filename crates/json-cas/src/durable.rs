@@ -83,13 +83,10 @@ fn sync_temp(temp: &NamedTempFile) -> Result<(), FileError> {
     temp.as_file().sync_all().map_err(FileError::at("sync", temp.path()))
 }
 
-/// The error of the operating system inside an error that a library wrapped.
+/// The error of the operating system, without the path that a library added to its text.
 fn plain(error: io::Error) -> io::Error {
-    match error.get_ref().and_then(|inner| inner.source()) {
-        Some(source) => match source.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
-            Some(code) => io::Error::from_raw_os_error(code),
-            None => error,
-        },
+    match error.to_string().rsplit_once(" at path \"") {
+        Some((told, _)) => io::Error::new(error.kind(), told.to_owned()),
         None => error,
     }
 }

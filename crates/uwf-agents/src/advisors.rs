@@ -56,8 +56,8 @@ pub fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let shape =
         Shape { name: "verdict", description: "Says whether the workflow goes on.", schema: &schema, mode: None };
     let request = request(SUPERVISOR_INSTRUCTION, &overview::newest(&context)?);
-    let found =
-        structured(&client, &model::modes(home), &request, &shape).map_err(|none| model::failed(&none.error))?;
+    let found = structured(&client, &model::modes(home), &request, &shape, &mut |_| {})
+        .map_err(|none| model::failed(&none.error))?;
     let verdict = Verdict::deserialize(found.value)
         .map_err(|error| Error::new(Kind::AgentFailed, format!("the verdict cannot be read: {error}")))?;
     let reason = context.redactor()?.text(&without_middle(verdict.reason.trim(), MAX_REASON));

@@ -15,9 +15,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::{Opened, OutputFiles};
+use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 
+use crate::acp;
 use crate::progress;
 use crate::settings;
 use crate::trace::{Format, Trace};
@@ -30,6 +31,8 @@ pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
     trace: Option<Format>,
+    /// Whether the program has been given the tool `submit`.
+    mcp: bool,
 }
 
 impl settings::Settings for Settings {
@@ -40,6 +43,10 @@ impl settings::Settings for Settings {
             "trace": {
                 "enum": Format::ALL.map(Format::as_str),
                 "description": "The program's stdout is a trace in this format, and its answer the final message in it.",
+            },
+            "mcp": {
+                "type": "boolean",
+                "description": "The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default.",
             },
         })
     }
@@ -66,31 +73,41 @@ impl Agent for CommandAgent {
         self.exit_code
     }
 
+    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(acp::with_instruction(prompt, says_tool(&context.opened()?.agent)?))
+    }
+
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
         let begun_at = SystemTime::now();
-        let status = execute(opened, prompt, &files)?;
+        let input = parts(prompt);
+        let status = execute(opened, &prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
         let trace = match format {
-            Some(format) => {
-                Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_input(&parts(prompt)))
-            }
+            Some(format) => Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_input(&input)),
             None => None,
         };
         check_status(spec, status, &files, opened.output_cap, trace.as_ref())?;
         if let Some(expected) = &spec.expect_file {
             check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
         }
+        // Should this process not come to its end, the answer is read by the next one. Without the line the agent is run
+        // again, which is no reason to fail now.
+        let _ = attempts::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Some((trace, format)) = trace.zip(format) {
             return told(&spec.name, trace, format, duration_ms);
         }
         let raw = child::read_capped(&files.raw, opened.output_cap)?;
-        Ok(Answer { turns: vec![Turn::of(prompt, &raw, duration_ms)], duration_ms, ..Answer::text(raw) })
+        Ok(Answer {
+            turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
+            duration_ms,
+            ..Answer::text(raw)
+        })
     }
 }
 
@@ -101,6 +118,11 @@ fn parts(prompt: &Prompt) -> Vec<String> {
 /// The format its stdout is a trace in, when `config.trace` says that it is one.
 pub(crate) fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
     settings::read::<Settings>(spec).map(|settings| settings.trace)
+}
+
+/// Whether the prompt speaks of the tool `submit`, which the user has set up for the program.
+fn says_tool(spec: &AgentSpec) -> Result<bool> {
+    settings::read::<Settings>(spec).map(|settings| settings.mcp)
 }
 
 /// The answer a trace tells: its final message, with everything before it.
@@ -125,10 +147,9 @@ fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<A
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
-fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<ExitStatus> {
+fn execute(opened: &Opened, text: &str, files: &OutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let by_argument = spec.args.iter().any(|arg| arg.contains("{prompt}"));
-    let text = prompt.text();
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
         return Err(Error::new(
             Kind::Config,
@@ -143,11 +164,11 @@ fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<Exit
     let stdin = if by_argument {
         Stdio::null()
     } else {
-        Stdio::from(holding(&text).map_err(|error| {
+        Stdio::from(holding(text).map_err(|error| {
             Error::new(Kind::Io, format!("cannot hold the prompt of {} bytes: {error}", text.len()))
         })?)
     };
-    let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(&text))).collect();
+    let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
     let mut command = Command::new(&spec.command);
     without_secrets(&mut command, opened);
     command

@@ -1,19 +1,23 @@
-//! The last rung of the ladder: a model reads the output out of what an agent wrote. It is told to say so when the text
-//! does not hold it, rather than to invent it, and nothing of the configuration is read before it is needed.
+//! The last rung of the ladder: a model reads the output out of what an agent wrote. It may look up nodes of the store
+//! that the text refers to, and is told to say so when the output is not there, rather than to invent it. Nothing of the
+//! configuration is read before it is needed.
 
+mod nodes;
 mod question;
 
 use std::time::{Duration, Instant};
 
-use agent_kit::answer::{Answer, Turn};
+use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
 use agent_kit::{Error, Kind, Result};
 use serde_json::Value;
 use uwf_engine::home::Home;
-use uwf_llm::{ChatRequest, Client, Message, Shape, Timeouts, Usage, structured};
+use uwf_llm::{Attempt, ChatRequest, Client, Message, Shape, Timeouts, structured_with_lookups};
 
+use crate::exchange;
 use crate::model;
 use crate::progress;
+use nodes::Nodes;
 
 /// Purpose the model is chosen by: `modelOverrides.extract`, else a model of that alias, else `defaultModel`.
 pub const PURPOSE: &str = "extract";
@@ -53,31 +57,36 @@ impl Extractor for LlmExtractor<'_> {
         progress::line(&format!("[{} reads the answer]", client.endpoint().model));
         let begun = Instant::now();
         let schema = question::schema(unread.schema.value());
-        let asked = [question::INSTRUCTION.to_owned(), question::text(home.store(), unread)];
+        let asked = [question::INSTRUCTION.to_owned(), question::text(unread)];
         let request = ChatRequest {
             temperature: Some(0.0),
+            stream: true,
             ..ChatRequest::new(vec![Message::System(asked[0].clone()), Message::User(asked[1].clone())])
         };
         let shape = Shape { name: question::NAME, description: question::DESCRIPTION, schema: &schema, mode: None };
-        let found =
-            structured(client, &model::modes(home), &request, &shape).map_err(|none| model::failed(&none.error))?;
-        let value = taken(&found.value)?;
-        let turns = found.attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).map(|reply| Turn {
-            input: asked.to_vec(),
-            output: reply.tool_calls.first().map_or_else(|| reply.text.clone(), |call| call.arguments.clone()),
-            tool_calls: Vec::new(),
-            tokens: reply.usage.map(model::tokens),
-            latency_ms: millis(reply.latency),
-        });
+        let mut nodes = Nodes::new(home.store(), unread.raw);
+        let modes = model::modes(home);
+        let found = structured_with_lookups(client, &modes, &request, &shape, &mut nodes, &mut exchange::hear);
+        tell_costs(client, found.as_ref().map_or_else(|none| &none.attempts, |found| &found.attempts));
+        let found = found.map_err(|none| model::failed(&none.error))?;
         Ok(Some(Answer {
             raw: found.text,
-            value: Some(value),
-            turns: turns.collect(),
-            duration_ms: millis(begun.elapsed()),
+            value: Some(taken(&found.value)?),
+            turns: found.attempts.iter().filter_map(|attempt| exchange::turn_of(&asked, attempt)).collect(),
+            duration_ms: exchange::millis(begun.elapsed()),
             source: "wire".to_owned(),
             session_id: None,
-            tokens: found.usage.map(|usage: Usage| model::tokens(usage)),
+            tokens: found.usage.map(model::tokens),
         }))
+    }
+}
+
+/// Says what each exchange cost. A reading that fails has no trace; this is kept with its attempt.
+fn tell_costs(client: &Client, attempts: &[Attempt]) {
+    progress::line("");
+    for reply in attempts.iter().filter_map(|attempt| attempt.reply.as_ref()) {
+        let cost = reply.usage.map_or_else(|| "tokens unknown".to_owned(), |usage| usage.to_string());
+        progress::line(&format!("[{}: {cost}]", client.endpoint().model));
     }
 }
 
@@ -92,8 +101,4 @@ fn taken(reply: &Value) -> Result<Value> {
             format!("the text does not hold the output: {}", why.unwrap_or("no reason was given")),
         )),
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

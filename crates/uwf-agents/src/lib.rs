@@ -5,6 +5,7 @@
 
 pub mod acp;
 pub mod advisors;
+pub mod cas_get;
 pub mod check;
 pub mod choice;
 pub mod command;
@@ -12,25 +13,28 @@ pub mod cursor;
 pub mod describe;
 pub mod documents;
 pub mod excerpt;
+mod exchange;
 pub mod extractor;
 pub mod hermes;
 pub mod human;
 pub mod llm;
 pub mod mock;
 pub mod model;
-pub mod node_text;
 pub mod probe;
 mod program;
 pub mod progress;
 pub mod react;
 pub mod reextract;
+pub mod salvage;
 mod settings;
 pub mod trace;
 pub mod workflow;
 
-use agent_kit::{Agent, play};
+use agent_kit::{Agent, Context, play};
+use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_engine::advisors::{SUMMARY, SUPERVISOR};
+use uwf_engine::agents;
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
@@ -45,25 +49,56 @@ pub const NAMES: [&str; 11] =
 /// # Errors
 /// `Config` for an unknown name, those of the agent.
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
-    let mut extractor = LlmExtractor::new(home);
-    let mut play = |agent: &mut dyn Agent| play(home, thread, role, agent, Some(&mut extractor));
+    if let Some(mut agent) = player(name) {
+        return play(home, thread, role, agent.as_mut(), Some(&mut LlmExtractor::new(home)));
+    }
     match name {
-        "acp" => play(&mut acp::AcpAgent::new()),
-        "command" => play(&mut command::CommandAgent::default()),
-        "cursor" => play(&mut cursor::CursorAgent::default()),
-        "docx-diff" => play(&mut documents::diff::DiffAgent::default()),
-        "hermes" => play(&mut hermes::HermesAgent::default()),
-        "human" => human::run(home, thread, role),
-        "llm" => play(&mut llm::LlmAgent::default()),
-        "mock" => play(&mut mock::MockAgent::default()),
-        "office" => play(&mut documents::office::OfficeAgent::default()),
-        "react" => play(&mut react::ReactAgent::default()),
-        "workflow" => workflow::run(home, thread, role),
+        agents::HUMAN => human::run(home, thread, role),
+        agents::WORKFLOW => workflow::run(home, thread, role),
         // Those only the engine starts: they play no role of their own.
-        uwf_engine::reextract::AGENT => play(&mut reextract::ReextractAgent::default()),
+        uwf_engine::salvage::AGENT => salvage::run(home, thread, role),
         SUPERVISOR => advisors::supervise(home, thread, role),
         SUMMARY => advisors::summarise(home, thread, role),
-        other => Err(Error::new(Kind::Config, format!("there is no built-in agent `{other}`"))
-            .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))),
+        other => Err(unknown(other)),
     }
+}
+
+/// The prompt that the agent of the context's attempt is sent, made where the step makes it; of a person, the question.
+/// A program that is an agent itself asks for its prompt: it is what `uwf agent context --prompt` gives it.
+///
+/// # Errors
+/// `Usage` outside an attempt, `Config` for an unknown agent, those of the context and of the agent's settings.
+pub fn prompt(context: &Context<'_>) -> Result<String> {
+    let opened = context.opened()?;
+    let Some(name) = opened.agent.played_by() else {
+        return Ok(context.prompt(AnswerForm::Frontmatter, context.prompt_budget())?.text());
+    };
+    match (player(name), name) {
+        (Some(mut agent), _) => Ok(agent_kit::play::prompt(context, agent.as_mut())?.text()),
+        (None, agents::HUMAN) => Ok(human::question(context)),
+        (None, agents::WORKFLOW) => workflow::prompt(context, opened),
+        (None, other) => Err(unknown(other)),
+    }
+}
+
+/// The built-in agent of a name that answers prompts.
+fn player(name: &str) -> Option<Box<dyn Agent>> {
+    Some(match name {
+        "acp" => Box::new(acp::AcpAgent::new()),
+        "command" => Box::new(command::CommandAgent::default()),
+        "cursor" => Box::new(cursor::CursorAgent::default()),
+        "docx-diff" => Box::new(documents::diff::DiffAgent::default()),
+        "hermes" => Box::new(hermes::HermesAgent::default()),
+        "llm" => Box::new(llm::LlmAgent::default()),
+        "mock" => Box::new(mock::MockAgent::default()),
+        "office" => Box::new(documents::office::OfficeAgent::default()),
+        "react" => Box::new(react::ReactAgent::default()),
+        uwf_engine::reextract::AGENT => Box::new(reextract::ReextractAgent::default()),
+        _ => return None,
+    })
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(Kind::Config, format!("there is no built-in agent `{name}`"))
+        .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))
 }

@@ -10,12 +10,13 @@ mod prose;
 use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Result, submit};
+use agent_kit::{Agent, Context, Recorder, Result, submit};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_llm::{ChatRequest, Client, Delta, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
+use uwf_llm::{ChatRequest, Client, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
 
+use crate::exchange;
 use crate::model::{self, ModelSettings};
 use crate::progress;
 use crate::settings;
@@ -25,6 +26,9 @@ const VALUE: &str = "submit";
 
 /// What the model is told of it.
 const VALUE_DESCRIPTION: &str = "Hands in the output of your role.";
+
+/// Where the trace comes from: every exchange is seen whole.
+const SOURCE: &str = "wire";
 
 /// The word for deciding by the role's schema.
 const AUTO: &str = "auto";
@@ -123,6 +127,7 @@ struct Session {
     request: ChatRequest,
     /// The messages as texts of the trace; the prompt is several.
     texts: Vec<String>,
+    recorder: Recorder,
 }
 
 impl Session {
@@ -134,7 +139,8 @@ impl Session {
         texts.extend(prompt.parts.iter().map(|part| part.text.clone()));
         let messages = system.into_iter().map(Message::System).chain([Message::User(prompt.text())]).collect();
         let request = ChatRequest { messages, ..model.request() };
-        Ok(Session { client: model.client(home, agent)?, modes: model::modes(home), request, texts })
+        let client = model.client(home, agent)?;
+        Ok(Session { client, modes: model::modes(home), request, texts, recorder: Recorder::begin(context, SOURCE)? })
     }
 
     /// Adds what the user says next.
@@ -146,74 +152,65 @@ impl Session {
     fn ask(&mut self, context: &Context<'_>, form: Asked) -> Result<Answer> {
         let begun = Instant::now();
         progress::line(&format!("[asking {}]", self.client.endpoint().model));
+        let asked = Turn::asked(self.texts.clone());
+        self.recorder.under_way(&asked);
         let answer = match form {
             Asked::Text => self.ask_for_text(),
             Asked::Value(mode) => self.ask_for_value(context, mode),
         };
         progress::line("");
         let answer = answer.map_err(|error| {
+            self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
             // What had come is worth more than the record of its loss.
             let kept = context.redactor().and_then(|redactor| submit::keep(context, &redactor.text(error.partial())));
             kept.err().unwrap_or_else(|| model::failed(&error))
         })?;
-        Ok(Answer { duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), ..answer })
+        answer.turns.iter().for_each(|turn| self.recorder.turn(turn));
+        Ok(Answer { duration_ms: exchange::millis(begun.elapsed()), ..answer })
     }
 
     fn ask_for_text(&mut self) -> std::result::Result<Answer, LlmError> {
-        let reply = self.client.chat_with(&self.request, &mut |delta| match delta {
-            Delta::Text(text) | Delta::Reasoning(text) => progress::piece(text.as_bytes()),
-            Delta::Call { .. } => {}
-            Delta::Restart => progress::line("\n[the answer broke off and is asked for again]"),
-        })?;
+        let reply = self.client.chat_with(&self.request, &mut exchange::hear)?;
         model::whole(&self.client, &reply)?;
-        let turn = self.turn(&reply);
+        let turn = exchange::turn(self.texts.clone(), &reply, &[]);
         self.heard(&reply);
         Ok(Answer {
             tokens: turn.tokens.clone(),
             turns: vec![turn],
-            source: "wire".to_owned(),
+            source: SOURCE.to_owned(),
             ..Answer::text(reply.text)
         })
     }
 
     fn ask_for_value(&mut self, context: &Context<'_>, mode: Option<Mode>) -> std::result::Result<Answer, LlmError> {
         let shape = Shape { name: VALUE, description: VALUE_DESCRIPTION, schema: context.schema().value(), mode };
-        let (value, attempts) = match structured(&self.client, &self.modes, &self.request, &shape) {
+        let (value, attempts) = match structured(&self.client, &self.modes, &self.request, &shape, &mut exchange::hear)
+        {
             Ok(found) => (Ok(found.value), found.attempts),
             // It answered, only not with a value: the ladder goes on from what it said.
             Err(none) if matches!(none.error, LlmError::NoValue { .. }) => (Err(none.error), none.attempts),
-            Err(failed) => return Err(failed.error),
+            Err(failed) => {
+                let turns = failed.attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt));
+                turns.for_each(|turn| self.recorder.turn(&turn));
+                return Err(failed.error);
+            }
         };
+        let turns = attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt)).collect();
         let replies: Vec<&Reply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
-        let turns: Vec<Turn> = replies.iter().map(|reply| self.turn(reply)).collect();
         let tokens = model::total(replies.iter().map(|reply| reply.usage)).map(model::tokens);
         let Some(last) = replies.last().copied() else { return value.map(Answer::value) };
         let raw = match &value {
             Ok(value) if last.text.trim().is_empty() => format!("{value:#}"),
             _ => last.text.clone(),
         };
-        let answer = Answer { turns, tokens, source: "wire".to_owned(), value: value.ok(), ..Answer::text(raw) };
+        let answer = Answer { turns, tokens, source: SOURCE.to_owned(), value: value.ok(), ..Answer::text(raw) };
         self.heard(last);
         Ok(answer)
     }
 
-    /// A reply as a turn of the trace: what it said, then the values it gave.
-    fn turn(&self, reply: &Reply) -> Turn {
-        let said = Some(reply.text.as_str()).filter(|text| !text.trim().is_empty());
-        let parts: Vec<&str> =
-            said.into_iter().chain(reply.tool_calls.iter().map(|call| call.arguments.as_str())).collect();
-        Turn {
-            input: self.texts.clone(),
-            output: parts.join("\n\n"),
-            tool_calls: Vec::new(),
-            tokens: reply.usage.map(model::tokens),
-            latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
-        }
-    }
-
     /// Makes a reply part of the conversation. Its calls get a result, without which providers refuse what follows.
     fn heard(&mut self, reply: &Reply) {
-        self.texts.push(self.turn(reply).output);
+        self.texts.push(exchange::said(reply, &[]));
         self.request.messages.push(reply.message());
         let received = reply.tool_calls.iter().map(|call| Message::tool(&call.id, "received"));
         self.request.messages.extend(received);

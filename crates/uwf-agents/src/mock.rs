@@ -22,7 +22,6 @@ use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
 
 use crate::settings;
-
 use script::{Act, Entry, Reply, Script};
 
 /// Environment variable that names the script of a mock whose configuration names none.

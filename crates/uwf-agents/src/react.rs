@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, ToolCall, Turn};
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, Context, Error, Kind, Result, submit as kit_submit};
+use agent_kit::{Agent, Context, Error, Kind, Recorder, Result, submit as kit_submit};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::Prompt;
@@ -20,6 +20,7 @@ use uwf_engine::processes::become_subreaper;
 use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
 
 use crate::excerpt;
+use crate::exchange;
 use crate::model::{self, ModelSettings};
 use crate::progress;
 use crate::settings;
@@ -39,6 +40,9 @@ const FEEDBACK_ROUNDS: u32 = 5;
 
 /// Bytes of a tool's result that go into the transcript a failed attempt leaves. The model got more.
 const KEPT_RESULT: usize = 2000;
+
+/// Where the trace comes from: every exchange is seen whole.
+const SOURCE: &str = "wire";
 
 /// Answer of a tool whose result nothing was in: some providers refuse empty texts.
 const NOTHING: &str = "(nothing)";
@@ -107,7 +111,8 @@ struct Session {
     usages: Vec<Option<Usage>>,
     /// Rounds so far.
     rounds: usize,
-    /// What is left of the session should it fail.
+    /// What is left of the session should it fail: its turns, and a transcript.
+    recorder: Recorder,
     transcript: String,
     redactor: Redactor,
 }
@@ -125,6 +130,7 @@ impl Session {
             turns: Vec::new(),
             usages: Vec::new(),
             rounds: 0,
+            recorder: Recorder::begin(context, SOURCE)?,
             transcript: String::new(),
             redactor: context.redactor()?,
         })
@@ -150,7 +156,7 @@ impl Session {
             value,
             turns: std::mem::take(&mut self.turns),
             duration_ms: millis(begun),
-            source: "wire".to_owned(),
+            source: SOURCE.to_owned(),
             session_id: None,
             tokens: model::total(usages).map(model::tokens),
         })
@@ -168,7 +174,10 @@ impl Session {
         while let Some(effect) = effects.pop_front() {
             let event = match effect {
                 Effect::Ask => Event::Replied(Box::new(self.ask()?)),
-                Effect::Run { name, arguments } => self.call(context, &name, &arguments)?,
+                Effect::Run { name, arguments } => {
+                    self.record_round_under_way(&name, &arguments);
+                    self.call(context, &name, &arguments)?
+                }
                 Effect::Check { arguments } => {
                     Event::Submitted { result: Submit::new(context.schema()).check(&arguments) }
                 }
@@ -195,6 +204,8 @@ impl Session {
     fn ask(&mut self) -> Result<Reply> {
         self.rounds += 1;
         let round = self.rounds;
+        let asked = Turn::asked(texts(&self.state.messages, &self.prompt));
+        self.recorder.under_way(&asked);
         progress::line(&format!("[round {round}: asking {}]", self.client.endpoint().model));
         let request = ChatRequest { messages: self.state.messages.clone(), ..self.form.clone() };
         let reply = self.client.chat_with(&request, &mut |delta| match delta {
@@ -205,6 +216,9 @@ impl Session {
         progress::line("");
         reply.and_then(|reply| model::whole(&self.client, &reply).map(|()| reply)).map_err(|error| {
             self.transcript.push_str(error.partial());
+            if !error.partial().is_empty() {
+                self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
+            }
             let failed = model::failed(&error);
             // What is refused at once is refused for what every request has: the tools.
             if round == 1 && error.is_refusal() {
@@ -236,9 +250,8 @@ impl Session {
         Ok(Event::Ran { result, duration_ms: millis(begun) })
     }
 
-    /// A round as a turn of the trace and as a piece of the transcript.
+    /// A round that is over, as a turn of the trace and as a piece of the transcript.
     fn record(&mut self, round: &Round) {
-        let asked_with = &self.state.messages[..round.asked_with];
         let reply = &round.reply;
         self.transcript.push_str(&reply.text);
         for done in &round.done {
@@ -247,19 +260,40 @@ impl Session {
             self.transcript.push_str(&format!("\n[{name} {arguments}]\n{result}\n"));
         }
         self.usages.push(reply.usage);
+        let turn = self.turn(round);
+        self.recorder.turn(&turn);
+        self.turns.push(turn);
+    }
+
+    /// The round that is under way, with the call that is made now: a command may be what this process dies of.
+    fn record_round_under_way(&mut self, name: &str, arguments: &Map<String, Value>) {
+        let Some(round) = self.state.round() else { return };
+        let mut turn = self.turn(round);
+        turn.tool_calls.push(ToolCall {
+            name: name.to_owned(),
+            arguments: Value::Object(arguments.clone()).to_string(),
+            result: String::new(),
+            duration_ms: 0,
+        });
+        self.recorder.under_way(&turn);
+    }
+
+    /// A round as a turn of the trace, with the calls that are done.
+    fn turn(&self, round: &Round) -> Turn {
+        let reply = &round.reply;
         let tool_calls = round.done.iter().map(|done| ToolCall {
             name: done.call.name.clone(),
             arguments: done.call.arguments.clone(),
             result: done.result.clone(),
             duration_ms: done.duration_ms,
         });
-        self.turns.push(Turn {
-            input: texts(asked_with, &self.prompt),
+        Turn {
+            input: texts(&self.state.messages[..round.asked_with], &self.prompt),
             output: reply.text.clone(),
             tool_calls: tool_calls.collect(),
             tokens: reply.usage.map(model::tokens),
             latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
-        });
+        }
     }
 
     /// Should this process be ended now, or fail later, this much is not lost.
@@ -306,11 +340,7 @@ fn texts(messages: &[Message], prompt: &[String]) -> Vec<String> {
                 texts.extend(prompt.iter().cloned());
                 is_prompt = false;
             }
-            Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => {
-                texts.push(text.clone())
-            }
-            Message::Assistant { text, .. } if text.is_empty() => {}
-            Message::Assistant { text, .. } => texts.push(text.clone()),
+            other => texts.extend(exchange::text_of(other).map(str::to_owned)),
         }
     }
     texts

@@ -4,7 +4,7 @@
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_engine::agents::AgentSpec;
+use uwf_engine::agents::{AgentSpec, CURSOR};
 use uwf_engine::reextract;
 
 use crate::command;
@@ -12,9 +12,6 @@ use crate::trace::{Format, Trace};
 
 /// Where its answers come from.
 const SOURCE: &str = "attempt";
-
-/// The built-in agent whose program prints events.
-const CURSOR: &str = "cursor";
 
 /// The agent of one step.
 #[derive(Default)]

@@ -114,7 +114,15 @@ fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
         max_steps: config.max_steps,
         parent: None,
     };
-    Ok(Task { workflow, prompt: context.brief(opened.prompt_budget / BRIEF_SHARE)?, settings })
+    Ok(Task { workflow, prompt: prompt(context, opened)?, settings })
+}
+
+/// What the child thread is started with.
+///
+/// # Errors
+/// Those of the nodes it tells.
+pub fn prompt(context: &Context<'_>, opened: &Opened) -> Result<String> {
+    context.brief(opened.prompt_budget / BRIEF_SHARE)
 }
 
 /// Steps the child until it has ended. Its own `maxSteps` ends the loop if nothing else does.

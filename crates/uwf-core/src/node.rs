@@ -70,6 +70,7 @@ own_types! {
     CONTENT = Content, "FXEFD3A3K4P94", "content";
     AGENT = Agent, "FY8K6VTXE2Q3S", "agent";
     ATTEMPT = Attempt, "A0B8EAC74XR4W", "attempt";
+    TRACED_ATTEMPT = Attempt, "668EMGAMRHHNP", "traced-attempt";
     REACT_SESSION = ReactSession, "3JJXX03EK0Q9J", "react-session";
     REACT_TURN = ReactTurn, "FM5698SPFQ2XS", "react-turn";
     REACT_TOOL_CALL = ReactToolCall, "0JH93PCDMMDP8", "react-tool-call";
@@ -244,6 +245,25 @@ pub struct Attempt {
     pub error: Option<String>,
 }
 
+/// One failed try at a step of which is known what the agent did until then: an attempt with its turns. It is a type
+/// of its own beside [`Attempt`], whose schema is pinned; readers of attempts read both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TracedAttempt {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// React-turn nodes in order; the last one may be of an exchange that never came to its end.
+    pub turns: Vec<Hash>,
+    /// Tokens of all turns, `None` when nobody counted them.
+    pub tokens: Option<Tokens>,
+    /// Where the trace comes from, as in a session.
+    pub source: String,
+    /// The agent's own session id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
 /// Everything about how an output came to be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -368,6 +388,7 @@ payloads! {
     Content = CONTENT;
     Agent = AGENT;
     Attempt = ATTEMPT;
+    TracedAttempt = TRACED_ATTEMPT;
     ReactSession = REACT_SESSION;
     ReactTurn = REACT_TURN;
     ReactToolCall = REACT_TOOL_CALL;

@@ -20,8 +20,20 @@ pub const BUILT_IN_PREFIX: &str = "uwf-";
 /// The built-in agent that is a person.
 pub const HUMAN: &str = "human";
 
+/// The built-in agent that runs a program and reads what it prints.
+const COMMAND: &str = "command";
+
 /// The built-in agent that is a workflow.
 pub const WORKFLOW: &str = "workflow";
+
+/// The built-in agent for Cursor's command line.
+pub const CURSOR: &str = "cursor";
+
+/// The built-in agent for hermes-agent.
+pub const HERMES: &str = "hermes";
+
+/// Key of an agent's `config` that says in which format its program's stdout is a trace.
+pub const TRACE_KEY: &str = "trace";
 
 /// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,22 +143,31 @@ impl AgentSpec {
         self.output_mode() != OutputMode::Step && self.built_in().is_none()
     }
 
+    /// The agent of uwf that is its process: the built-in one its command names, or the one that runs its program and
+    /// does the rest. `None` for a program that is an agent itself.
+    pub fn played_by(&self) -> Option<&str> {
+        self.built_in().or_else(|| (self.output_mode() != OutputMode::Step).then_some(COMMAND))
+    }
+
+    /// Whether turns it did not record itself can be read from what it leaves: from what its program prints, or from the
+    /// session that keeps.
+    pub fn leaves_trace(&self) -> bool {
+        match self.built_in() {
+            Some(name) => matches!(name, CURSOR | HERMES),
+            None => self.is_wrapped() && self.config.contains_key(TRACE_KEY),
+        }
+    }
+
     /// The command line of the agent process: the program itself for `output: step`, otherwise uwf, which runs the
     /// program and does the rest.
     pub fn command_line(&self, bin: &Path, thread: &str, role: &str) -> Vec<String> {
-        let bin = bin.to_string_lossy().into_owned();
-        let mut line = match (self.output_mode(), self.built_in()) {
-            (OutputMode::Json | OutputMode::Text, None) => vec![bin, "agent".into(), "run".into(), "command".into()],
-            (_, Some(name)) => return built_in_command_line(Path::new(&bin), name, thread, role),
-            (OutputMode::Step, None) => {
-                let mut line = vec![self.command.clone()];
-                line.extend(self.args.iter().cloned());
-                line
+        match self.played_by() {
+            Some(name) => built_in_command_line(bin, name, thread, role),
+            None => {
+                let program = std::iter::once(&self.command).chain(&self.args).cloned();
+                program.chain([thread.to_owned(), role.to_owned()]).collect()
             }
-        };
-        line.push(thread.to_owned());
-        line.push(role.to_owned());
-        line
+        }
     }
 }
 

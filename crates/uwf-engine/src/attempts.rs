@@ -8,6 +8,8 @@
 //! |---|---|---|
 //! | `opened` | keeper | before the agent starts |
 //! | `started` | keeper | when the agent's process exists |
+//! | `answered` | agent process | when the agent has answered in full, and the answer is in its output file |
+//! | `named` | keeper | when an agent that stores its nodes itself has named its step, before that is verified |
 //! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
 //! | `gaveUp` | agent process | instead, when it knows why there is no result |
 //! | `closed` | keeper | when the head moved, or the attempt failed |
@@ -32,12 +34,18 @@ use crate::reextract;
 /// Bytes after which the record is begun anew, some twenty attempts: it is read four times a step.
 const RECORD_LIMIT: u64 = 16 << 10;
 
+/// How often a kept answer is read by processes that end without a word before its agent is run again: they may be dying
+/// of that answer. Those that say why, the disk being full for instance, are not counted.
+const MAX_REREADS: u32 = 3;
+
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 enum Line {
     Opened(Box<Opened>),
     Started(Started),
+    Answered(Answered),
+    Named(Named),
     Finished(Finished),
     GaveUp(GaveUp),
     Closed(Closed),
@@ -69,6 +77,9 @@ pub struct Opened {
     /// A failed attempt whose text is to be read again; then no agent is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reextract: Option<Hash>,
+    /// How many attempts to read that text have ended without a word.
+    #[serde(default)]
+    pub rereads: u32,
     /// Bytes kept of each output stream.
     pub output_cap: u64,
     /// Attempt nodes of earlier failed tries at this position, oldest first.
@@ -104,6 +115,26 @@ pub struct Started {
     pub attempt: String,
     /// Process id of the agent, which is also its process group.
     pub pid: u32,
+}
+
+/// The agent has answered: from now on only keeping the answer can fail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    /// Attempt.
+    pub attempt: String,
+    /// Bytes its answer has in [`OutputFiles::raw`].
+    pub bytes: u64,
+}
+
+/// The agent says that this step is its result; what it stored is neither verified nor synced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Named {
+    /// Attempt.
+    pub attempt: String,
+    /// The StepNode.
+    pub step: Hash,
 }
 
 /// The agent's result is stored.
@@ -174,6 +205,10 @@ pub struct Attempt {
     pub opened: Opened,
     /// Process of the agent.
     pub started: Option<Started>,
+    /// That the agent answered in full.
+    pub answered: Option<Answered>,
+    /// Its result as the agent named it.
+    pub named: Option<Named>,
     /// Its result.
     pub finished: Option<Finished>,
     /// Why it has none.
@@ -183,6 +218,42 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// One of which nothing is known but how it was planned.
+    pub fn begun(opened: Opened) -> Attempt {
+        Attempt { opened, started: None, answered: None, named: None, finished: None, gave_up: None, closed: None }
+    }
+
+    /// Its result, verified or not.
+    pub fn result(&self) -> Option<Hash> {
+        let finished = self.finished.as_ref().map(|finished| finished.step);
+        finished.or_else(|| self.named.as_ref().map(|named| named.step))
+    }
+
+    /// What [`Opened::rereads`] of an attempt to read its text again is.
+    pub fn rereads(&self) -> u32 {
+        self.opened.rereads.saturating_add(u32::from(self.gave_up.is_none()))
+    }
+
+    /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full,
+    /// or a process was killed. What the agent was paid for is then in the attempt node.
+    pub fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> bool {
+        let opened = &self.opened;
+        let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+        // Neither the line nor the file was synced: after a power loss the one may be there without the other.
+        let is_whole = |answered: &Answered| {
+            let bytes = files.raw.metadata().map_or(0, |meta| meta.len());
+            answered.bytes == bytes && opened.boot_id == boot_id() && !files.submitted.exists()
+        };
+        let is_kept = self.closed.as_ref().is_some_and(|closed| closed.node.is_some());
+        opened.expected_head == head
+            && opened.role == role
+            && is_kept
+            && self.result().is_none()
+            && self.gave_up.as_ref().is_none_or(|gave_up| gave_up.kind == Kind::Io)
+            && opened.rereads < MAX_REREADS
+            && (opened.reextract.is_some() || self.answered.as_ref().is_some_and(is_whole))
+    }
+
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
     /// a person's.
     pub fn only_waits(&self) -> bool {
@@ -217,6 +288,10 @@ pub struct OutputFiles {
     pub raw: PathBuf,
     /// Value that was handed in through the submit tool.
     pub submitted: PathBuf,
+    /// What the agent has done so far: see [`crate::live_trace`].
+    pub trace: PathBuf,
+    /// The turn it is at.
+    pub turn: PathBuf,
 }
 
 impl OutputFiles {
@@ -224,7 +299,14 @@ impl OutputFiles {
     pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
         let dir = home.attempts_dir(thread);
         let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
-        OutputFiles { out: file("out"), err: file("err"), raw: file("raw"), submitted: file("submitted") }
+        OutputFiles {
+            out: file("out"),
+            err: file("err"),
+            raw: file("raw"),
+            submitted: file("submitted"),
+            trace: file("trace"),
+            turn: file("turn"),
+        }
     }
 }
 
@@ -255,8 +337,7 @@ fn newest(record: &[u8]) -> Option<Attempt> {
             None
         }
     })?;
-    let attempt = Attempt { opened, started: None, finished: None, gave_up: None, closed: None };
-    Some(later.into_iter().rev().fold(attempt, with_line))
+    Some(later.into_iter().rev().fold(Attempt::begun(opened), with_line))
 }
 
 /// An attempt with what one more line says about it; a line of another attempt says nothing.
@@ -264,10 +345,18 @@ fn with_line(attempt: Attempt, line: Line) -> Attempt {
     let id = &attempt.opened.attempt;
     match line {
         Line::Started(started) if started.attempt == *id => Attempt { started: Some(started), ..attempt },
+        Line::Answered(answered) if answered.attempt == *id => Attempt { answered: Some(answered), ..attempt },
+        Line::Named(named) if named.attempt == *id => Attempt { named: Some(named), ..attempt },
         Line::Finished(finished) if finished.attempt == *id => Attempt { finished: Some(finished), ..attempt },
         Line::GaveUp(gave_up) if gave_up.attempt == *id => Attempt { gave_up: Some(gave_up), ..attempt },
         Line::Closed(closed) if closed.attempt == *id => Attempt { closed: Some(closed), ..attempt },
-        Line::Opened(_) | Line::Started(_) | Line::Finished(_) | Line::GaveUp(_) | Line::Closed(_) => attempt,
+        Line::Opened(_)
+        | Line::Started(_)
+        | Line::Answered(_)
+        | Line::Named(_)
+        | Line::Finished(_)
+        | Line::GaveUp(_)
+        | Line::Closed(_) => attempt,
     }
 }
 
@@ -294,6 +383,24 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
 /// `Io`.
 pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
     append(home, thread, &Line::Started(started)).map(drop)
+}
+
+/// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now.
+///
+/// # Errors
+/// `Io`.
+pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
+    let raw = OutputFiles::of(home, thread, attempt).raw;
+    let bytes = raw.metadata().at("look at", &raw)?.len();
+    append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
+}
+
+/// Records the step an agent named, so that it need not run again whatever becomes of its verification.
+///
+/// # Errors
+/// `Io`.
+pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
+    append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step })).map(drop)
 }
 
 /// Records a result durably. After it returns, the output can't be lost.
@@ -330,8 +437,9 @@ pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
         let name = entry.file_name();
         let of_kept = keep.is_some_and(|keep| name.to_string_lossy().starts_with(keep));
         if !of_kept {
+            let path = entry.path();
             // Left-overs only cost space; the next sweep tries again.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
     }
 }
@@ -353,4 +461,62 @@ fn write_line(file: &mut File, path: &Path, line: &Line) -> Result<()> {
     let json = serde_json::to_string(line)
         .map_err(|error| Error::new(Kind::Internal, format!("cannot write the attempt record: {error}")))?;
     file.write_all(format!("\n{json}\n").as_bytes()).at("write", path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An attempt whose agent has answered and which was closed as failed, with what else is given.
+    fn answered(home: &Home, more: &serde_json::Value, gave_up: Option<Kind>) -> Attempt {
+        let agent = json!({ "name": "a", "command": "a", "args": [], "config": {} });
+        let agent = serde_json::from_value(agent).unwrap();
+        let mut opened = json!({
+            "attempt": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "thread": "01ARZ3NDEKTSV4RRFFQ69G5FAW",
+            "expectedHead": "0000000000001", "role": "worker", "workspace": "/", "secrets": [], "promptBudget": 1,
+            "outputCap": 1, "earlier": [], "keeper": 1, "bootId": boot_id(), "openedAt": 1,
+            "agent": AgentSpec::recorded(agent),
+        });
+        opened.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let opened: Opened = serde_json::from_value(opened).unwrap();
+        let (thread, attempt) = (opened.thread.clone(), opened.attempt.clone());
+        let raw = OutputFiles::of(home, &thread, &attempt).raw;
+        std::fs::create_dir_all(raw.parent().unwrap()).unwrap();
+        std::fs::write(&raw, "an answer").unwrap();
+        home.make_thread_dir(&thread).unwrap();
+        append(home, &thread, &Line::Opened(Box::new(opened))).unwrap();
+        super::answered(home, &thread, &attempt).unwrap();
+        if let Some(kind) = gave_up {
+            let line =
+                GaveUp { attempt: attempt.clone(), kind, error: String::new(), hints: Vec::new(), exit_code: None };
+            super::gave_up(home, &thread, line).unwrap();
+        }
+        let node = Some(Hash::from_u64(2));
+        let failed = Closed { attempt, outcome: Outcome::Failed, error: None, node, closed_at: 1 };
+        append(home, &thread, &Line::Closed(failed)).unwrap();
+        read(home, &thread).unwrap().unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_unread_only_while_it_is_whole_and_nobody_has_read_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        let (head, other) = (Hash::from_u64(1), Hash::from_u64(3));
+        let unread = |more, gave_up| answered(&home, &more, gave_up).has_unread_answer(&home, head, "worker");
+        assert!(unread(json!({}), None), "its process was killed");
+        assert!(unread(json!({}), Some(Kind::Io)), "the disk was full");
+        assert!(!unread(json!({}), Some(Kind::NotExtractable)), "it was read, and is no use");
+        assert!(!unread(json!({ "bootId": "another" }), None), "after a power loss the file may be shorter");
+        assert!(unread(json!({ "reextract": head, "rereads": MAX_REREADS - 1 }), None));
+        assert!(!unread(json!({ "reextract": head, "rereads": MAX_REREADS }), None), "whoever reads it dies");
+        let attempt = answered(&home, &json!({}), None);
+        assert!(
+            !attempt.has_unread_answer(&home, other, "worker") && !attempt.has_unread_answer(&home, head, "writer")
+        );
+        let raw = OutputFiles::of(&home, &attempt.opened.thread, &attempt.opened.attempt).raw;
+        std::fs::write(raw, "an ans").unwrap();
+        assert!(!attempt.has_unread_answer(&home, head, "worker"), "it is not whole");
+    }
 }

@@ -145,7 +145,7 @@ impl Signals {
 /// Runs a job to its end. Everything it started is gone when this returns. `started` is told the process id.
 ///
 /// # Errors
-/// `Config` when the program cannot be started, `Io` for its files.
+/// `Config` when the program cannot be started, `Io` for its files and when the machine cannot start any.
 pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result<()>) -> Result<Ended> {
     let mut child = spawn(job)?;
     let group = child.id();
@@ -196,7 +196,12 @@ fn spawn(job: &Job) -> Result<Child> {
 
 /// Why a program could not be started, in words that help.
 pub fn cannot_start(program: &str, args: &[String], source: &std::io::Error) -> Error {
-    let error = Error::new(Kind::Config, format!("cannot start agent `{program}`: {source}"));
+    use rustix::io::Errno;
+    // What the machine lacks at the moment is no fault of the configuration.
+    let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
+    let is_passing = source.raw_os_error().is_some_and(|code| lacks.iter().any(|lack| lack.raw_os_error() == code));
+    let kind = if is_passing { Kind::Io } else { Kind::Config };
+    let error = Error::new(kind, format!("cannot start agent `{program}`: {source}"));
     match source.kind() {
         std::io::ErrorKind::NotFound => {
             error.hint("is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command")

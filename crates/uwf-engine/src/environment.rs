@@ -21,6 +21,7 @@ pub fn read_env_file(path: &Path) -> Result<Vec<(String, String)>> {
     let lines = match dotenvy::from_path_iter(path) {
         Ok(lines) => lines,
         Err(error) if error.not_found() => return Ok(Vec::new()),
+        Err(dotenvy::Error::Io(source)) => return Err(Error::io("read", path, source)),
         Err(error) => return Err(Error::new(Kind::Config, format!("cannot read {}: {error}", path.display()))),
     };
     lines.collect::<std::result::Result<_, _>>().map_err(|error| {

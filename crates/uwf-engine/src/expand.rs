@@ -63,7 +63,7 @@ fn references(kind: Kind) -> References {
     References::Fields(match kind {
         Kind::Workflow | Kind::StartNode | Kind::ThreadEnd | Kind::Content | Kind::Agent => &[],
         Kind::StepNode => &["output", "detail"],
-        Kind::Attempt => &["agent", "raw", "stderr"],
+        Kind::Attempt => &["agent", "raw", "stderr", "turns"],
         Kind::ReactSession => &["agent", "turns", "raw", "attempts"],
         Kind::ReactTurn => &["input", "output", "toolCalls"],
         Kind::ReactToolCall => &["arguments", "result"],
@@ -80,7 +80,9 @@ fn order(kind: Kind) -> &'static [&'static str] {
         Kind::StepNode => &["role", "agent", "start", "prev", "output", "detail"],
         Kind::ThreadEnd => &["status", "reason", "returnCode", "start", "lastStep", "summary"],
         Kind::Agent => &["name", "command", "args", "config", "model", "version"],
-        Kind::Attempt => &["role", "agent", "exitCode", "error", "raw", "stderr"],
+        Kind::Attempt => {
+            &["role", "agent", "source", "sessionId", "exitCode", "error", "tokens", "raw", "stderr", "turns"]
+        }
         Kind::ReactSession => &[
             "role",
             "agent",
@@ -93,8 +95,8 @@ fn order(kind: Kind) -> &'static [&'static str] {
             "totalTokens",
             "tokens",
             "raw",
-            "attempts",
             "turns",
+            "attempts",
         ],
         Kind::ReactTurn => &["latencyMs", "tokens", "input", "output", "toolCalls"],
         Kind::ReactToolCall => &["name", "durationMs", "arguments", "result"],

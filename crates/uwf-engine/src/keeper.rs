@@ -138,7 +138,8 @@ fn execute(home: &Home, request: &Request, streams: Streams) -> Result<Option<Pi
 }
 
 fn cannot_start(error: &std::io::Error) -> Error {
-    Error::new(Kind::Internal, format!("cannot start the keeper: {error}"))
+    Error::new(Kind::Io, format!("cannot start the keeper: {error}"))
+        .hint("nothing was changed: try again when the machine has room for another process")
 }
 
 /// Waits until the keeper replies or is gone, passing on the wish to stop once. The keeper replies when all is done.

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use json_cas::{Hash, Head, Node, Store};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use uwf_core::node::{Kind, Payload, StartNode, StepNode};
+use uwf_core::node::{Attempt, Kind, Payload, StartNode, StepNode};
 use uwf_core::thread::{StepRecord, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
@@ -220,6 +220,18 @@ pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result
     if node.type_hash != T::TYPE {
         let wanted = Kind::of(T::TYPE).map_or("node", Kind::title);
         return Err(Error::wrong_kind(hash, wanted, &title(store, &node)));
+    }
+    payload(hash, &node)
+}
+
+/// A failed attempt, whether or not it has a trace.
+///
+/// # Errors
+/// `Data` when the node is none.
+pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
+    let node = store.get(hash)?;
+    if Kind::of(node.type_hash) != Some(Kind::Attempt) {
+        return Err(Error::wrong_kind(hash, Kind::Attempt.title(), &title(store, &node)));
     }
     payload(hash, &node)
 }

@@ -1,6 +1,6 @@
 //! Before a head moves: is this really the step it was expected to be, and is all of it safely stored?
 
-use json_cas::Hash;
+use json_cas::{Hash, StoreError};
 use uwf_core::node::{Kind, StepNode};
 use uwf_core::workflow::Role;
 
@@ -11,10 +11,11 @@ use crate::load::{self, Thread};
 /// uwf wrote it (`synced` is false).
 ///
 /// # Errors
-/// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, its detail.
+/// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, its detail. `Io` when it
+/// cannot be told.
 pub fn verify(thread: &Thread<'_>, role_name: &str, role: &Role, step_hash: Hash, synced: bool) -> Result<StepNode> {
     let store = thread.home().store();
-    let node = store.get(step_hash).map_err(|error| refuse(step_hash, &format!("it is not readable: {error}")))?;
+    let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
     if Kind::of(node.type_hash) != Some(Kind::StepNode) {
         return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", load::title(store, &node))));
     }
@@ -35,8 +36,7 @@ pub fn verify(thread: &Thread<'_>, role_name: &str, role: &Role, step_hash: Hash
     if step.role != role_name {
         return Err(refuse(step_hash, &format!("its role is `{}`, expected `{role_name}`", step.role)));
     }
-    let output =
-        store.get(step.output).map_err(|error| refuse(step_hash, &format!("its output is not readable: {error}")))?;
+    let output = store.get(step.output).map_err(|error| unreadable(step_hash, "its output is not readable", error))?;
     if output.type_hash != role.meta {
         return Err(refuse(
             step_hash,
@@ -47,7 +47,7 @@ pub fn verify(thread: &Thread<'_>, role_name: &str, role: &Role, step_hash: Hash
     if let Some(first) = violations.first() {
         return Err(refuse(step_hash, &format!("its output does not fit the role's schema: {}", first.message)));
     }
-    store.get(step.detail).map_err(|error| refuse(step_hash, &format!("its detail is not readable: {error}")))?;
+    store.get(step.detail).map_err(|error| unreadable(step_hash, "its detail is not readable", error))?;
     if !synced {
         sync_new(thread, step_hash, &step)?;
     }
@@ -60,11 +60,19 @@ fn sync_new(thread: &Thread<'_>, step_hash: Hash, step: &StepNode) -> Result<()>
     let store = thread.home().store();
     let mut hashes = vec![step_hash];
     for found in store.walk(&[step.output, step.detail], json_cas::WalkOptions::default()) {
-        let (hash, _) = found.map_err(|error| refuse(step_hash, &format!("part of it is missing: {error}")))?;
+        let (hash, _) = found.map_err(|error| unreadable(step_hash, "part of it is missing", error))?;
         hashes.push(hash);
     }
     store.objects().sync(&hashes)?;
     Ok(())
+}
+
+/// A disk that cannot be read says nothing about the agent's work: refused, it would be thrown away and paid for again.
+fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
+    match error {
+        StoreError::Io { .. } => error.into(),
+        other => refuse(step, &format!("{what}: {other}")),
+    }
 }
 
 fn refuse(step: Hash, why: &str) -> Error {

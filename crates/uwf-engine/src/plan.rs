@@ -7,6 +7,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{Role, Workflow};
 
 use crate::agents::{self, AgentSpec};
+use crate::attempts::{self, Opened};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
@@ -57,6 +58,28 @@ impl Plan {
             spec.own_keys = agents::keys_of_all(&self.config);
         }
         Ok(spec)
+    }
+
+    /// The attempt that would be made now, the first at its position; nothing is recorded.
+    pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Opened {
+        Opened {
+            attempt: crate::ids::new_ulid().to_string(),
+            thread: thread.id.clone(),
+            expected_head: thread.head,
+            role: role.to_owned(),
+            agent,
+            workspace: self.settings.workspace.clone(),
+            secrets: self.config.secret_names().into_iter().collect(),
+            prompt_budget: self.config.limits.prompt_budget,
+            extract: self.config.extract,
+            reextract: None,
+            rereads: 0,
+            output_cap: self.config.limits.output_cap,
+            earlier: Vec::new(),
+            keeper: std::process::id(),
+            boot_id: attempts::boot_id(),
+            opened_at: crate::ids::now_ms(),
+        }
     }
 
     /// Refuses a step beyond the thread's limit.

@@ -11,14 +11,20 @@ use crate::child;
 use crate::environment::{self, Redactor};
 use crate::error::Result;
 use crate::home::Home;
+use crate::live_trace::Trace;
 use crate::load::Thread;
 use crate::processes;
+use crate::salvage;
+use crate::turns::Batch;
+
+/// Source of a trace that does not say where it comes from.
+const UNTOLD_SOURCE: &str = "trace";
 
 /// What an open attempt left behind.
 pub enum Left {
     /// Nothing to take over; attempt nodes a next try at this head inherits.
     Nothing(Vec<Hash>),
-    /// A finished step that was never linked.
+    /// A step that was never linked: finished, or named by an agent and not yet verified.
     Step(Box<Attempt>, Hash),
 }
 
@@ -38,8 +44,7 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     if attempt.opened.expected_head != thread.head {
         return Ok(Left::Nothing(Vec::new()));
     }
-    if let Some(finished) = &attempt.finished {
-        let step = finished.step;
+    if let Some(step) = attempt.result() {
         return Ok(Left::Step(Box::new(attempt), step));
     }
     if attempt.only_waits() {
@@ -86,24 +91,23 @@ pub fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()
 pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str) -> Result<Hash> {
     let opened = &attempt.opened;
     let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
-    let env_file = environment::read_env_file(&home.env_file()).unwrap_or_default();
+    // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
+    let env_file = environment::read_env_file(&home.env_file())?;
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
     let read =
         |path| child::read_capped(path, opened.output_cap).map(|text| Content { text: redactor.text(&text) }.draft());
     let raw = if files.raw.exists() { read(&files.raw)? } else { read(&files.out)? };
-    let stderr = read(&files.err)?;
-    let agent = opened.agent.payload().draft();
+    let mut batch = Batch::default();
     let node = node::Attempt {
         role: opened.role.clone(),
-        agent: agent.hash(),
-        raw: raw.hash(),
-        stderr: stderr.hash(),
+        agent: batch.add(opened.agent.payload().draft()),
+        raw: batch.add(raw),
+        stderr: batch.add(read(&files.err)?),
         exit_code,
         error: Some(redactor.text(error)),
-    }
-    .draft();
-    let hash = node.hash();
-    home.store().put_all(&[raw, stderr, agent, node])?;
+    };
+    let hash = with_turns(&mut batch, node, &salvage::turns(home, opened, &files), &redactor);
+    home.store().put_all(&batch.drafts)?;
     let closed = Closed {
         attempt: opened.attempt.clone(),
         outcome: Outcome::Failed,
@@ -113,4 +117,20 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     };
     attempts::closed(home, &opened.thread, closed)?;
     Ok(hash)
+}
+
+/// The attempt with what its agent did until it failed, as far as that is known.
+fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor: &Redactor) -> Hash {
+    if trace.turns.is_empty() {
+        return batch.add(attempt.draft());
+    }
+    let session = trace.session.as_ref();
+    let traced = node::TracedAttempt {
+        attempt,
+        turns: trace.turns.iter().map(|turn| batch.turn(turn, redactor)).collect(),
+        tokens: trace.tokens(),
+        source: session.map_or_else(|| UNTOLD_SOURCE.to_owned(), |session| session.source.clone()),
+        session_id: session.and_then(|session| session.id.clone()),
+    };
+    batch.add(traced.draft())
 }

@@ -1,7 +1,7 @@
 //! `thread step --reextract`: the text of a failed attempt is read again, without paying its agent again.
 
 use json_cas::Hash;
-use uwf_core::node::{self, Content};
+use uwf_core::node::Content;
 
 use crate::agents::{self, AgentSpec};
 use crate::children;
@@ -26,7 +26,7 @@ pub struct Readable {
 pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<Readable> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
-        let attempt: node::Attempt = load::typed(store, *hash)?;
+        let attempt = load::attempt(store, *hash)?;
         if attempt.role != role {
             continue;
         }
@@ -61,7 +61,7 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
 /// Those of the nodes.
 pub fn text(thread: &Thread<'_>, attempt: Hash) -> Result<String> {
     let store = thread.home().store();
-    let attempt: node::Attempt = load::typed(store, attempt)?;
+    let attempt = load::attempt(store, attempt)?;
     let raw: Content = load::typed(store, attempt.raw)?;
     Ok(raw.text)
 }

@@ -70,7 +70,7 @@ pub struct Report {
     /// Agent that played it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Whether the result came from an earlier attempt whose keeper had died.
+    /// Whether the result came from an earlier attempt: its keeper had died, or its answer could not be stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
     /// How the thread ended: `end`, `no-match`, or `supervisor: ` and why.
@@ -147,7 +147,7 @@ impl Step<'_> {
     fn run(&self, signals: &mut Signals) -> Result<Report> {
         let earlier = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
             Left::Nothing(earlier) => earlier,
-            Left::Step(attempt, step) => match self.link(&attempt, step, true, signals) {
+            Left::Step(attempt, step) => match self.link(&attempt, step, attempt.finished.is_some(), signals) {
                 Ok(report) => return Ok(Report { adopted: true, ..report }),
                 Err(refused) if refused.kind == Kind::AgentFailed => {
                     log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
@@ -165,7 +165,8 @@ impl Step<'_> {
             self.mark(Mark::Limited, &role, &limit.message);
             return Err(limit);
         }
-        let attempt = if self.request.reextract {
+        let is_unread = self.is_answered(&role)?;
+        let attempt = if self.request.reextract || is_unread {
             self.open_again(&role, earlier)?
         } else {
             let agent = self.plan.agent(&role, self.request.agent.as_deref())?;
@@ -179,7 +180,10 @@ impl Step<'_> {
             Err(error) => Err(error),
         };
         match report {
-            Ok(report) => Ok(Report { explain: self.request.explain.then(|| moderate::explain(&decision)), ..report }),
+            Ok(report) => {
+                let explain = self.request.explain.then(|| moderate::explain(&decision));
+                Ok(Report { explain, adopted: is_unread, ..report })
+            }
             Err(error) => Err(self.conclude(&attempt, error)),
         }
     }
@@ -195,6 +199,20 @@ impl Step<'_> {
             explain: self.request.explain.then(|| moderate::explain(decision)),
             ..self.report(self.thread.head)
         })
+    }
+
+    /// Whether the agent has answered already and only its answer was not kept, for want of space for instance: then that is
+    /// read, and nobody is paid again. An agent that is given for this step, or another than then, is asked all the same.
+    fn is_answered(&self, role: &str) -> Result<bool> {
+        let Some(last) = attempts::read(self.home, &self.thread.id)? else { return Ok(false) };
+        if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role) {
+            return Ok(false);
+        }
+        let is_same = self.plan.agent(role, None)?.name == last.opened.agent.name;
+        if is_same {
+            log!(self.log, "D8T3Y5PE", Info, "attempt {}: its answer is read again", last.opened.attempt);
+        }
+        Ok(is_same)
     }
 
     /// What a person is asked already: nobody needs to be started to ask it again.
@@ -223,30 +241,16 @@ impl Step<'_> {
         earlier: Vec<Hash>,
         reextract: Option<Hash>,
     ) -> Result<Attempt> {
-        let opened = Opened {
-            attempt: crate::ids::new_ulid().to_string(),
-            thread: self.thread.id.clone(),
-            expected_head: self.thread.head,
-            role: role.to_owned(),
-            agent,
-            workspace: self.plan.settings.workspace.clone(),
-            secrets: self.plan.config.secret_names().into_iter().collect(),
-            prompt_budget: self.plan.config.limits.prompt_budget,
-            extract: self.plan.config.extract,
-            reextract,
-            output_cap: self.plan.config.limits.output_cap,
-            earlier,
-            keeper: std::process::id(),
-            boot_id: attempts::boot_id(),
-            opened_at: crate::ids::now_ms(),
-        };
+        let last = if reextract.is_some() { attempts::read(self.home, &self.thread.id)? } else { None };
+        let rereads = last.map_or(0, |last| last.rereads());
+        let opened = Opened { earlier, reextract, rereads, ..self.plan.attempt(self.thread, role, agent) };
         self.plan.role(role)?;
         crate::put::ensure_types(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
         std::fs::create_dir_all(&dir).at("create", &dir)?;
         attempts::sweep(self.home, &self.thread.id, None);
         attempts::open(self.home, opened.clone())?;
-        Ok(Attempt { opened, started: None, finished: None, gave_up: None, closed: None })
+        Ok(Attempt::begun(opened))
     }
 
     /// Runs the agent. Returns its StepNode and whether uwf itself stored and synced it.
@@ -272,7 +276,9 @@ impl Step<'_> {
             .stdout
             .as_deref()
             .map_or_else(|| Ok(String::new()), |path| child::read_capped(path, opened.output_cap))?;
-        Ok((verdict::result_line(&opened.agent, ended, &out, &job)?, false))
+        let step = verdict::result_line(&opened.agent, ended, &out, &job)?;
+        attempts::named(self.home, &opened.thread, &opened.attempt, step)?;
+        Ok((step, false))
     }
 
     fn job(&self, opened: &Opened) -> Result<Job> {
@@ -387,7 +393,7 @@ impl Step<'_> {
         if record.as_ref().is_some_and(|record| record.closed.is_some()) {
             return error;
         }
-        if record.as_ref().is_some_and(|record| record.finished.is_some()) && error.kind != Kind::AgentFailed {
+        if record.as_ref().is_some_and(|record| record.result().is_some()) && error.kind != Kind::AgentFailed {
             return error.hint(
                 "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
             );

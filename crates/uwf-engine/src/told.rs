@@ -63,8 +63,7 @@ pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> 
 }
 
 fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
-    let kept: Result<node::Attempt> = load::typed(store, hash);
-    let attempt = match kept {
+    let attempt = match load::attempt(store, hash) {
         Ok(attempt) => attempt,
         Err(error) => {
             return Failure {

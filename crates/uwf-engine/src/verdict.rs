@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 /// The StepNode hash in the last line of an agent's stdout.
 pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job) -> Result<Hash> {
     let name = &agent.name;
-    let said = || last_line(&child::read_capped(&job.stderr, job.cap).unwrap_or_default());
+    let said = || last_words(&child::read_capped(&job.stderr, job.cap).unwrap_or_default());
     let with_stderr = |message: String| {
         let said = said();
         Error::new(
@@ -46,6 +46,15 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
 
 fn last_line(text: &str) -> String {
     text.trim_end().lines().last().unwrap_or_default().trim().to_owned()
+}
+
+/// The last line that says what happened; what an agent made of uwf suggests after it is for whoever runs that by hand.
+fn last_words(text: &str) -> String {
+    text.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty() && !line.starts_with("hint: "))
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn shorten(line: &str) -> String {

@@ -167,7 +167,7 @@ impl Error {
         }
     }
 
-    /// What the model had said before it failed; empty when nothing had come.
+    /// What the model had said before it failed, arguments of its calls too; empty when nothing had come.
     pub fn partial(&self) -> &str {
         match self {
             Error::Timeout { partial, .. } | Error::CutStream { partial, .. } | Error::Truncated { partial, .. } => {

@@ -5,7 +5,8 @@
 //! [`Reply::raw`] is the whole of it.
 //!
 //! [`Client::chat`] is one exchange, with retries; [`structured()`] gets one JSON value of a schema out of whatever way
-//! the model offers; [`Client::models`] lists what can be talked to.
+//! the model offers, and [`structured_with_lookups()`] lets it look something up before; [`Client::models`] lists what can
+//! be talked to.
 
 mod anthropic;
 mod client;
@@ -13,6 +14,7 @@ mod endpoint;
 pub mod error;
 mod find_json;
 mod http;
+mod lookups;
 mod message;
 mod mode;
 mod openai;
@@ -32,6 +34,7 @@ pub use endpoint::{Endpoint, Wire};
 pub use error::{Error, Result, Waited};
 pub use find_json::find_json;
 pub use http::Timeouts;
+pub use lookups::{LookedUp, Lookups};
 pub use message::{Message, ToolCall};
 pub use mode::{Mode, ModeCache};
 pub use preset::{PRESETS, Preset, preset};
@@ -40,5 +43,5 @@ pub use request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 pub use retry::{Retry, Retrying};
 pub use secret::Secret;
 pub use stream::Delta;
-pub use structured::{Attempt, Shape, Structured, Unstructured, structured};
+pub use structured::{Attempt, Shape, Structured, Unstructured, structured, structured_with_lookups};
 pub use usage::Usage;

@@ -65,8 +65,14 @@ impl FromStr for Mode {
     }
 }
 
+/// Ending of a model's name in the file, for what worked with lookups ([`crate::Lookups`]).
+const WITH_LOOKUPS: &str = " with lookups";
+
 /// What worked with which model: a small JSON file `{base URL: {model: mode}}` that may be deleted at any time. Missing
 /// and broken files are empty ones. Two processes that write at once may lose one entry, which is learned again.
+///
+/// What works with lookups is an entry of its own, and never better than what works without: where there is none yet,
+/// that is where to begin.
 #[derive(Debug, Clone)]
 pub struct ModeCache {
     path: PathBuf,
@@ -78,22 +84,25 @@ impl ModeCache {
         ModeCache { path: path.into() }
     }
 
-    /// What worked with a model the last time.
-    pub fn get(&self, endpoint: &Endpoint) -> Option<Mode> {
-        self.read().get(&endpoint.base_url)?.get(&endpoint.model)?.as_str()?.parse().ok()
+    /// What worked with a model the last time, with or without lookups.
+    pub fn get(&self, endpoint: &Endpoint, lookups: bool) -> Option<Mode> {
+        let all = self.read();
+        let models = all.get(&endpoint.base_url)?;
+        let learned = |lookups: bool| models.get(key(endpoint, lookups))?.as_str()?.parse().ok();
+        learned(lookups).or_else(|| learned(false))
     }
 
     /// Keeps what worked. The file is replaced as a whole.
     ///
     /// # Errors
     /// When it cannot be written; nothing depends on it.
-    pub fn remember(&self, endpoint: &Endpoint, mode: Mode) -> io::Result<()> {
+    pub fn remember(&self, endpoint: &Endpoint, lookups: bool, mode: Mode) -> io::Result<()> {
         let mut all = self.read();
         let models = all.entry(&endpoint.base_url).or_insert_with(|| json!({}));
         if !models.is_object() {
             *models = json!({});
         }
-        models[&endpoint.model] = json!(mode.name());
+        models[key(endpoint, lookups)] = json!(mode.name());
         let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(dir)?;
         let mut file = NamedTempFile::new_in(dir)?;
@@ -106,4 +115,8 @@ impl ModeCache {
         let text = std::fs::read(&self.path).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
+}
+
+fn key(endpoint: &Endpoint, lookups: bool) -> String {
+    format!("{}{}", endpoint.model, if lookups { WITH_LOOKUPS } else { "" })
 }

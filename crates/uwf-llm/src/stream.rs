@@ -47,11 +47,14 @@ impl Assembly {
         }
     }
 
-    fn text(&self) -> &str {
-        match self {
-            Assembly::OpenAi(assembly) => assembly.text(),
-            Assembly::Anthropic(assembly) => assembly.text(),
-        }
+    /// What had come, for those who get no more: the text, then the arguments of each call.
+    fn so_far(&self) -> String {
+        let parts = match self {
+            Assembly::OpenAi(assembly) => assembly.parts(),
+            Assembly::Anthropic(assembly) => assembly.parts(),
+        };
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
+        parts.join("\n\n")
     }
 
     fn finish(self) -> Option<Value> {
@@ -65,8 +68,8 @@ impl Assembly {
 /// Reads to the end of the reply; what comes back has the form of a reply that is not streamed.
 ///
 /// # Errors
-/// [`Error::CutStream`] when the stream ends before the reply does, and those of the connection; both carry the text
-/// that had come.
+/// [`Error::CutStream`] when the stream ends before the reply does, and those of the connection; both carry what had
+/// come.
 pub(crate) fn read(
     endpoint: &Endpoint,
     mut incoming: Incoming<'_>,
@@ -77,7 +80,7 @@ pub(crate) fn read(
         Wire::OpenAi => Assembly::OpenAi(openai::Assembly::default()),
         Wire::Anthropic => Assembly::Anthropic(anthropic::Assembly::default()),
     };
-    while let Some(bytes) = incoming.chunk().map_err(|error| error.after(assembly.text()))? {
+    while let Some(bytes) = incoming.chunk().map_err(|error| error.after(&assembly.so_far()))? {
         for event in parser.push(&bytes) {
             push(&mut assembly, endpoint, &event, on_delta)?;
         }
@@ -90,7 +93,7 @@ pub(crate) fn read(
         // Half an event is the mark of a cut, which is told below.
         let _ = assembly.push(endpoint, &event, on_delta);
     }
-    let partial = assembly.text().to_owned();
+    let partial = assembly.so_far();
     assembly.finish().ok_or_else(|| cut(endpoint, "it ended before the model did", &partial))
 }
 
@@ -102,7 +105,10 @@ fn push(
     on_delta: &mut dyn FnMut(Delta<'_>),
 ) -> Result<()> {
     assembly.push(endpoint, event, on_delta).map_err(|error| match error {
-        Error::Status { message, .. } if !assembly.text().is_empty() => cut(endpoint, &message, assembly.text()),
+        Error::Status { ref message, .. } => match assembly.so_far() {
+            nothing if nothing.is_empty() => error,
+            partial => cut(endpoint, message, &partial),
+        },
         other => other,
     })
 }

@@ -1,21 +1,24 @@
 //! One JSON value of a schema, out of whatever way of asking the model understands.
 
+mod conversation;
+mod form;
+mod read;
+
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
-use crate::find_json::find_json;
+use crate::lookups::{LookedUp, Lookups, Nothing};
 use crate::message::Message;
 use crate::mode::{Mode, ModeCache};
-use crate::reply::{Finish, Reply};
-use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
-use crate::strict::{strict, without_nulls};
+use crate::reply::Reply;
+use crate::request::ChatRequest;
+use crate::stream::Delta;
 use crate::usage::Usage;
 
-/// The property a value is wrapped in when it is not an object itself: arguments of tools have to be.
-const WRAPPED: &str = "value";
+use conversation::Conversation;
 
 /// What the value is to be.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +38,12 @@ pub struct Shape<'a> {
 pub struct Attempt {
     /// How it was asked for.
     pub mode: Mode,
+    /// What was sent after the messages of the request: what the mode says in words, and what was said since.
+    pub added: Vec<Message>,
     /// What came, if anything did.
     pub reply: Option<Reply>,
+    /// What was looked up for it. There was no value then, and the conversation went on.
+    pub looked_up: Vec<LookedUp>,
     /// Why it was not it.
     pub error: Option<Error>,
 }
@@ -81,6 +88,9 @@ impl std::error::Error for Unstructured {
 /// way, and steps down when the provider refuses it (400, 404, 422) or the model gives no JSON; what works is remembered.
 /// Tools and format of `request` are replaced. The value is not validated.
 ///
+/// Of a streamed request, `on_delta` is told every piece as it comes, as by [`Client::chat_with`]; where the ladder steps
+/// down from a reply, [`Delta::Restart`] says that it does not count.
+///
 /// # Errors
 /// [`Unstructured`] when no way works, or something else is wrong; it carries every reply, for they were paid for.
 pub fn structured(
@@ -88,144 +98,101 @@ pub fn structured(
     cache: &ModeCache,
     request: &ChatRequest,
     shape: &Shape<'_>,
+    on_delta: &mut dyn FnMut(Delta<'_>),
 ) -> std::result::Result<Structured, Unstructured> {
-    let known = cache.get(client.endpoint());
-    let first = shape.mode.or(known).unwrap_or(Mode::ForcedTool);
-    let ladder =
-        Mode::from(first, client.endpoint().wire).take(if shape.mode.is_some() { 1 } else { Mode::LADDER.len() });
-    let mut attempts = Vec::new();
-    for mode in ladder {
-        let reply = match client.chat(&prepared(request, shape, mode)) {
-            Ok(reply) => reply,
-            Err(error) => {
-                let refused = error.is_refusal();
-                attempts.push(Attempt { mode, reply: None, error: Some(error.clone()) });
-                if refused { continue } else { return Err(Unstructured { error, attempts }) }
-            }
-        };
-        match read(client, shape, mode, &reply) {
-            Ok((value, text)) => {
-                attempts.push(Attempt { mode, reply: Some(reply), error: None });
-                if shape.mode.is_none() && known != Some(mode) {
-                    // A cache that cannot be written costs one refused request the next time, no more.
-                    let _ = cache.remember(client.endpoint(), mode);
+    Asking { client, cache, request, shape, on_delta, lookups: &mut Nothing, attempts: Vec::new() }.run()
+}
+
+/// As [`structured()`], of a model that may look something up first. In a mode with tools it is offered those of `lookups`
+/// too and has to call one of them or give the value; in the others it is told what `lookups` has to tell instead. What
+/// works is remembered apart from what works without lookups: some models can be forced to call one tool, but not to
+/// choose among several.
+///
+/// # Errors
+/// As [`structured()`].
+pub fn structured_with_lookups(
+    client: &Client,
+    cache: &ModeCache,
+    request: &ChatRequest,
+    shape: &Shape<'_>,
+    lookups: &mut dyn Lookups,
+    on_delta: &mut dyn FnMut(Delta<'_>),
+) -> std::result::Result<Structured, Unstructured> {
+    Asking { client, cache, request, shape, on_delta, lookups, attempts: Vec::new() }.run()
+}
+
+/// One value being asked for.
+struct Asking<'a> {
+    client: &'a Client,
+    cache: &'a ModeCache,
+    request: &'a ChatRequest,
+    shape: &'a Shape<'a>,
+    lookups: &'a mut dyn Lookups,
+    on_delta: &'a mut dyn FnMut(Delta<'_>),
+    attempts: Vec<Attempt>,
+}
+
+impl Asking<'_> {
+    /// Down the ladder until there is a value.
+    fn run(mut self) -> std::result::Result<Structured, Unstructured> {
+        let endpoint = self.client.endpoint();
+        let looks_up = self.lookups.max_rounds() > 0;
+        let known = self.cache.get(endpoint, looks_up);
+        let first = self.shape.mode.or(known).unwrap_or(Mode::ForcedTool);
+        let most = if self.shape.mode.is_some() { 1 } else { Mode::LADDER.len() };
+        let mut rounds = self.lookups.max_rounds();
+        let mut error = None;
+        for mode in Mode::from(first, endpoint.wire).take(most) {
+            match self.ask(mode, &mut rounds) {
+                Ok((value, text)) => {
+                    if self.shape.mode.is_none() && known != Some(mode) {
+                        // A cache that cannot be written costs one refused request the next time, no more.
+                        let _ = self.cache.remember(endpoint, looks_up, mode);
+                    }
+                    let attempts = self.attempts;
+                    return Ok(Structured { value, text, mode, usage: usage(&attempts), attempts });
                 }
-                return Ok(Structured { value, text, mode, usage: usage(&attempts), attempts });
-            }
-            Err(error) => {
-                let cut = matches!(error, Error::Truncated { .. });
-                attempts.push(Attempt { mode, reply: Some(reply), error: Some(error.clone()) });
-                if cut {
-                    return Err(Unstructured { error, attempts });
-                }
+                Err(failed) if failed.is_refusal() || matches!(failed, Error::NoValue { .. }) => error = Some(failed),
+                Err(failed) => return Err(Unstructured { error: failed, attempts: self.attempts }),
             }
         }
+        let none = || Error::NoValue { model: endpoint.model.clone(), text: String::new() };
+        Err(Unstructured { error: error.unwrap_or_else(none), attempts: self.attempts })
     }
-    let error = attempts.last().and_then(|attempt| attempt.error.clone());
-    let none = || Error::NoValue { model: client.endpoint().model.clone(), text: String::new() };
-    Err(Unstructured { error: error.unwrap_or_else(none), attempts })
-}
 
-/// The request as a mode makes it.
-fn prepared(request: &ChatRequest, shape: &Shape<'_>, mode: Mode) -> ChatRequest {
-    let mut request = ChatRequest { tools: Vec::new(), tool_choice: None, response_format: None, ..request.clone() };
-    match mode {
-        Mode::ForcedTool | Mode::ToolAuto => {
-            let (name, description) = (shape.name.to_owned(), shape.description.to_owned());
-            request.tools = vec![Tool { name, description, parameters: wrapped(shape.schema) }];
-            request.tool_choice = Some(match mode {
-                Mode::ForcedTool => ToolChoice::Tool(shape.name.to_owned()),
-                _ => ToolChoice::Auto,
-            });
-            if mode == Mode::ToolAuto {
-                let told = format!("Give your answer by calling the tool `{}`, exactly once.", shape.name);
-                request.messages.push(Message::User(told));
+    /// One way of asking: the value and the text it was read from. `rounds` is how often something may still be looked up.
+    fn ask(&mut self, mode: Mode, rounds: &mut u32) -> Result<(Value, String)> {
+        let mut conversation = Conversation::new(self.request, self.shape, mode, self.lookups, *rounds);
+        if self.request.stream && self.attempts.iter().any(|attempt| attempt.reply.is_some()) {
+            (self.on_delta)(Delta::Restart);
+        }
+        loop {
+            let added = conversation.added().to_vec();
+            let mut attempt = Attempt { mode, added, reply: None, looked_up: Vec::new(), error: None };
+            let came = self.exchange(&mut conversation, &mut attempt, rounds);
+            attempt.error = came.as_ref().err().cloned();
+            self.attempts.push(attempt);
+            if let Some(value) = came? {
+                return Ok(value);
             }
         }
-        Mode::JsonSchema => {
-            let wrapped = wrapped(shape.schema);
-            let strict = strict(&wrapped);
-            request.response_format = Some(ResponseFormat::JsonSchema {
-                name: shape.name.to_owned(),
-                strict: strict.is_some(),
-                schema: strict.unwrap_or(wrapped),
-            });
+    }
+
+    /// One exchange, written down in `attempt`; `None` when the reply was a lookup and the conversation goes on.
+    fn exchange(
+        &mut self,
+        conversation: &mut Conversation<'_>,
+        attempt: &mut Attempt,
+        rounds: &mut u32,
+    ) -> Result<Option<(Value, String)>> {
+        let reply = &*attempt.reply.insert(self.client.chat_with(&conversation.request, self.on_delta)?);
+        if *rounds > 0 && conversation.asks_to_look_up(reply) {
+            *rounds -= 1;
+            attempt.looked_up = conversation.look_up(reply, self.lookups, *rounds);
+            return Ok(None);
         }
-        Mode::JsonObject => {
-            request.response_format = Some(ResponseFormat::JsonObject);
-            request.messages.push(Message::User(in_words(&wrapped(shape.schema))));
-        }
-        Mode::PlainText => request.messages.push(Message::User(in_words(shape.schema))),
+        read::read(&self.client.endpoint().model, self.shape, attempt.mode, reply).map(Some)
     }
-    request
-}
-
-/// The schema as part of the prompt.
-fn in_words(schema: &Value) -> String {
-    format!("Answer with one JSON value that is valid under this JSON Schema, and with nothing else:\n\n{schema}")
-}
-
-/// A schema of objects: the schema itself, or one with the value as its only property.
-fn wrapped(schema: &Value) -> Value {
-    if is_object(schema) {
-        return schema.clone();
-    }
-    let mut inner = schema.clone();
-    let mut outer = Map::new();
-    outer.insert("type".to_owned(), json!("object"));
-    // References begin at the root, so the definitions have to be there.
-    for definitions in ["$defs", "definitions"] {
-        if let Some(moved) = inner.as_object_mut().and_then(|fields| fields.shift_remove(definitions)) {
-            outer.insert(definitions.to_owned(), moved);
-        }
-    }
-    outer.insert("properties".to_owned(), json!({ WRAPPED: inner }));
-    outer.insert("required".to_owned(), json!([WRAPPED]));
-    Value::Object(outer)
-}
-
-fn is_object(schema: &Value) -> bool {
-    schema.get("type").and_then(Value::as_str) == Some("object")
-}
-
-/// The value in a reply, and the text it was read from.
-fn read(client: &Client, shape: &Shape<'_>, mode: Mode, reply: &Reply) -> Result<(Value, String)> {
-    let call = reply.tool_calls.iter().rfind(|call| call.name == shape.name);
-    // A model that does not call the tool often writes the value instead.
-    let text = call.map_or(&reply.text, |call| &call.arguments);
-    let model = || client.endpoint().model.clone();
-    if reply.finish == Finish::Length && serde_json::from_str::<Value>(text).is_err() {
-        return Err(Error::Truncated { model: model(), partial: text.clone() });
-    }
-    let is_wrapped = !is_object(shape.schema) && mode != Mode::PlainText;
-    let accepts = |value: &Value| match value {
-        Value::Object(fields) => is_wrapped || has_required(shape.schema, fields),
-        _ => !is_object(shape.schema),
-    };
-    let found = find_json(text, &accepts).map(|found| reread(found, shape.schema));
-    let Some(found) = found.filter(|found| found.is_object() || !is_object(shape.schema)) else {
-        return Err(Error::NoValue { model: model(), text: text.clone() });
-    };
-    let value = match found {
-        Value::Object(mut fields) if is_wrapped && fields.len() == 1 && fields.contains_key(WRAPPED) => {
-            fields.remove(WRAPPED).unwrap_or_default()
-        }
-        other => other,
-    };
-    Ok((without_nulls(value, shape.schema), text.clone()))
-}
-
-/// Some models write the arguments as a text that is JSON once more.
-fn reread(found: Value, schema: &Value) -> Value {
-    match &found {
-        Value::String(text) if is_object(schema) => serde_json::from_str(text).unwrap_or(found),
-        _ => found,
-    }
-}
-
-fn has_required(schema: &Value, fields: &Map<String, Value>) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.into_iter().flatten().filter_map(Value::as_str).all(|name| fields.contains_key(name))
 }
 
 /// All attempts together; unknown as soon as one of the replies is.

@@ -1,5 +1,7 @@
 //! What a reply cost, as the provider counted it.
 
+use std::fmt;
+
 use serde_json::Value;
 
 /// Token counts of a reply. What the provider did not say is `None`, never a guess.
@@ -50,6 +52,20 @@ impl Usage {
             cached: sum(self.cached, other.cached),
             reasoning: sum(self.reasoning, other.reasoning),
             cost: self.cost.zip(other.cost).map(|(a, b)| a + b),
+        }
+    }
+}
+
+impl fmt::Display for Usage {
+    /// For people: what is known, such as `300 tokens read (200 cached), 40 written (12 reasoning), $0.002`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
+        let part = |count: Option<u64>, what| count.map(|count| format!(" ({count} {what})")).unwrap_or_default();
+        write!(f, "{} tokens read{}, ", told(self.input), part(self.cached, "cached"))?;
+        write!(f, "{} written{}", told(self.output), part(self.reasoning, "reasoning"))?;
+        match self.cost {
+            Some(cost) => write!(f, ", ${cost}"),
+            None => Ok(()),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A scripted model provider: a real HTTP server on 127.0.0.1 that records what it is asked and says what it was told to.
 //!
-//! The path of a request decides the wire (`/chat/completions`, `/messages`, `/responses`, `/models`), and its `stream`
-//! whether the answer comes in pieces, so one script serves every client. It ends when it is dropped.
+//! The path of a request decides the wire (`/chat/completions`, `/messages`, `/responses`, `…:generateContent`, `/models`), and
+//! its `stream` (for Gemini the path) whether the answer comes in pieces, so one script serves every client. It ends when it is dropped.
 
 mod anthropic;
+mod gemini;
 mod http;
 mod openai;
 mod responses;
@@ -143,6 +144,8 @@ fn respond(request: &Request, shared: &Shared) -> Response {
         anthropic::response(&say, request, number)
     } else if path.ends_with("/responses") {
         responses::response(&say, request, number)
+    } else if gemini::asks(path) {
+        gemini::response(&say, request)
     } else {
         openai::response(&say, request, number)
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use tempfile::NamedTempFile;
 
@@ -56,14 +57,22 @@ fn sync_temps(temps: &[NamedTempFile]) -> Result<(), FileError> {
         return temps.iter().try_for_each(sync_temp);
     }
     let share = temps.len().div_ceil(SYNC_THREADS);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let mut shares = temps.chunks(share);
         let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares.map(|share| scope.spawn(move || share.iter().try_for_each(sync_temp))).collect();
-        let mut result = own.iter().try_for_each(sync_temp);
-        for other in others {
+        let mut threads = Vec::new();
+        let mut result = Ok(());
+        for share in shares {
+            match thread::Builder::new().spawn_scoped(scope, || share.iter().try_for_each(sync_temp)) {
+                Ok(thread) => threads.push(thread),
+                // A machine that gives no more threads can still sync.
+                Err(_) => result = result.and_then(|()| share.iter().try_for_each(sync_temp)),
+            }
+        }
+        result = result.and_then(|()| own.iter().try_for_each(sync_temp));
+        for thread in threads {
             // A thread of ours does not panic; if it did, its files were not synced.
-            let synced = other
+            let synced = thread
                 .join()
                 .unwrap_or_else(|_| Err(FileError::at("sync", temps[0].path())(io::ErrorKind::Other.into())));
             result = result.and(synced);

@@ -16,9 +16,9 @@ pub mod transcript;
 pub mod usage;
 pub mod wire;
 
-use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Result, mcp};
-use uwf_core::prompt::Prompt;
+use agent_kit::answer::Answer;
+use agent_kit::{Agent, Context, Error, Kind, Result, mcp};
+use uwf_core::prompt::{Part, PartKind, Prompt};
 
 use session::{Prompted, Session};
 use settings::Settings;
@@ -39,50 +39,59 @@ impl AcpAgent {
         AcpAgent::default()
     }
 
-    /// With settings of its own, for an agent that also has other ways of being run.
+    /// With settings of its own, for an agent that also has other ways of being run; it is prepared already.
     pub fn with(settings: Settings) -> AcpAgent {
         AcpAgent { settings: Some(settings), session: None }
     }
+
+    fn settings(&self) -> Result<&Settings> {
+        self.settings.as_ref().ok_or_else(|| Error::new(Kind::Internal, "the agent was not prepared"))
+    }
+}
+
+/// A prompt for an agent that is given the server with the tool `submit`: it is told of it.
+pub(crate) fn with_instruction(mut prompt: Prompt, mcp: bool) -> Prompt {
+    if mcp {
+        prompt.parts.push(Part { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
+    }
+    prompt
 }
 
 impl Agent for AcpAgent {
+    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+        self.settings = Some(Settings::of(&context.opened()?.agent)?);
+        Ok(())
+    }
+
+    fn prompt(&mut self, _context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(with_instruction(prompt, self.settings()?.mcp))
+    }
+
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let opened = context.opened()?;
-        let settings = match self.settings.clone() {
-            Some(settings) => settings,
-            None => Settings::of(&opened.agent)?,
-        };
+        let settings = self.settings()?.clone();
         let settings = Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings };
-        let mut input: Vec<String> = prompt.parts.iter().map(|part| part.text.clone()).collect();
-        input.extend(settings.mcp.then(|| mcp::INSTRUCTION.to_owned()));
-        let session = self.session.insert(Session::open(context, opened, settings)?);
-        let prompted = session.prompt(context, &input.concat(), true)?;
-        Ok(answer(session, input, prompted))
+        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
+        let session = self.session.insert(Session::open(context, context.opened()?, settings)?);
+        let prompted = session.prompt(context, input, true)?;
+        Ok(answer(session, prompted))
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
         let Some(session) = &mut self.session else { return Ok(None) };
-        let prompted = session.prompt(context, text, false)?;
-        Ok(Some(answer(session, vec![text.to_owned()], prompted)))
+        let prompted = session.prompt(context, vec![text.to_owned()], false)?;
+        Ok(Some(answer(session, prompted)))
     }
 }
 
-fn answer(session: &Session, input: Vec<String>, prompted: Prompted) -> Answer {
-    let Prompted { transcript, tokens, duration_ms } = prompted;
-    let turn = Turn {
-        input,
-        output: transcript.said(),
-        tool_calls: transcript.tool_calls(),
-        tokens: tokens.clone(),
-        latency_ms: duration_ms,
-    };
+fn answer(session: &Session, prompted: Prompted) -> Answer {
+    let Prompted { answer, turn } = prompted;
     Answer {
-        raw: transcript.answer().to_owned(),
+        raw: answer,
         value: None,
-        turns: vec![turn],
-        duration_ms,
+        duration_ms: turn.latency_ms,
         source: SOURCE.to_owned(),
         session_id: session.id(),
-        tokens,
+        tokens: turn.tokens.clone(),
+        turns: vec![turn],
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent_kit::{Context, mcp, submit, submitted};
+use agent_kit::{Context, Recorder, Turn, mcp, submit, submitted};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::Tokens;
@@ -11,6 +11,7 @@ use uwf_engine::attempts::Opened;
 use uwf_engine::environment::Redactor;
 use uwf_engine::error::{Error, Kind, Result};
 
+use super::SOURCE;
 use super::client::{Client, Event};
 use super::offer::{self, Choice};
 use super::permission::{self, Decision};
@@ -48,17 +49,16 @@ pub(super) struct Session {
     /// Counts and cost of the session before the next prompt, as far as the agent has told them every time.
     counts: Option<Counts>,
     dollars: Option<f64>,
+    recorder: Recorder,
 }
 
 /// What came of a prompt.
 #[derive(Debug)]
 pub(super) struct Prompted {
-    /// Everything that was told.
-    pub(super) transcript: Transcript,
-    /// Tokens of this prompt, as far as they are known to be its own.
-    pub(super) tokens: Option<Tokens>,
-    /// Milliseconds from the prompt to the end of its turn.
-    pub(super) duration_ms: u64,
+    /// The answer.
+    pub(super) answer: String,
+    /// Everything that was told. Its tokens are those of this prompt, as far as they are known to be its own.
+    pub(super) turn: Turn,
 }
 
 /// Where and how a prompt is listened to.
@@ -67,8 +67,13 @@ struct Listening<'a, 'h> {
     redactor: Redactor,
     transcript: Transcript,
     begun: Instant,
-    /// When what was said was last saved; `None` when it is not to be, because something better is saved already.
-    saved: Option<Instant>,
+    /// What the prompt was made of.
+    input: Vec<String>,
+    /// Whether what is said is saved as the text of a failed attempt; not when something better is saved already.
+    saves: bool,
+    /// Whether something was told since the last saving, and when that was.
+    has_news: bool,
+    saved: Instant,
 }
 
 impl Listening<'_, '_> {
@@ -78,17 +83,29 @@ impl Listening<'_, '_> {
 
     /// Keeps what was said so far: it was paid for, and whatever ends this process must not take it along.
     fn save(&mut self) -> Result<()> {
-        if self.saved.is_some() && !self.transcript.is_empty() {
+        if self.saves && !self.transcript.is_empty() {
             submit::keep(self.context, &self.redactor.text(&self.transcript.partial()))?;
-            self.saved = Some(Instant::now());
         }
         Ok(())
     }
 
-    fn save_now_and_then(&mut self) -> Result<()> {
-        match self.saved {
-            Some(saved) if saved.elapsed() >= SAVE_EVERY => self.save(),
-            _ => Ok(()),
+    /// How long to wait for more: when there is news, no longer than until it is time to save it.
+    fn patience(&self, left: Option<Duration>) -> Option<Duration> {
+        if !self.has_news {
+            return left;
+        }
+        let due = SAVE_EVERY.saturating_sub(self.saved.elapsed());
+        Some(left.map_or(due, |left| left.min(due)))
+    }
+
+    /// The prompt's turn as far as it has got.
+    fn turn(&self, tokens: Option<Tokens>) -> Turn {
+        Turn {
+            input: self.input.clone(),
+            output: self.transcript.said(),
+            tool_calls: self.transcript.tool_calls(),
+            tokens,
+            latency_ms: self.elapsed_ms(),
         }
     }
 }
@@ -110,6 +127,7 @@ impl Session {
             progress: Progress::new(),
             counts: Some(Counts::default()),
             dollars: Some(0.0),
+            recorder: Recorder::begin(context, SOURCE)?,
         };
         session.client.hold();
         let done = session.set_up(context, opened);
@@ -122,22 +140,28 @@ impl Session {
         self.id.clone()
     }
 
-    /// Prompts the session and listens until its turn ends. With `saves`, what is said is saved while it is said.
+    /// Prompts the session with a text, given in the parts it is made of, and listens until its turn ends. With `saves`,
+    /// what is said is saved while it is said.
     ///
     /// # Errors
     /// `AgentFailed` when the turn does not end well, `Waiting` when a person has to answer something, `Interrupted` or
     /// `Terminated` when this process was told to stop.
-    pub(super) fn prompt(&mut self, context: &Context<'_>, text: &str, saves: bool) -> Result<Prompted> {
+    pub(super) fn prompt(&mut self, context: &Context<'_>, input: Vec<String>, saves: bool) -> Result<Prompted> {
         let cap = context
             .attempt()
             .map_or(usize::MAX, |attempt| usize::try_from(attempt.opened.output_cap).unwrap_or(usize::MAX));
+        let text = input.concat();
         let mut listening = Listening {
             context,
             redactor: context.redactor()?,
             transcript: Transcript::new(cap),
             begun: Instant::now(),
-            saved: saves.then(Instant::now),
+            input,
+            saves,
+            has_news: false,
+            saved: Instant::now(),
         };
+        self.recorder.under_way(&listening.turn(None));
         let params = json!({ "sessionId": self.id, "prompt": [{ "type": "text", "text": text }] });
         self.progress.line(&format!("prompt of {} bytes", text.len()));
         self.client.hold();
@@ -145,12 +169,15 @@ impl Session {
         self.client.release();
         let done = reply.and_then(|reply| self.turn_ended(&reply, &listening));
         let tokens = done.inspect_err(|_| {
+            self.recorder.under_way(&listening.turn(None));
             // Why the turn failed is worth more than why that could not be saved.
             if let Err(lost) = listening.save() {
                 self.progress.line(&format!("what was said could not be saved: {lost}"));
             }
         })?;
-        Ok(Prompted { duration_ms: listening.elapsed_ms(), transcript: listening.transcript, tokens })
+        let turn = listening.turn(tokens.clone());
+        self.recorder.turn(&turn);
+        Ok(Prompted { answer: listening.transcript.answer().to_owned(), turn })
     }
 
     fn set_up(&mut self, context: &Context<'_>, opened: &Opened) -> Result<()> {
@@ -159,7 +186,10 @@ impl Session {
             redactor: Redactor::default(),
             transcript: Transcript::new(0),
             begun: Instant::now(),
-            saved: None,
+            input: Vec::new(),
+            saves: false,
+            has_news: false,
+            saved: Instant::now(),
         };
         let mut ask = |session: &mut Session, method: &str, params: Value| {
             session.request(method, params, Some(STARTUP_LIMIT), &mut listening)
@@ -191,6 +221,7 @@ impl Session {
             return Err(self.failed("opened a session without an id".to_owned()));
         };
         self.id = Some(id.to_owned());
+        self.recorder.session(SOURCE, Some(id));
         self.progress.line(&format!("session {id}"));
         for choice in self.choices(&new)? {
             ask(self, choice.method, choice.params(id))?;
@@ -241,7 +272,7 @@ impl Session {
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            match self.client.next(left, true) {
+            match self.client.next(listening.patience(left), true) {
                 Event::Message(Message::Reply { id: Some(answered), result }) if answered == id => {
                     return result.map_err(|failure| self.refused(method, &failure));
                 }
@@ -252,13 +283,26 @@ impl Session {
                     return Err(self.failed(how));
                 }
                 Event::Stopped(signal) => return Err(self.stop(signal, id, listening)),
+                // It is only time to save something.
+                Event::Silence if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
                 Event::Silence => {
                     let limit = limit.unwrap_or_default().as_secs();
                     return Err(self.failed(format!("did not answer `{method}` within {limit} s")));
                 }
             }
-            listening.save_now_and_then()?;
+            self.save_now_and_then(listening)?;
         }
+    }
+
+    /// Saves and records what was told so far, for the case that this process is not there when the turn ends.
+    fn save_now_and_then(&mut self, listening: &mut Listening<'_, '_>) -> Result<()> {
+        if listening.has_news && listening.saved.elapsed() >= SAVE_EVERY {
+            listening.save()?;
+            self.recorder.under_way(&listening.turn(None));
+            listening.saved = Instant::now();
+            listening.has_news = false;
+        }
+        Ok(())
     }
 
     /// Takes in whatever is not the reply that is waited for.
@@ -267,6 +311,8 @@ impl Session {
             Message::Notification { method, params } if method == "session/update" => {
                 let at_ms = listening.elapsed_ms();
                 let seen = params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
+                // Nothing of a session that is being set up is kept.
+                listening.has_news = !listening.input.is_empty();
                 if let Some(seen) = seen {
                     self.progress.seen(&seen);
                 }
@@ -306,6 +352,7 @@ impl Session {
         self.progress.line("cancelled");
         // Before anything else: there may be no time for more.
         let saved = listening.save();
+        self.recorder.under_way(&listening.turn(None));
         self.cancel(Some(request), listening);
         let kind = if signal == SIGINT { Kind::Interrupted } else { Kind::Terminated };
         saved.err().unwrap_or_else(|| Error::new(kind, format!("agent `{}` was ended on request", self.name)))

@@ -33,6 +33,11 @@ impl Agent for DiffAgent {
         self.exit_code
     }
 
+    /// The program is told nothing but paths.
+    fn prompt(&mut self, _context: &Context<'_>, _prompt: Prompt) -> Result<Prompt> {
+        Ok(Prompt { parts: Vec::new() })
+    }
+
     fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
         let changed = changed(context)?;
         let place = Place::of(context)?;

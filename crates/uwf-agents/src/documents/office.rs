@@ -6,7 +6,7 @@ use std::path::Path;
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde_json::json;
-use uwf_core::prompt::{PartKind, Prompt};
+use uwf_core::prompt::{Part, PartKind, Prompt};
 
 use super::task::Task;
 use super::{Place, answer, copy, modified, not_made, remove};
@@ -33,10 +33,16 @@ impl Agent for OfficeAgent {
         self.exit_code
     }
 
+    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        let task = Task::read(context.task(), &context.opened()?.workspace)?;
+        let text = instruction(&task.prompt, &prompt)?;
+        Ok(Prompt { parts: vec![Part { kind: PartKind::Instruction, text }] })
+    }
+
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         let place = Place::of(context)?;
         let task = Task::read(context.task(), place.workspace())?;
-        let wanted = instruction(&task.prompt, prompt)?;
+        let wanted = prompt.text();
         match task.input {
             None => self.generate(&place, wanted),
             Some(input) => self.edit(&place, &input, wanted),

@@ -61,7 +61,7 @@ impl settings::Settings for Settings {
             "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
             "home": { "type": "string", "description": "HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By default that of the environment, else ~/.hermes." },
             "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same session; true by default." },
-            "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`, which makes every prompt go through ACP; false by default." },
+            "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`, by a configuration of the attempt that is laid over yours; false by default." },
         })
     }
 }

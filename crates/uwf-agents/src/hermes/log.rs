@@ -55,6 +55,12 @@ impl Tail {
         events
     }
 
+    /// The session of the run, when only one can be it: others may be somebody else's.
+    pub(super) fn session(&self) -> Option<&str> {
+        let mut sessions = self.sessions.ours.iter();
+        sessions.next().filter(|_| sessions.next().is_none()).map(String::as_str)
+    }
+
     fn take(&mut self) {
         let Ok(mut file) = File::open(&self.path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());

@@ -4,21 +4,28 @@
 //! the turns are taken from the session hermes keeps (`sessions export`), then from its session file, and from stdout
 //! only when there is neither. Feedback goes to the same session (`--resume`).
 //!
-//! A prompt that is too long for an argument goes through the Agent Client Protocol (`hermes acp`), and so does every
-//! prompt when hermes is to be given the tool `submit` (`mcp: true`): only there a session takes servers of its own, while
-//! the command line takes those of the user's configuration, which is not ours to change.
+//! With `mcp: true` it is given the tool `submit`: the command line by a configuration laid over the user's
+//! (`overlay.rs`), which is not ours to change.
+//!
+//! A prompt that is too long for an argument goes through the Agent Client Protocol (`hermes acp`), and so does one with
+//! the tool where no configuration can be laid over: there a session takes servers of its own.
 
 pub(crate) mod installed;
 mod log;
+mod overlay;
 mod session;
 
+use std::path::PathBuf;
+
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Error, Kind, Result};
+use agent_kit::{Agent, Context, Error, Kind, Recorder, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::attempts::OutputFiles;
+use uwf_engine::child;
+use uwf_engine::live_trace;
 
-use crate::acp::AcpAgent;
+use crate::acp::{self, AcpAgent};
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::Ran;
 use crate::progress;
@@ -26,12 +33,17 @@ use crate::trace::Trace;
 
 use installed::Hermes;
 
+/// Where a trace comes from that hermes has exported.
+const EXPORT: &str = "export";
+
 /// The agent of one step.
 #[derive(Default)]
 pub struct HermesAgent {
     form: AnswerForm,
     exit_code: Option<i32>,
     session: Option<Session>,
+    /// Directory of the configuration that is laid over the user's.
+    overlay: Option<PathBuf>,
     /// The protocol, when the answer came through it.
     acp: Option<AcpAgent>,
 }
@@ -58,9 +70,23 @@ impl HermesAgent {
             chat.command().args([option, value]);
         }
         chat.command().args(&spec.args);
+        if let Some(overlay) = &self.overlay {
+            chat.command().env(overlay::VARIABLE, overlay);
+        }
         let mut log = log::Tail::open(&hermes.home_dir(), resume);
-        let ran =
-            chat.run(|_| {}, || log.events().iter().for_each(|event| progress::line(&format!("hermes: {event}"))))?;
+        let mut recorder = if resume.is_none() { Some(Recorder::begin(hermes.context, EXPORT)?) } else { None };
+        let ran = chat.run(
+            |_| {},
+            || {
+                log.events().iter().for_each(|event| progress::line(&format!("hermes: {event}")));
+                // Should it never come to its end, its turns are read from its session.
+                if let Some(session) = log.session()
+                    && let Some(mut recorder) = recorder.take()
+                {
+                    recorder.session(EXPORT, Some(session));
+                }
+            },
+        )?;
         self.exit_code = ran.status.code();
         let id = session::id(&ran.stderr, &ran.stdout);
         if !ran.status.code().is_some_and(|code| spec.succeeded(code)) {
@@ -131,10 +157,15 @@ impl Agent for HermesAgent {
         self.exit_code
     }
 
+    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(acp::with_instruction(prompt, Hermes::of(context)?.settings.mcp))
+    }
+
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         let hermes = Hermes::of(context)?;
+        self.overlay = hermes.overlay()?;
         let text = prompt.text();
-        if hermes.settings.mcp || text.len() > MAX_PROMPT_ARGUMENT {
+        if text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none()) {
             let answer = self.acp.insert(AcpAgent::with(hermes.protocol()?)).answer(context, prompt)?;
             return self.told_by_session(&hermes, answer);
         }
@@ -158,6 +189,21 @@ impl Agent for HermesAgent {
         let said = self.chat(&hermes, text, Some(&id))?;
         Ok(Some(self.answer_of(said, Turn::asked(vec![text.to_owned()]))))
     }
+}
+
+/// What a run that never came to its end left: the session hermes kept of it, when its id is known.
+///
+/// # Errors
+/// `Config` for settings that make no sense, `Io`.
+pub(crate) fn left(context: &Context<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
+    let hermes = Hermes::of(context)?;
+    let read = |path| child::read_capped(path, hermes.opened.output_cap);
+    let told = live_trace::read(files).session.and_then(|session| session.id);
+    let id = match told {
+        None => session::id(&read(&files.err)?, &read(&files.raw)?),
+        id => id,
+    };
+    id.map_or(Ok(None), |id| hermes.session(&id))
 }
 
 /// What a run of hermes gave.

@@ -121,6 +121,11 @@ impl State {
     pub fn new(system: &str) -> State {
         State { messages: vec![Message::System(system.to_owned())], submitted: None, rounds_left: 0, round: None }
     }
+
+    /// The round whose calls are being run.
+    pub fn round(&self) -> Option<&Round> {
+        self.round.as_ref()
+    }
 }
 
 /// What follows from an event. `tools` are the names of the tools there are beside `submit`.

@@ -54,10 +54,22 @@ pub(super) fn read(events: &[Value]) -> Trace {
     let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
     let read = turns.into_trace(if is_file { "session-file" } else { "stdout" });
     let trace = Trace { session_id: trace.session_id, ..read };
-    match result {
+    let trace = match result {
         Some(result) => concluded(trace, result),
         None => trace,
+    };
+    if is_file { trace } else { without_first_counts(trace) }
+}
+
+/// What was written in a turn is not known from events: they tell a message as it was when it began, with the count of
+/// that moment. Only where the counts add up to the total are they those of whole messages.
+fn without_first_counts(mut trace: Trace) -> Trace {
+    let written = |tokens: &Option<Tokens>| tokens.as_ref().and_then(|tokens| tokens.output);
+    let sum = trace.turns.iter().map(|turn| written(&turn.tokens)).sum::<Option<u64>>();
+    if sum.is_none() || sum != written(&trace.tokens) {
+        trace.turns.iter_mut().filter_map(|turn| turn.tokens.as_mut()).for_each(|tokens| tokens.output = None);
     }
+    trace
 }
 
 /// What the model's helpers (sub-agents) said among themselves is in the result of the tool that called them.

@@ -59,9 +59,10 @@ impl Assembly {
         self.done
     }
 
-    /// Text so far.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    /// Text and arguments of calls so far.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        let calls = self.blocks.iter().map(|block| block.input.as_str());
+        std::iter::once(self.text.as_str()).chain(calls).collect()
     }
 
     /// The whole message; `None` when the stream ended before the message did.

@@ -64,9 +64,11 @@ impl Assembly {
         self.done
     }
 
-    /// Text so far.
-    pub(crate) fn text(&self) -> &str {
-        self.message.get("content").and_then(Value::as_str).unwrap_or_default()
+    /// Text and arguments of calls so far.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        let text = self.message.get("content").and_then(Value::as_str);
+        let calls = self.message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        text.into_iter().chain(calls.filter_map(|call| call.pointer("/function/arguments")?.as_str())).collect()
     }
 
     /// The whole completion; `None` when the stream ended before the model did. Not every provider says `[DONE]`, so a

@@ -148,3 +148,50 @@ fn a_reply_is_read_whole_and_streamed_alike() {
         assert!(!format!("{client:?}").contains(KEY));
     }
 }
+
+/// The counts of one reply.
+fn counted(wire: Wire, say: Say, stream: bool) -> Option<Usage> {
+    let (_server, client) = talk(wire, [say]);
+    client.chat(&if stream { streamed("go") } else { ask("go") }).unwrap().usage
+}
+
+#[test]
+fn every_count_a_provider_gives_is_read() {
+    let told = llm_server::Usage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+    for stream in [false, true] {
+        let usage = counted(Wire::OpenAi, Say::text("done").usage(told), stream).unwrap();
+        let all =
+            Usage { input: Some(300), output: Some(40), cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+        assert_eq!(usage, all);
+        assert_eq!(usage.to_string(), "300 tokens read (200 cached), 40 written (12 reasoning), $0.002");
+        // Anthropic counts neither reasoning nor money.
+        let usage = counted(Wire::Anthropic, Say::text("done").usage(told), stream).unwrap();
+        assert_eq!(usage, Usage { reasoning: None, cost: None, ..all });
+        assert_eq!(usage.to_string(), "300 tokens read (200 cached), 40 written");
+        for wire in WIRES {
+            assert_eq!(counted(wire, Say::text("done").without_usage(), stream), None, "{wire:?} {stream}");
+        }
+    }
+}
+
+#[test]
+fn counts_have_other_names_with_some_providers() {
+    let raw = |body: serde_json::Value| Say::raw(200, "application/json", body.to_string());
+    let openai = |usage: serde_json::Value| {
+        let choice = json!({ "message": { "content": "done" }, "finish_reason": "stop" });
+        counted(Wire::OpenAi, raw(json!({ "choices": [choice], "usage": usage })), false)
+    };
+    let hit = openai(json!({ "prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 4 }));
+    assert_eq!(hit, Some(Usage { input: Some(9), output: Some(2), cached: Some(4), ..Usage::default() }));
+    assert_eq!(openai(json!({})), None);
+    let some = openai(json!({ "completion_tokens": 2, "prompt_tokens": null })).unwrap();
+    assert_eq!((some.input, some.to_string().as_str()), (None, "? tokens read, 2 written"));
+    // What was written to a cache, and what was read from it, was read all the same.
+    let usage = json!({
+        "input_tokens": 10, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 30, "output_tokens": 2,
+    });
+    let content = json!([{ "type": "text", "text": "done" }]);
+    let body = json!({ "content": content, "stop_reason": "end_turn", "usage": usage });
+    let read = Usage { input: Some(45), output: Some(2), cached: Some(30), ..Usage::default() };
+    assert_eq!(counted(Wire::Anthropic, raw(body), false), Some(read));
+}

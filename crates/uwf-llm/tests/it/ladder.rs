@@ -1,15 +1,17 @@
 //! One JSON value out of models that can do more or less.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_llm::{
-    ChatRequest, Client, Error, Message, Mode, ModeCache, Shape, Structured, Unstructured, Usage, Wire, structured,
+    ChatRequest, Client, Error, Message, Mode, ModeCache, Retry, Shape, Structured, Timeouts, Unstructured, Usage,
+    Waited, Wire, structured,
 };
 use uwf_testing::llm_server::{LlmServer, Say, Script};
 
-use crate::setting::{WIRES, ask, talk};
+use crate::setting::{WIRES, ask, endpoint, streamed, talk, timeouts};
 
 fn schema() -> Value {
     json!({
@@ -36,7 +38,7 @@ impl Setting {
     fn ask(&self, client: &Client, schema: &Value, mode: Option<Mode>) -> Result<Structured, Unstructured> {
         let shape = Shape { name: "submit", description: "The verdict.", schema, mode };
         let request = ChatRequest { temperature: Some(0.0), ..ask("Judge.") };
-        structured(client, &self.cache(), &request, &shape)
+        structured(client, &self.cache(), &request, &shape, &mut |_| {})
     }
 }
 
@@ -54,6 +56,10 @@ fn model(best: Mode) -> Script {
         if request.body.get("tools").is_some() { Say::call("submit", answer) } else { Say::text(answer.to_string()) }
     });
     refused.iter().fold(script, |script, feature| script.refusing(feature))
+}
+
+fn millis(number: u64) -> Duration {
+    Duration::from_millis(number)
 }
 
 fn modes(server: &LlmServer) -> usize {
@@ -76,7 +82,7 @@ fn the_ladder_is_stepped_down_once_and_remembered() {
             let tried = modes(&server);
             assert_eq!(got.attempts.len(), tried);
             assert!(got.attempts[..tried - 1].iter().all(|attempt| attempt.error.is_some() && attempt.reply.is_none()));
-            assert_eq!(setting.cache().get(client.endpoint()), Some(best));
+            assert_eq!(setting.cache().get(client.endpoint(), false), Some(best));
             // The second time nothing is refused.
             assert_eq!(setting.ask(&client, &schema(), None).unwrap().attempts.len(), 1);
             assert_eq!(modes(&server), tried + 1);
@@ -198,9 +204,57 @@ fn a_mode_from_the_configuration_is_the_only_one() {
     assert_eq!(failed.error.status(), Some(400));
     assert_eq!(modes(&server), 1);
     setting.ask(&client, &schema(), Some(Mode::PlainText)).unwrap();
-    assert_eq!(setting.cache().get(client.endpoint()), None);
+    assert_eq!(setting.cache().get(client.endpoint(), false), None);
     assert_eq!("json_object".parse(), Ok(Mode::JsonObject));
     assert!("xml".parse::<Mode>().unwrap_err().contains("tool, tool_auto, json_schema, json_object, text"));
+}
+
+#[test]
+fn each_status_of_a_refusal_steps_down() {
+    for wire in WIRES {
+        for code in [400, 404, 422] {
+            let says = [Say::status(code, "no such thing here"), Say::call("submit", json!({ "verdict": "good" }))];
+            let (_server, client) = talk(wire, says);
+            let got = Setting::new().ask(&client, &schema(), None).unwrap();
+            assert_eq!((got.mode, got.attempts.len()), (Mode::ToolAuto, 2), "{wire:?} {code}");
+            assert_eq!(got.attempts[0].error.as_ref().unwrap().status(), Some(code));
+        }
+    }
+}
+
+#[test]
+fn what_may_pass_is_waited_for_before_anything_is_stepped_down() {
+    for wire in WIRES {
+        let says = [
+            Say::status(429, "slow down").header("retry-after", "0"),
+            Say::status(529, "overloaded"),
+            Say::call("submit", json!({ "verdict": "good" })),
+        ];
+        let (server, client) = talk(wire, says);
+        let got = Setting::new().ask(&client, &schema(), None).unwrap();
+        // The tries are the client's business; here it is one exchange.
+        assert_eq!((got.mode, got.attempts.len(), modes(&server)), (Mode::ForcedTool, 1, 3), "{wire:?}");
+    }
+}
+
+#[test]
+fn a_slow_value_is_no_silence_and_a_silent_one_is() {
+    for wire in WIRES {
+        let slow = || Say::call("submit", json!({ "verdict": "good" })).thinking("hm").pausing(millis(120));
+        let server = LlmServer::start([slow(), slow().stalling_after(4)]);
+        let limits = Timeouts { idle: millis(400), ..timeouts() };
+        let client = Client::new(endpoint(&server, wire), limits, Retry::never()).unwrap();
+        let schema = schema();
+        let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
+        let setting = Setting::new();
+        let mut pieces = 0;
+        let begun = Instant::now();
+        let got = structured(&client, &setting.cache(), &streamed("Judge."), &shape, &mut |_| pieces += 1).unwrap();
+        assert_eq!(got.value, json!({ "verdict": "good" }));
+        assert!(begun.elapsed() > limits.idle && pieces >= 4, "{wire:?}: {pieces} pieces in {:?}", begun.elapsed());
+        let failed = structured(&client, &setting.cache(), &streamed("Judge."), &shape, &mut |_| {}).unwrap_err();
+        assert!(matches!(failed.error, Error::Timeout { which: Waited::Idle, .. }), "{wire:?}: {:?}", failed.error);
+    }
 }
 
 #[test]
@@ -223,7 +277,7 @@ fn when_nothing_works_everything_is_kept_and_nothing_is_invented() {
     assert_eq!(failed.error.partial(), "I cannot say.");
     assert_eq!(failed.attempts.iter().map(|attempt| attempt.mode).collect::<Vec<_>>(), Mode::LADDER);
     assert!(failed.attempts.iter().all(|attempt| attempt.reply.is_some()));
-    assert_eq!(setting.cache().get(client.endpoint()), None);
+    assert_eq!(setting.cache().get(client.endpoint(), false), None);
 }
 
 #[test]
@@ -246,9 +300,9 @@ fn the_cache_survives_anything() {
     fs::create_dir(setting.dir.path().join("deep")).unwrap();
     for broken in ["", "{", "[]", "null", "{\"http\": 3}", &format!("{{\"{}\": []}}", client.endpoint().base_url)] {
         fs::write(&path, broken).unwrap();
-        assert_eq!(cache.get(client.endpoint()), None, "{broken}");
-        cache.remember(client.endpoint(), Mode::JsonObject).unwrap();
-        assert_eq!(cache.get(client.endpoint()), Some(Mode::JsonObject), "{broken}");
+        assert_eq!(cache.get(client.endpoint(), false), None, "{broken}");
+        cache.remember(client.endpoint(), false, Mode::JsonObject).unwrap();
+        assert_eq!(cache.get(client.endpoint(), false), Some(Mode::JsonObject), "{broken}");
     }
     // Nothing but the one file is left.
     assert_eq!(fs::read_dir(setting.dir.path().join("deep")).unwrap().count(), 1);
@@ -256,7 +310,7 @@ fn the_cache_survives_anything() {
     let nowhere = ModeCache::new(path.join("below/a/file.json"));
     let schema = schema();
     let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
-    structured(&client, &nowhere, &ask("Judge."), &shape).unwrap();
+    structured(&client, &nowhere, &ask("Judge."), &shape, &mut |_| {}).unwrap();
 }
 
 #[test]
@@ -267,7 +321,7 @@ fn a_conversation_is_kept_and_its_own_tools_are_not() {
     let request = ChatRequest { tools: vec![other], ..ChatRequest::new(messages) };
     let schema = schema();
     let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };
-    structured(&client, &Setting::new().cache(), &request, &shape).unwrap();
+    structured(&client, &Setting::new().cache(), &request, &shape, &mut |_| {}).unwrap();
     let body = &server.asked()[0].body;
     assert_eq!(body["messages"].as_array().unwrap().len(), 2);
     assert_eq!(body["tools"].as_array().unwrap().len(), 1);

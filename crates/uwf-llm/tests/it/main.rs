@@ -6,6 +6,7 @@ mod errors;
 mod finding;
 mod golden;
 mod ladder;
+mod lookups;
 mod retries;
 mod setting;
 mod sse;

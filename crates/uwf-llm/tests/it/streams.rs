@@ -64,6 +64,18 @@ fn a_cut_stream_carries_what_had_come() {
 }
 
 #[test]
+fn what_had_come_of_a_call_is_no_less() {
+    // Up to the first half of the arguments.
+    for (wire, pieces) in WIRES.into_iter().zip([4, 7]) {
+        let say = Say::text("").chunks(["So."]).and_call("submit", json!({ "verdict": "good" })).cut_after(pieces);
+        let server = LlmServer::start([say]);
+        let client = Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap();
+        let error = listen(&client).0.unwrap_err();
+        assert_eq!(error.partial(), "So.\n\n{\"verdict", "{wire:?}");
+    }
+}
+
+#[test]
 fn a_cut_stream_is_asked_for_again_and_that_is_told() {
     for wire in WIRES {
         let cut = Say::text("").chunks(["lost"]).cut_after(4);

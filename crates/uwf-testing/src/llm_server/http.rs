@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::gemini;
 use super::say::{Say, Travel};
 
 /// Largest body taken.
@@ -38,12 +39,13 @@ impl Request {
 
     /// True when it asks a model, rather than for a list of models or whatever else clients try.
     pub fn asks(&self) -> bool {
-        self.method == "POST" && ASKING.iter().any(|path| self.path_only().ends_with(path))
+        let path = self.path_only();
+        self.method == "POST" && (ASKING.iter().any(|asking| path.ends_with(asking)) || gemini::asks(path))
     }
 
     /// True when the answer is to come in pieces.
     pub fn streams(&self) -> bool {
-        self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
+        gemini::streams(self.path_only()) || self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
     }
 
     pub(crate) fn path_only(&self) -> &str {

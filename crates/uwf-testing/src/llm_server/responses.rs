@@ -42,14 +42,20 @@ fn items(say: &Say, number: usize) -> Vec<Value> {
         );
     }
     for (index, (name, arguments)) in say.calls.iter().enumerate() {
-        items.push(json!({
+        let mut item = json!({
             "type": "function_call",
             "id": format!("fc_{number}_{index}"),
             "call_id": format!("call_{number}_{index}"),
             "status": "completed",
             "name": name,
             "arguments": arguments,
-        }));
+        });
+        // A tool of a namespace, such as those of an MCP server.
+        if let Some((namespace, tool)) = name.split_once('.') {
+            item["namespace"] = json!(namespace);
+            item["name"] = json!(tool);
+        }
+        items.push(item);
     }
     items
 }

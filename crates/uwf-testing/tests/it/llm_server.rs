@@ -175,3 +175,26 @@ fn it_ends_when_it_is_dropped() {
     // The connection that hung is closed too.
     caller.reader.read_to_end(&mut Vec::new()).unwrap_or_default();
 }
+
+#[test]
+fn gemini_is_answered_whole_and_in_pieces_as_its_path_says() {
+    let say = || Say::text("one two").and_call("count", json!({ "n": 1 }));
+    let server = LlmServer::start([say(), say()]);
+    let mut caller = Caller::new(&server.url());
+    let (status, body) = caller.post("/v1beta/models/m:generateContent", &json!({ "contents": [] }));
+    let body: Value = serde_json::from_str(&body).unwrap();
+    let parts = json!([{ "text": "one two" }, { "functionCall": { "name": "count", "args": { "n": 1 } } }]);
+    assert_eq!((status, &body["candidates"][0]["content"]["parts"]), (200, &parts));
+    assert_eq!(body["usageMetadata"]["totalTokenCount"], 18);
+    let (_, events) = caller.post("/v1beta/models/m:streamGenerateContent?alt=sse", &json!({ "contents": [] }));
+    let events: Vec<Value> =
+        events.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect();
+    let told: String = events
+        .iter()
+        .flat_map(|event| event["candidates"][0]["content"]["parts"].as_array().unwrap())
+        .filter_map(|part| part["text"].as_str())
+        .collect();
+    assert_eq!(told, "one two");
+    assert!(events.len() > 1 && events.last().unwrap()["candidates"][0]["finishReason"] == "STOP", "{events:?}");
+    assert_eq!(server.asked().len(), 2);
+}

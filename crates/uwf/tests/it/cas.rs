@@ -104,6 +104,7 @@ fn walk_and_list_show_what_is_there() {
     0M2XXNNYATED9  note
     111ZGV99GA4Z7  json-cas meta-schema
     3JJXX03EK0Q9J  react-session
+    668EMGAMRHHNP  attempt
     996P5D51CY7P6  Workflow
     A0B8EAC74XR4W  attempt
     CKDHDKMZ3XG9X  StepNode
@@ -344,7 +345,7 @@ fn damage_is_named_and_putting_the_same_content_again_repairs_it() {
     ");
     assert_snapshot!(home.told(&["cas", "verify"]), @r#"
     exit 65
-    {"checked":15,"bytes":5149,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
+    {"checked":16,"bytes":5867,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
     "#);
     assert_snapshot!(home.told(&["cas", "verify", &note, "--format", "text"]), @r"
     exit 65
@@ -376,7 +377,7 @@ fn what_is_missing_invalid_or_no_node_at_all_is_found() {
     exit 65
     DWSHB3MZK7GWH  missing: it does not exist (referred to by 12HBH7P84TFRV)
     notes.txt  misnamed: not named <hash>.bin
-    13 nodes checked, 5013 bytes: 2 problems
+    14 nodes checked, 5731 bytes: 2 problems
     ");
     assert_snapshot!(home.told(&["cas", "verify", &note]), @r#"
     exit 65
@@ -406,7 +407,7 @@ fn one_damaged_node_does_not_break_a_listing() {
     ");
     assert_snapshot!(home.told(&["cas", "reindex"]), @r#"
     exit 0
-    {"nodes":11,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
+    {"nodes":12,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
     --- stderr
     warning: some nodes are not readable; `uwf cas verify` tells what is wrong with each
     "#);

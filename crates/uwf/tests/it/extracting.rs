@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::home;
@@ -136,14 +136,138 @@ fn a_key_that_is_not_set_is_told_with_the_rung() {
     assert!(ran.stderr.contains("the key of provider `p` is not set: P_KEY"), "{}", ran.stderr);
 }
 
+/// A call of `cas_get`.
+fn get(hash: &str) -> Say {
+    Say::call("cas_get", json!({ "hash": hash }))
+}
+
+/// The hash a text has in any store.
+fn hash_of(content: &str) -> String {
+    text(&home().json(&["cas", "put-text", content]), "hash")
+}
+
+/// What the tools answered, of a conversation as it was sent.
+fn answers(body: &Value) -> Vec<String> {
+    let messages = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
+    messages.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A thread whose agent only says where its result is, and the node that says what it is.
+fn referring(server: &LlmServer, content: &str) -> (TestHome, String) {
+    let (home, thread) = prose(server, &format!("The result is in {}.", hash_of(content)));
+    home.json(&["cas", "put-text", content]);
+    (home, thread)
+}
+
 #[test]
-fn nodes_the_text_names_are_told_with_it() {
-    let server = LlmServer::start([found(1)]);
-    let (home, thread) = prose(&server, "placeholder");
-    let node = text(&home.json(&["cas", "put-text", "the count is one"]), "hash");
-    home.script("talker", &format!("#!/bin/sh\ncat > /dev/null\necho 'The result is in {node}.'\n"));
-    home.json(&["thread", "step", &thread]);
-    assert!(server.asked()[0].text.contains("the count is one"), "{}", server.asked()[0].text);
+fn the_model_looks_up_what_the_text_refers_to() {
+    let node = hash_of("the count is three");
+    let says = [
+        get(&node).and_call("cas_get", json!({ "hash": "0000000000000" })),
+        get("the result").and_call("cas_get", json!({ "node": node })),
+        found(3),
+    ];
+    let server = LlmServer::start(says);
+    let (home, thread) = referring(&server, "the count is three");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let asked = server.asked();
+    let tools: Vec<&Value> =
+        asked[0].body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(tools, ["extracted", "cas_get"]);
+    assert_eq!(asked[0].body["tool_choice"], "required");
+    assert!(!asked[0].text.contains("the count is three"), "what may be looked up is not sent along");
+    let told = answers(&asked[2].body).join("\n");
+    insta::assert_snapshot!(told, @r"
+    the count is three
+    there is no node 0000000000000
+    `the result` is not a hash: a hash has 13 symbols
+    invalid arguments: unknown field `node`, expected `hash`
+    ");
+
+    let session = home.last_detail(&thread);
+    assert_eq!(session["extractedBy"], "llm");
+    let turns = &session["turns"].as_array().unwrap()[1..];
+    let calls: Vec<Value> = turns
+        .iter()
+        .map(|turn| turn["toolCalls"].as_array().unwrap().iter().map(|call| call["name"].clone()).collect())
+        .collect();
+    assert_eq!(calls, [json!(["cas_get", "cas_get"]), json!(["cas_get", "cas_get"]), json!([])]);
+    let call = &turns[0]["toolCalls"][0];
+    assert_eq!(
+        (&call["arguments"], &call["result"]),
+        (&json!(format!("{{\"hash\":\"{node}\"}}")), &json!("the count is three"))
+    );
+    assert!(turns.iter().all(|turn| turn["tokens"] == json!({ "input": 11, "output": 7 })), "{turns:#?}");
+    let input = turns[2]["input"].as_array().unwrap();
+    assert_eq!((input.len(), &input[2]), (6, &json!("the count is three")), "what was found is input of what follows");
+}
+
+#[test]
+fn it_can_whoever_asks_it_to_read() {
+    let node = hash_of("the count is three");
+    let no = Say::call("extracted", json!({ "found": false, "why": "no number is given" }));
+    let server = LlmServer::start([no, get(&node), found(3), get(&node), found(4)]);
+    let (home, thread) = referring(&server, "the count is three");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
+    assert_eq!(home.json(&["thread", "step", &thread, "--reextract"])["done"], true);
+    assert_eq!((runs(&home), answers(&server.asked()[2].body)), (1, vec!["the count is three".to_owned()]));
+    let prose = home.file("prose.md", &format!("See {node}."));
+    let ran = home.uwf(&["agent", "extract", "count-rounds.worker", prose.to_str().unwrap()]);
+    assert_eq!((ran.stdout.as_str(), server.asked().len()), ("{\"n\":4}\n", 5), "{}", ran.told());
+}
+
+#[test]
+fn a_model_that_can_call_no_tools_is_told_the_nodes_the_text_names() {
+    let script = Script::deciding(|_| Say::text(json!({ "found": true, "value": { "n": 1 } }).to_string()));
+    let server = LlmServer::start(script.refusing("tools"));
+    let (home, thread) = referring(&server, "the count is one");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let asked = server.asked();
+    assert_eq!(asked.len(), 3, "forced tool, tool, schema");
+    assert!(asked[2].text.contains("the count is one"), "{}", asked[2].text);
+    let input = home.last_detail(&thread)["turns"][1]["input"].as_array().unwrap().clone();
+    assert!(input[2].as_str().unwrap().ends_with("which is:\n\nthe count is one"), "{input:#?}");
+}
+
+#[test]
+fn lookups_have_an_end_and_none_is_endless() {
+    let long = "one two three ".repeat(4000);
+    let node = hash_of(&long);
+    let four = get(&node).and_call("cas_get", json!({ "hash": node })).and_call("cas_get", json!({ "hash": node }));
+    let server = LlmServer::start([four.repeated()]);
+    let (home, thread) = referring(&server, &long);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    assert!(ran.stderr.contains("the model `scripted-model` gave no JSON value"), "{}", ran.stderr);
+    let asked = server.asked();
+    assert_eq!(asked.len(), 10, "five rounds, and each of the five ways of asking once more");
+    let told = answers(&asked[5].body);
+    assert!(told[..10].iter().all(|answer| answer.len() < 17_000 && answer.contains("bytes cut")), "{told:#?}");
+    assert_eq!(told[10..], vec!["not read: 10 nodes were told, and there are no more"; 5]);
+    assert_eq!(asked[5].body["tool_choice"]["function"]["name"], "extracted");
+    assert_eq!(runs(&home), 1);
+}
+
+#[test]
+fn what_a_reading_cost_is_kept_when_it_fails() {
+    let usage = Usage { input: 50, output: 9, cached: Some(20), reasoning: None, cost: Some(0.001) };
+    let no = Say::call("extracted", json!({ "found": false, "why": "it is empty" })).usage(usage);
+    let server = LlmServer::start([get(&hash_of("nothing")), no]);
+    let (home, thread) = referring(&server, "nothing");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    insta::assert_snapshot!(text(&attempt, "stderr").replace(&hash_of("nothing"), "<hash>"), @r#"
+    [scripted-model reads the answer]
+    {"hash":"<hash>"}
+    [cas_get {"hash":"<hash>"}]
+    [nothing]
+    {"found":false,"why":"it is empty"}
+    [scripted-model: 11 tokens read, 7 written]
+    [scripted-model: 50 tokens read (20 cached), 9 written, $0.001]
+    error: the answer has no valid output for role `worker` (tried: frontmatter, llm): there is no header: the answer must begin with `---`, the keys, and `---` again; the extraction model: the text does not hold the output: it is empty
+    "#);
 }
 
 #[test]

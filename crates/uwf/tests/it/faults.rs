@@ -28,7 +28,7 @@ fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
         "-o",
         "/dev/null",
         "-e",
-        "trace=fsync,fdatasync,renameat",
+        "trace=fsync,fdatasync,renameat,?clone,?clone3",
         "-e",
         &format!("inject={fault}"),
     ]);
@@ -58,6 +58,15 @@ fn a_full_disk_is_told_and_leaves_the_store_as_it_was() {
 }
 
 #[test]
+fn a_machine_without_room_for_another_thread_can_still_store() {
+    let home = home();
+    let file = home.file("count-rounds.yaml", &counting_workflow(3));
+    let ran = with_fault(&home, "clone,clone3:error=EAGAIN", &["workflow", "put", file.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
 fn what_an_agent_printed_outlives_a_full_disk() {
     let (home, thread) = counting_home();
     let before = home.head(&thread);
@@ -70,6 +79,17 @@ fn what_an_agent_printed_outlives_a_full_disk() {
     let attempt = home.json(&["cas", "get", detail["payload"]["attempts"][0].as_str().unwrap()]);
     let raw = home.json(&["cas", "get", &text(&attempt["payload"], "raw")]);
     assert_eq!(raw["payload"]["text"], "{\"n\": 1}\n");
+    assert_eq!(json!([report["adopted"], report["agent"]]), json!([true, "w"]), "its answer was read again");
+    assert_eq!(fs::read_to_string(home.work().join("ledger")).unwrap(), "x\n", "the agent was not paid again");
+}
+
+#[test]
+fn an_agent_that_is_asked_for_runs_although_an_answer_is_kept() {
+    let (home, thread) = counting_home();
+    assert_eq!(with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]).code, Some(74));
+    let report = home.json(&["thread", "step", &thread, "--agent", "w"]);
+    assert_eq!(report["adopted"], serde_json::Value::Null);
+    assert_eq!(fs::read_to_string(home.work().join("ledger")).unwrap(), "x\nx\n");
 }
 
 #[test]

@@ -58,6 +58,11 @@ if args == ["acp"]:
     sys.exit(0)
 
 query = args[args.index("-q") + 1]
+managed = os.environ.get("HERMES_MANAGED_DIR")
+if managed and os.path.exists(os.path.join(managed, "config.yaml")):
+    told = {"mode": oct(os.stat(os.path.join(managed, "config.yaml")).st_mode & 0o777),
+            "config": json.load(open(os.path.join(managed, "config.yaml")))}
+    json.dump(told, open(os.path.join(home, "managed.json"), "w"))
 if "--resume" in args:
     sid = args[args.index("--resume") + 1]
     session = json.load(open(file(sid)))
@@ -107,6 +112,8 @@ elif behave.get("id") != "nowhere":
 "#;
 
 const RIGHT: &str = "---\nn: 1\n---\nCounted one line.";
+/// A configuration of hermes that names servers.
+const SERVERS: &str = "mcp_servers:\n  mine: { command: mine, enabled: false }\n";
 const WRONG: &str = "I counted one line.";
 const NEARLY: &str = "---\nn: one\n---";
 
@@ -307,10 +314,35 @@ fn it_is_given_the_submit_tool_when_asked_for() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
+    fs::write(home.root().join("hermes/config.yaml"), SERVERS).unwrap();
     home.json(&["thread", "step", &thread]);
-    let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
-    let servers: Value = serde_json::from_str(&servers).unwrap();
-    assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
+    let managed = fs::read_to_string(home.root().join("hermes/managed.json")).unwrap();
+    let managed: Value = serde_json::from_str(&managed).unwrap();
+    assert_eq!(managed["mode"], "0o600");
+    let server = &managed["config"]["mcp_servers"]["uwf"];
+    assert_eq!(server["args"].as_array().unwrap()[..3], [json!("agent"), json!("mcp"), json!(thread)]);
+    let keys: Vec<&str> = managed["config"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["mcp_servers", "mcp_discovery_timeout"], "nothing else is laid over the user's configuration");
+    let calls = calls(&home);
+    assert_eq!(calls[0]["args"][0], "chat");
+    assert!(calls[0]["args"][2].as_str().unwrap().contains("You have the tool `submit`"));
+}
+
+#[test]
+fn where_no_configuration_can_be_laid_over_the_tool_goes_through_the_protocol() {
+    let of_somebody = "HERMES_MANAGED_DIR=/srv/policy\n";
+    for (own, env) in [(SERVERS, of_somebody), ("mcp_servers: {}\n", ""), ("model: {}\n", ""), ("mcp_servers: [", "")] {
+        let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+        let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        home.config(&config.replace("{ home: hermes }", "{ home: hermes, mcp: true }"));
+        fs::write(home.root().join("hermes/config.yaml"), own).unwrap();
+        fs::write(home.root().join(".env"), env).unwrap();
+        home.json(&["thread", "step", &thread]);
+        let servers = fs::read_to_string(home.root().join("hermes/servers.json")).unwrap();
+        let servers: Value = serde_json::from_str(&servers).unwrap();
+        assert_eq!((servers.as_array().unwrap().len(), &servers[0]["name"]), (1, &json!("uwf")));
+        assert!(!home.root().join("hermes/managed.json").exists());
+    }
 }
 
 #[test]
@@ -327,4 +359,24 @@ fn what_its_log_tells_is_a_sign_of_life() {
     assert_eq!(ran.code, Some(40), "{}", ran.told());
     let why = text(&home.json(&["thread", "show", &thread]), "why");
     assert!(why.contains("it printed nothing for 3 s"), "{why}");
+}
+
+#[test]
+fn the_turns_of_a_session_that_was_ended_are_read_from_it() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT], "takes": 60 }));
+    let session = json!({ "id": "20261122_021459_fa0b62", "messages": [
+        { "role": "user", "content": "count", "timestamp": 1.0 },
+        { "role": "assistant", "content": "Counting.", "timestamp": 2.0, "tool_calls": [
+            { "id": "c", "type": "function", "function": { "name": "terminal", "arguments": "{}" } }] },
+        { "role": "tool", "content": "one", "timestamp": 3.0, "tool_call_id": "c", "tool_name": "terminal" },
+    ] });
+    fs::write(home.root().join("hermes/20261122_021459_fa0b62.session"), session.to_string()).unwrap();
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("model: big,", "model: big, timeout: 4s,"));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("export"), &json!("20261122_021459_fa0b62")));
+    assert_eq!(attempt["turns"][0]["output"], "Counting.");
+    assert_eq!(attempt["turns"][0]["toolCalls"][0]["result"], "one");
 }

@@ -1,11 +1,11 @@
 //! The agent that is one chat completion, against a scripted provider.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
+use uwf_testing::{TestHome, text};
 
 use crate::home;
 
@@ -163,4 +163,50 @@ fn an_overloaded_provider_is_asked_again_and_a_silent_one_given_up() {
     assert_eq!(ran.code, Some(40), "{}", ran.told());
     assert!(ran.stderr.contains("not done within the total timeout"), "{}", ran.stderr);
     assert!(fs::read_dir(home.root().join("marks")).unwrap().count() > 0, "the thread is stuck");
+}
+
+/// The configuration of [`judged`] with a limit on the agent's silence.
+fn with_idle_timeout(home: &TestHome, limit: &str) {
+    let path = home.root().join("config.yaml");
+    let config = fs::read_to_string(&path).unwrap();
+    home.config(&config.replace("model: m, config", &format!("model: m, idleTimeout: {limit}, config")));
+}
+
+#[test]
+fn a_value_that_comes_slowly_is_no_silence() {
+    let pieces = ["{\"ok\": ", "true, ", "\"why\": ", "\"it ", "took ", "its ", "time\"", "}"];
+    let server = LlmServer::start([Say::text("").chunks(pieces).pausing(Duration::from_millis(500))]);
+    let (home, thread) = judged(&server, "structured: json_object", REASONED);
+    with_idle_timeout(&home, "2");
+    let begun = Instant::now();
+    home.json(&["thread", "step", &thread]);
+    assert!(begun.elapsed() > Duration::from_secs(3), "it was not slow");
+    assert_eq!(output(&home, &thread)["why"], "it took its time");
+}
+
+#[test]
+fn a_value_is_shown_as_it_grows() {
+    let say = Say::call("submit", json!({ "ok": true, "why": "it is good" })).pausing(Duration::from_millis(50));
+    // The first half of the arguments comes with the third event.
+    let server = LlmServer::start([say.stalling_after(3)]);
+    let (home, thread) = judged(&server, "", REASONED);
+    with_idle_timeout(&home, "1");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    assert!(ran.stderr.contains("it printed nothing for 1 s"), "{}", ran.stderr);
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    assert_eq!(attempt["stderr"], "[asking scripted-model]\n{\"ok\":true,\"why");
+}
+
+#[test]
+fn what_had_come_of_a_value_is_kept_when_the_provider_falls_silent() {
+    let say = || Say::call("submit", json!({ "ok": true, "why": "it is good" })).stalling_after(3);
+    let server = LlmServer::start([say().repeated()]);
+    let (home, thread) = judged(&server, "idleTimeout: 300ms, totalTimeout: 1s", REASONED);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    assert_eq!(attempt["raw"], "{\"ok\":true,\"why");
 }

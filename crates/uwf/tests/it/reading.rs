@@ -567,7 +567,6 @@ fn details_tell_how_an_output_came_to_be() {
         ```sh
         # not a heading
         ```
-      attempts: []
       turns:
       - hash: #5
         type: react-turn
@@ -621,6 +620,7 @@ fn details_tell_how_an_output_came_to_be() {
           # not a heading
           ```
         toolCalls: []
+      attempts: []
     "#);
     assert_snapshot!(timeless(&told(&home, &["thread", "step-details", &nodes[2]])), @r#"
     exit 0

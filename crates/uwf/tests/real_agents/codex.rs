@@ -1,4 +1,4 @@
-//! codex 0.169.0, as a command whose stdout is a trace.
+//! codex 0.169.0, as a command whose stdout is a trace, and through codex-acp 0.16.0.
 
 use std::fs;
 
@@ -6,13 +6,14 @@ use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, Say};
 use uwf_testing::{TestHome, text};
 
-use super::{calls, detail, outputs, start};
+use super::{calls, detail, outputs, start, submitting};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real codex that asks this model.
 fn with_codex(model: &LlmServer) -> TestHome {
-    let home = super::home(&[("codex", "npm/node_modules/.bin/codex")]);
+    let home =
+        super::home(&[("codex", "npm/node_modules/.bin/codex"), ("codex-acp", "npm/node_modules/.bin/codex-acp")]);
     let dir = home.root().join("codex");
     fs::create_dir(&dir).unwrap();
     let config = format!(
@@ -73,4 +74,44 @@ fn codex_keeps_a_session_file_that_can_be_imported() {
         assert!(turn["tokens"]["input"].as_u64().unwrap() > 0, "{turn}");
     }
     assert!(text(&turns[0]["toolCalls"][0], "result").contains('1'), "{detail}");
+}
+
+/// The way `docs/configuration.md` shows: codex fills in nothing, so a shell does.
+#[test]
+fn codex_is_given_the_submit_tool_on_its_command_line() {
+    let model = LlmServer::start(submitting());
+    let home = with_codex(&model);
+    let page = fs::read_to_string(uwf_testing::repository().join("docs/configuration.md")).unwrap();
+    let script =
+        page.split("```sh\n#!/bin/sh\n# codex-step").nth(1).and_then(|block| block.split("```").next()).unwrap();
+    home.script("codex-step", &format!("#!/bin/sh\n# codex-step{script}"));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!(
+        "{}  stepping: {{ command: codex-step, output: text, env: [SCRIPTED_KEY], timeout: 5m, config: {{ trace: codex, mcp: true }} }}\n\
+         defaultAgent: stepping\nsecrets: [SCRIPTED_KEY]\n",
+        config.split("defaultAgent").next().unwrap()
+    ));
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["extractedBy"], &detail["raw"]), (&json!("submit"), &json!("Handed in.")));
+    let calls = calls(&detail);
+    assert!(calls.len() == 2 && calls[0].contains("integer"), "the rejection says why: {calls:?}");
+    assert!(model.asked()[0].text.contains("You have the tool `submit`"));
+}
+
+#[test]
+fn codex_through_acp() {
+    let model = LlmServer::start(submitting());
+    let home = with_codex(&model);
+    home.config(
+        "agents:\n  a: { command: uwf-acp, env: [SCRIPTED_KEY], timeout: 5m, config: { preset: codex } }\ndefaultAgent: a\n\
+         secrets: [SCRIPTED_KEY]\n",
+    );
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["extractedBy"]), (&json!("acp"), &json!("submit")));
+    assert_eq!(detail["raw"], "Handed in.");
+    assert_eq!(calls(&detail).len(), 2, "{detail}");
 }

@@ -1,12 +1,13 @@
 //! hermes-agent 0.19.0.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, Request, Say, Script};
+use uwf_testing::{TestHome, text};
 
-use super::{calls, detail, outputs, start};
+use super::{calls, detail, has_tools, in_order, outputs, start, submitting};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line, counted with wc.";
 
@@ -26,30 +27,6 @@ fn with_hermes(model: &LlmServer, settings: &str) -> TestHome {
          defaultAgent: h\npromptBudget: 400000\n"
     ));
     home
-}
-
-/// Requests of the agent itself: those for a session's title and the like have no tools.
-fn has_tools(request: &Request) -> bool {
-    request.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
-}
-
-/// Name of the tool that hands in a result, as hermes offers it to the model.
-fn submit_tool(request: &Request) -> Option<String> {
-    let tools = request.body["tools"].as_array()?;
-    let names = tools.iter().filter_map(|tool| tool["function"]["name"].as_str());
-    names.filter(|name| name.contains("submit")).map(str::to_owned).next()
-}
-
-/// Answers the agent's requests in order; whatever else it asks gets a word.
-fn in_order(answers: impl Into<Vec<Say>>) -> Script {
-    let mut answers = answers.into().into_iter();
-    Script::deciding(move |request| {
-        if has_tools(request) {
-            answers.next().unwrap_or_else(|| Say::status(418, "no answer is left"))
-        } else {
-            Say::text("Counting")
-        }
-    })
 }
 
 fn messages(request: &Request) -> Vec<(&str, &Value)> {
@@ -95,19 +72,13 @@ fn hermes_is_told_in_the_same_session_what_is_wrong() {
     assert!(resumed[3].1.to_string().contains("Do not do the work again"), "{}", resumed[3].1);
 }
 
-#[test]
-fn hermes_hands_in_its_result_after_one_that_was_rejected() {
-    let mut round = 0;
-    let model = LlmServer::start(Script::deciding(move |request| {
-        let Some(submit) = submit_tool(request) else { return Say::text("Counting") };
-        round += 1;
-        match round {
-            1 => Say::call(&submit, json!({ "n": "one" })),
-            2 => Say::call(&submit, json!({ "n": 1 })),
-            _ => Say::text("Handed in."),
-        }
-    }));
+/// Steps a thread whose model hands in a value that is rejected, then a right one; where its trace came from.
+fn handing_in(own: &str) -> (TestHome, String) {
+    let model = LlmServer::start(submitting());
     let home = with_hermes(&model, ", mcp: true");
+    let file = home.root().join("hermes/config.yaml");
+    let config = fs::read_to_string(&file).unwrap() + own;
+    fs::write(&file, &config).unwrap();
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let detail = detail(&home, &thread);
@@ -117,6 +88,22 @@ fn hermes_hands_in_its_result_after_one_that_was_rejected() {
     assert!(calls[0].contains("integer"), "the rejection says why: {}", calls[0]);
     let step = home.json(&["thread", "steps", &thread])["steps"][1].clone();
     assert_eq!(step["output"], json!({ "n": 1 }));
+    assert_eq!(fs::read_to_string(&file).unwrap(), config, "its own configuration is as it was");
+    (home, detail["sessionId"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn hermes_hands_in_its_result_through_the_protocol() {
+    let (_, session) = handing_in("");
+    assert!(session.contains('-'), "an id of a session of the protocol: {session}");
+}
+
+#[test]
+fn hermes_chat_hands_in_its_result_where_its_configuration_names_servers() {
+    let (home, session) = handing_in("mcp_servers: {mine: {command: \"true\", enabled: false}}\n");
+    assert!(session.contains('_'), "an id of a session of the command line: {session}");
+    let log = fs::read_to_string(home.root().join("hermes/logs/agent.log")).unwrap();
+    assert!(log.contains("mcp__uwf__submit"), "{log}");
 }
 
 #[test]
@@ -145,4 +132,25 @@ fn hermes_fails_with_the_words_of_its_provider() {
     assert_eq!(ran.code, Some(40), "{}", ran.told());
     assert!(ran.stderr.contains("agent `h` exited with 1; its last words: "), "{}", ran.stderr);
     assert!(!ran.stderr.contains("sk-scripted"), "{}", ran.stderr);
+}
+
+#[test]
+fn hermes_that_is_ended_leaves_its_turns() {
+    let model = LlmServer::start(in_order([
+        Say::text("Counting.").and_call("terminal", json!({ "command": "wc -l < a.txt" })),
+        Say::text("never").after(Duration::from_secs(120)),
+    ]));
+    let home = with_hermes(&model, "");
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("timeout: 5m", "timeout: 25s"));
+    home.file("a.txt", "one line\n");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.told());
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    assert_eq!(attempt["source"], "export", "{attempt}");
+    assert_eq!(outputs(&attempt)[0], "Counting.");
+    let calls = calls(&attempt);
+    assert!(calls[0].starts_with("terminal ") && calls[0].contains("\"output\": \"1\""), "{calls:?}");
 }

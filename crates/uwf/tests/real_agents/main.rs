@@ -2,15 +2,19 @@
 //! these tests. Nothing here is about what a model would say; it is about what the programs do with it.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
+mod claude;
 mod codex;
 mod documents;
+mod gemini;
 mod hermes;
+mod opencode;
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use uwf_testing::llm_server::{Request, Say, Script};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 /// A fresh storage root that finds these programs of the installed agents, the counting workflow in it.
@@ -57,4 +61,53 @@ fn calls(detail: &Value) -> Vec<String> {
     calls
         .map(|call| format!("{} {} -> {}", text(call, "name"), text(call, "arguments"), text(call, "result")))
         .collect()
+}
+
+/// Whether a request is the agent's own: those for a session's title and the like offer the model no tools.
+fn has_tools(request: &Request) -> bool {
+    !offered(request).is_empty()
+}
+
+/// Names of the tools the model is offered, in whatever wire; those of a namespace as `NAMESPACE.TOOL`.
+fn offered(request: &Request) -> Vec<String> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let name = |tool: &Value| tool["name"].as_str().map(str::to_owned);
+    let names = list(&request.body["tools"]).into_iter().flat_map(|tool| {
+        let in_namespace = list(&tool["tools"]);
+        let declared = list(&tool["functionDeclarations"]);
+        let namespace = name(&tool).unwrap_or_default();
+        let own = name(&tool["function"]).or_else(|| name(&tool).filter(|_| in_namespace.is_empty()));
+        let inside = in_namespace.iter().filter_map(|tool| Some(format!("{namespace}.{}", name(tool)?)));
+        own.into_iter().chain(inside).chain(declared.iter().filter_map(name)).collect::<Vec<_>>()
+    });
+    names.collect()
+}
+
+/// Answers the agent's requests in order; whatever else it asks gets a word.
+fn in_order(answers: impl Into<Vec<Say>>) -> Script {
+    let mut answers = answers.into().into_iter();
+    Script::deciding(move |request| {
+        if has_tools(request) {
+            answers.next().unwrap_or_else(|| Say::status(418, "no answer is left"))
+        } else {
+            Say::text("Counting")
+        }
+    })
+}
+
+/// A model that hands in a value that is rejected, then a right one by the tool `submit`, whatever the agent calls it, and
+/// then says so.
+fn submitting() -> Script {
+    let mut round = 0;
+    Script::deciding(move |request| {
+        let Some(submit) = offered(request).into_iter().find(|name| name.ends_with("submit")) else {
+            return Say::text("Counting");
+        };
+        round += 1;
+        match round {
+            1 => Say::call(&submit, json!({ "n": "one" })),
+            2 => Say::call(&submit, json!({ "n": 1 })),
+            _ => Say::text("Handed in."),
+        }
+    })
 }

@@ -18,7 +18,7 @@ use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
-/// Columns of the live line; what does not fit is cut.
+/// Columns of the live line; of what an agent says, the end is shown.
 const LINE: usize = 100;
 
 /// Bytes of an agent's output that are looked at for its last line.
@@ -154,14 +154,8 @@ impl Live<'_> {
         let files = OutputFiles::of(&self.context.home, self.thread, &attempt.opened.attempt);
         let last =
             [&files.raw, &files.err, &files.out].into_iter().find_map(|path| last_line(path)).unwrap_or_default();
-        let line = format!(
-            "{} by {}, {}: {last}",
-            attempt.opened.role,
-            attempt.opened.agent.name,
-            seconds(self.begun.elapsed())
-        );
-        // What an agent prints must not reach the terminal as commands.
-        let line: String = line.chars().filter(|symbol| !symbol.is_control()).take(LINE).collect();
+        let (role, agent) = (&attempt.opened.role, &attempt.opened.agent.name);
+        let line = live_line(&format!("{role} by {agent}, {}: ", seconds(self.begun.elapsed())), &last);
         self.context.printer.clear_line();
         self.context.printer.talk_raw(&style::dim(&line));
         self.shown = true;
@@ -172,6 +166,16 @@ impl Live<'_> {
             self.context.printer.clear_line();
         }
     }
+}
+
+/// What is known, then the end of what was said last: a text that grows is seen growing.
+fn live_line(known: &str, said: &str) -> String {
+    // What an agent prints must not reach the terminal as commands.
+    let plain = |text: &str| text.chars().filter(|symbol| !symbol.is_control()).collect::<Vec<char>>();
+    let (known, said) = (plain(known), plain(said));
+    let room = LINE.saturating_sub(known.len());
+    let end = &said[said.len().saturating_sub(room)..];
+    known.iter().chain(end).take(LINE).collect()
 }
 
 fn last_line(path: &std::path::Path) -> Option<String> {
@@ -186,5 +190,18 @@ fn seconds(elapsed: Duration) -> String {
         0..60 => format!("{:.1} s", elapsed.as_secs_f64()),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growing_line_is_seen_growing() {
+        assert_eq!(live_line("coder by llm, 3.0 s: ", "reads\u{1b}[2J"), "coder by llm, 3.0 s: reads[2J");
+        let grown = live_line("coder by llm, 3.0 s: ", &format!("{{\"text\": \"{} the end", "word ".repeat(50)));
+        assert_eq!(grown.chars().count(), LINE);
+        assert!(grown.starts_with("coder by llm, 3.0 s: ") && grown.ends_with("word  the end"), "{grown}");
     }
 }

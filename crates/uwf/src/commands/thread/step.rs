@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use agent_kit::Context as AgentContext;
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
-use uwf_core::prompt::AnswerForm;
+use uwf_engine::attempts::Attempt;
 use uwf_engine::child::Signals;
 use uwf_engine::keeper;
 use uwf_engine::load::Thread;
@@ -186,11 +185,10 @@ fn dry_run(context: &Context, request: &Request) -> CommandResult {
         Next::End(reason) => report.reason = Some(moderate::reason(*reason).to_owned()),
         Next::Role(role) => {
             let spec = plan.agent(role, request.agent.as_deref())?;
-            let form = if spec.output_mode() == OutputMode::Json { AnswerForm::Json } else { AnswerForm::Frontmatter };
-            let budget = plan.config.limits.prompt_budget;
             let mut command = vec![spec.command.clone()];
             command.extend(spec.args.iter().cloned());
-            report.prompt = Some(AgentContext::of(thread, role, None)?.prompt(form, budget)?.text());
+            let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone()));
+            report.prompt = Some(uwf_agents::prompt(&AgentContext::of(thread, role, Some(attempt))?)?);
             report.role = Some(role.clone());
             report.agent = Some(spec.name);
             report.command = Some(command);

@@ -1,0 +1,103 @@
+//! The trace of an agent that is still at work: what it has done so far is in files of its attempt, so that it is kept
+//! however the attempt ends: by a failure, a time limit, or a `kill -9` of this very process.
+
+use std::io::Write;
+
+use uwf_engine::attempts::OutputFiles;
+use uwf_engine::environment::Redactor;
+use uwf_engine::error::Result;
+use uwf_engine::live_trace::{self, Session, Writer};
+
+use crate::answer::{Answer, ToolCall, Turn};
+use crate::context::Context;
+
+/// Records turns as they happen. A trace never costs the work it tells of: when it cannot be written, that is said once
+/// on stderr, and nothing more is recorded.
+pub struct Recorder {
+    writer: Option<Writer>,
+    redactor: Redactor,
+}
+
+impl Recorder {
+    /// Begins the trace of this attempt; `source` says where it comes from, as in an answer. Outside an attempt nothing
+    /// is recorded.
+    ///
+    /// # Errors
+    /// `Config` when `.env` is not readable.
+    pub fn begin(context: &Context<'_>, source: &str) -> Result<Recorder> {
+        let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
+        if let Some(attempt) = context.attempt() {
+            let opened = &attempt.opened;
+            let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+            let begun = Writer::begin(&files).map(|writer| recorder.writer = Some(writer));
+            recorder.check(begun);
+            recorder.session(source, None);
+        }
+        Ok(recorder)
+    }
+
+    /// Records the turns of an answer whose agent did not do so while it worked; `None` when it did.
+    ///
+    /// # Errors
+    /// As [`Recorder::begin`].
+    pub(crate) fn unless_recorded(context: &Context<'_>, answer: &Answer) -> Result<Option<Recorder>> {
+        let recorded = context.attempt().is_some_and(|attempt| {
+            let opened = &attempt.opened;
+            let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+            !live_trace::read(&files).turns.is_empty()
+        });
+        if recorded {
+            return Ok(None);
+        }
+        let mut recorder = Recorder::begin(context, &answer.source)?;
+        recorder.session(&answer.source, answer.session_id.as_deref());
+        answer.turns.iter().for_each(|turn| recorder.turn(turn));
+        Ok(Some(recorder))
+    }
+
+    /// Where the trace comes from, and the agent's own id of its session.
+    pub fn session(&mut self, source: &str, id: Option<&str>) {
+        let session = Session { source: source.to_owned(), id: id.map(str::to_owned) };
+        let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.session(session));
+        self.check(done);
+    }
+
+    /// A turn is over.
+    pub fn turn(&mut self, turn: &Turn) {
+        let turn = self.redacted(turn);
+        let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.turn(&turn));
+        self.check(done);
+    }
+
+    /// A turn as far as it has got; each time in place of what was said of it before.
+    pub fn under_way(&mut self, turn: &Turn) {
+        let turn = self.redacted(turn);
+        let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.under_way(&turn));
+        self.check(done);
+    }
+
+    fn redacted(&self, turn: &Turn) -> Turn {
+        let text = |text: &String| self.redactor.text(text);
+        let calls = turn.tool_calls.iter().map(|call| ToolCall {
+            name: call.name.clone(),
+            arguments: text(&call.arguments),
+            result: text(&call.result),
+            duration_ms: call.duration_ms,
+        });
+        Turn {
+            input: turn.input.iter().map(text).collect(),
+            output: text(&turn.output),
+            tool_calls: calls.collect(),
+            tokens: turn.tokens.clone(),
+            latency_ms: turn.latency_ms,
+        }
+    }
+
+    fn check(&mut self, done: Result<()>) {
+        if let Err(error) = done {
+            self.writer = None;
+            // Nobody may be reading; the work goes on either way.
+            let _ = writeln!(std::io::stderr(), "the trace is not recorded any further: {}", error.message);
+        }
+    }
+}

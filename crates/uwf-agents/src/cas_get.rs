@@ -1,0 +1,51 @@
+//! The tool `cas_get`, as the models of this crate are offered it: a node of the store as a text.
+
+use json_cas::{Hash, Store};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uwf_core::node::Kind;
+
+use crate::excerpt::without_middle;
+
+/// What a model calls it by.
+pub const NAME: &str = "cas_get";
+
+/// JSON Schema of its arguments.
+pub fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "hash": { "type": "string", "description": "the node's hash" } },
+        "required": ["hash"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    hash: String,
+}
+
+/// Does a call of it: the node's text within `cap` bytes.
+///
+/// # Errors
+/// In words for a model: the arguments are not what they should be, there is no such node, or it is not readable.
+pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result<String, String> {
+    let Arguments { hash } = Arguments::deserialize(Value::Object(arguments.clone()))
+        .map_err(|error| format!("invalid arguments: {error}"))?;
+    let hash: Hash = hash.parse().map_err(|error: json_cas::HashError| error.to_string())?;
+    node_text(store, hash, cap)
+}
+
+/// A text node's text, any other node as JSON; of much, beginning and end within `cap` bytes.
+///
+/// # Errors
+/// In words: there is no such node, or it is not readable.
+pub fn node_text(store: &Store, hash: Hash, cap: usize) -> Result<String, String> {
+    let node = store.get(hash).map_err(|error| error.to_string())?;
+    let text = match (Kind::of(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {
+        (Some(Kind::Content), Some(text)) => text.to_owned(),
+        _ => format!("{:#}", node.payload),
+    };
+    Ok(without_middle(&text, cap).into_owned())
+}

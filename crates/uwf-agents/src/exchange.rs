@@ -1,0 +1,66 @@
+//! Exchanges with a model as they are kept in a trace, and as they are told while they go on.
+
+use std::time::Duration;
+
+use agent_kit::answer::{ToolCall, Turn};
+use uwf_llm::{Attempt, Delta, LookedUp, Message, Reply};
+
+use crate::model;
+use crate::progress;
+
+/// Passes on a piece of a reply as it comes, the growing value of a call too.
+pub(crate) fn hear(delta: Delta<'_>) {
+    match delta {
+        Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { arguments: text, .. } => {
+            progress::piece(text.as_bytes());
+        }
+        Delta::Restart => progress::line("\n[the answer is asked for again]"),
+    }
+}
+
+/// An attempt at a value as a turn; `input` are the texts it began with. `None` when nothing came back.
+pub(crate) fn turn_of(input: &[String], attempt: &Attempt) -> Option<Turn> {
+    let added = attempt.added.iter().filter_map(text_of).map(str::to_owned);
+    let input = input.iter().cloned().chain(added).collect();
+    attempt.reply.as_ref().map(|reply| turn(input, reply, &attempt.looked_up))
+}
+
+/// A reply as a turn.
+pub(crate) fn turn(input: Vec<String>, reply: &Reply, looked_up: &[LookedUp]) -> Turn {
+    let tool_calls = looked_up.iter().map(|looked_up| {
+        let LookedUp { call, result: Ok(result) | Err(result), took } = looked_up;
+        let (name, arguments, result) = (call.name.clone(), call.arguments.clone(), result.clone());
+        ToolCall { name, arguments, result, duration_ms: millis(*took) }
+    });
+    Turn {
+        input,
+        output: said(reply, looked_up),
+        tool_calls: tool_calls.collect(),
+        tokens: reply.usage.map(model::tokens),
+        latency_ms: millis(reply.latency),
+    }
+}
+
+/// What a reply said, then the values it gave; what was looked up is told with its result.
+pub(crate) fn said(reply: &Reply, looked_up: &[LookedUp]) -> String {
+    let text = Some(reply.text.as_str()).filter(|text| !text.trim().is_empty());
+    let values = reply.tool_calls.iter().filter(|call| !looked_up.iter().any(|made| made.call.id == call.id));
+    let parts: Vec<&str> = text.into_iter().chain(values.map(|call| call.arguments.as_str())).collect();
+    parts.join("\n\n")
+}
+
+/// The text of a message; `None` when the model only called tools.
+pub(crate) fn text_of(message: &Message) -> Option<&str> {
+    match message {
+        Message::Assistant { text, .. } if text.is_empty() => None,
+        Message::System(text)
+        | Message::User(text)
+        | Message::Tool { content: text, .. }
+        | Message::Assistant { text, .. } => Some(text),
+    }
+}
+
+/// A time in whole milliseconds.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,99 @@
+//! What the extracting model may look up: nodes of the store, which a text refers to by their hashes.
+
+use json_cas::{Hash, Store};
+use uwf_llm::{Lookups, Tool, ToolCall};
+
+use crate::cas_get;
+use crate::excerpt;
+use crate::progress;
+
+/// Replies with lookups that are answered. A value is in the text or one or two references away.
+const MAX_ROUNDS: u32 = 5;
+
+/// Nodes that are told in all, however many calls one reply has.
+const MAX_NODES: usize = 10;
+
+/// Bytes of each: some 4,000 tokens, beginning and end.
+const MAX_NODE: usize = 16_000;
+
+/// Nodes that are told with the text when the model can call no tools.
+const MAX_TOLD: usize = 3;
+
+/// Bytes of each of those.
+const MAX_TOLD_NODE: usize = 8_000;
+
+/// Symbols of a hash.
+const HASH_LENGTH: usize = 13;
+
+const DESCRIPTION: &str = "Reads a node of the store by its hash of 13 symbols. Use it where the text refers to a node \
+     for what you are looking for.";
+
+/// The nodes of a store, for one text.
+pub(super) struct Nodes<'a> {
+    store: &'a Store,
+    text: &'a str,
+    /// Nodes that were told.
+    told: usize,
+}
+
+impl<'a> Nodes<'a> {
+    pub(super) fn new(store: &'a Store, text: &'a str) -> Nodes<'a> {
+        Nodes { store, text, told: 0 }
+    }
+
+    fn get(&mut self, call: &ToolCall) -> Result<String, String> {
+        let arguments = call.parsed()?;
+        if self.told == MAX_NODES {
+            return Err(format!("not read: {MAX_NODES} nodes were told, and there are no more"));
+        }
+        let text = cas_get::call(self.store, &arguments, MAX_NODE)?;
+        self.told += 1;
+        Ok(text)
+    }
+
+    /// Nodes whose hashes stand in the text, the last named first: an answer names its result at the end.
+    fn named(&self) -> Vec<(Hash, String)> {
+        let mut found: Vec<(Hash, String)> = Vec::new();
+        let words = self.text.rsplit(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() == HASH_LENGTH);
+        for hash in words.filter_map(|word| word.parse::<Hash>().ok()) {
+            if found.len() == MAX_TOLD {
+                break;
+            }
+            if found.iter().any(|(known, _)| *known == hash) {
+                continue;
+            }
+            if let Ok(node) = cas_get::node_text(self.store, hash, MAX_TOLD_NODE) {
+                found.push((hash, node));
+            }
+        }
+        found
+    }
+}
+
+impl Lookups for Nodes<'_> {
+    fn tools(&self) -> Vec<Tool> {
+        let (name, description) = (cas_get::NAME.to_owned(), DESCRIPTION.to_owned());
+        vec![Tool { name, description, parameters: cas_get::parameters() }]
+    }
+
+    fn look_up(&mut self, call: &ToolCall) -> Result<String, String> {
+        let result = self.get(call);
+        let (Ok(told) | Err(told)) = &result;
+        progress::line(&format!("\n[{} {}]", call.name, excerpt::line(&call.arguments, progress::MAX_LINE)));
+        progress::line(&format!("[{}]", excerpt::line(told, progress::MAX_LINE)));
+        result
+    }
+
+    fn instead(&self) -> Option<String> {
+        let told: Vec<String> = self
+            .named()
+            .into_iter()
+            .map(|(hash, node)| format!("The text names {hash}, which is:\n\n{node}"))
+            .collect();
+        (!told.is_empty()).then(|| told.join("\n\n"))
+    }
+
+    fn max_rounds(&self) -> u32 {
+        MAX_ROUNDS
+    }
+}

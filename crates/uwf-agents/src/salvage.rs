@@ -1,0 +1,50 @@
+//! What the engine runs when an attempt has failed whose agent's program prints its events, or keeps a session of its
+//! own: the turns in them are written down as if the agent had recorded them.
+
+use agent_kit::{Context, Recorder, Result};
+use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
+use uwf_core::prompt::AnswerForm;
+use uwf_core::thread::ThreadId;
+use uwf_engine::agents::{CURSOR, HERMES};
+use uwf_engine::attempts::OutputFiles;
+use uwf_engine::child;
+use uwf_engine::home::Home;
+
+use crate::command;
+use crate::hermes;
+use crate::trace::{Format, Trace};
+
+/// Reads what the agent of this attempt left, and records its turns.
+///
+/// # Errors
+/// Those of the context and of the agent's settings. That there is nothing to be read is none.
+pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
+    let context = Context::load(home, thread, role)?;
+    let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty()) else { return Ok(()) };
+    let opened = context.opened()?;
+    let form = match opened.agent.output_mode() {
+        OutputMode::Json => AnswerForm::Json,
+        OutputMode::Step | OutputMode::Text => AnswerForm::Frontmatter,
+    };
+    let budget = context.attempt().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget);
+    let parts: Vec<String> = context.prompt(form, budget)?.parts.into_iter().map(|part| part.text).collect();
+    let trace = trace.with_input(&parts);
+    let mut recorder = Recorder::begin(&context, &trace.source)?;
+    recorder.session(&trace.source, trace.session_id.as_deref());
+    trace.turns.iter().for_each(|turn| recorder.turn(turn));
+    Ok(())
+}
+
+fn left(context: &Context<'_>) -> Result<Option<Trace>> {
+    let opened = context.opened()?;
+    let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+    if opened.agent.is_built_in(HERMES) {
+        return hermes::left(context, &files);
+    }
+    let printed = child::read_capped(&files.raw, opened.output_cap)?;
+    let format = match command::trace_format(&opened.agent)? {
+        None if opened.agent.is_built_in(CURSOR) => Format::of(&printed),
+        format => format,
+    };
+    Ok(format.map(|format| format.read(&printed)))
+}

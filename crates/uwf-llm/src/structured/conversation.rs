@@ -1,0 +1,96 @@
+//! What is said in one way of asking: once, or as often as something is looked up.
+
+use std::time::Instant;
+
+use crate::lookups::{LookedUp, Lookups};
+use crate::message::{Message, ToolCall};
+use crate::mode::Mode;
+use crate::reply::Reply;
+use crate::request::{ChatRequest, ToolChoice};
+
+use super::{Shape, form};
+
+/// A conversation about one value.
+pub(super) struct Conversation<'a> {
+    /// All of it so far.
+    pub(super) request: ChatRequest,
+    /// Messages that were there before the mode added its own.
+    own: usize,
+    shape: &'a Shape<'a>,
+    /// Names of the tools that look something up; none in a mode without tools.
+    lookups: Vec<String>,
+    /// How the value is asked for when nothing can be looked up any more.
+    final_choice: Option<ToolChoice>,
+}
+
+impl<'a> Conversation<'a> {
+    /// The first request of a mode. With no rounds left nothing is offered to be looked up.
+    pub(super) fn new(
+        request: &ChatRequest,
+        shape: &'a Shape<'a>,
+        mode: Mode,
+        lookups: &dyn Lookups,
+        rounds: u32,
+    ) -> Conversation<'a> {
+        let own = request.messages.len();
+        let mut request = form::prepared(request, shape, mode);
+        let final_choice = request.tool_choice.clone();
+        let mut names = Vec::new();
+        if final_choice.is_some() && rounds > 0 {
+            let tools = lookups.tools();
+            names = tools.iter().map(|tool| tool.name.clone()).collect();
+            request.tools.extend(tools);
+            if let Some(ToolChoice::Tool(_)) = final_choice {
+                request.tool_choice = Some(ToolChoice::Required);
+            }
+        } else if let Some(told) = lookups.instead() {
+            // Before the mode's own words, which are to be the last.
+            request.messages.insert(own, Message::User(told));
+        }
+        Conversation { request, own, shape, lookups: names, final_choice }
+    }
+
+    /// What was said after the messages it began with.
+    pub(super) fn added(&self) -> &[Message] {
+        &self.request.messages[self.own..]
+    }
+
+    /// Whether a reply wants something to be looked up. A value beside that was written without knowing what is found.
+    pub(super) fn asks_to_look_up(&self, reply: &Reply) -> bool {
+        reply.tool_calls.iter().any(|call| self.is_lookup(call))
+    }
+
+    fn is_lookup(&self, call: &ToolCall) -> bool {
+        self.lookups.contains(&call.name)
+    }
+
+    /// Answers every call of a reply. `rounds` is how often that may be done once more.
+    pub(super) fn look_up(&mut self, reply: &Reply, lookups: &mut dyn Lookups, rounds: u32) -> Vec<LookedUp> {
+        self.request.messages.push(reply.message());
+        let mut made = Vec::new();
+        for call in &reply.tool_calls {
+            let begun = Instant::now();
+            let result = if self.is_lookup(call) { lookups.look_up(call) } else { Err(self.not_taken(call)) };
+            let (Ok(content) | Err(content)) = &result;
+            let (id, content, is_error) = (call.id.clone(), content.clone(), result.is_err());
+            self.request.messages.push(Message::Tool { id, content, is_error });
+            if self.is_lookup(call) {
+                made.push(LookedUp { call: call.clone(), result, took: begun.elapsed() });
+            }
+        }
+        if rounds == 0 {
+            self.request.tool_choice.clone_from(&self.final_choice);
+            let told = format!("Nothing more can be looked up. Call `{}` now.", self.shape.name);
+            self.request.messages.push(Message::User(told));
+        }
+        made
+    }
+
+    /// What a call beside a lookup is told.
+    fn not_taken(&self, call: &ToolCall) -> String {
+        if call.name == self.shape.name {
+            return format!("not taken, for it came before what was looked up was known; call `{}` again", call.name);
+        }
+        format!("there is no tool `{}`", call.name)
+    }
+}

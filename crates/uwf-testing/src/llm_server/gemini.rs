@@ -1,0 +1,72 @@
+//! Answers as Gemini's `generateContent` and `streamGenerateContent`.
+
+use serde_json::{Value, json};
+
+use super::http::{Request, Response};
+use super::say::{Say, Usage};
+
+pub(crate) fn response(say: &Say, request: &Request) -> Response {
+    Response::of(say, request, &|| body(say, &whole(say), true), &|| events(say))
+}
+
+/// Whether a path asks a model in this wire. The method is part of the last segment, after a colon.
+pub(crate) fn asks(path: &str) -> bool {
+    path.ends_with(":generateContent") || streams(path)
+}
+
+/// Whether it wants the answer in pieces: here the path says so, not the body.
+pub(crate) fn streams(path: &str) -> bool {
+    path.ends_with(":streamGenerateContent")
+}
+
+fn whole(say: &Say) -> Vec<Value> {
+    let mut parts = Vec::new();
+    if !say.thinking.is_empty() {
+        parts.push(json!({ "text": say.thinking, "thought": true }));
+    }
+    if !say.text.is_empty() {
+        parts.push(json!({ "text": say.text }));
+    }
+    parts.extend(calls(say));
+    parts
+}
+
+fn calls(say: &Say) -> impl Iterator<Item = Value> {
+    say.calls.iter().map(|(name, arguments)| {
+        let args: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
+        json!({ "functionCall": { "name": name, "args": args } })
+    })
+}
+
+fn body(say: &Say, parts: &[Value], is_last: bool) -> Value {
+    let mut candidate = json!({ "index": 0, "content": { "role": "model", "parts": parts } });
+    let mut body = json!({ "modelVersion": "scripted" });
+    if is_last {
+        // Calls end an answer here like anything else.
+        candidate["finishReason"] = json!(say.finish("STOP", "STOP", "MAX_TOKENS"));
+        if let Some(told) = &say.usage {
+            body["usageMetadata"] = usage(told);
+        }
+    }
+    body["candidates"] = json!([candidate]);
+    body
+}
+
+/// Texts come in pieces, calls whole and with the end.
+fn events(say: &Say) -> Vec<String> {
+    let texts = say.pieces().into_iter().filter(|piece| !piece.is_empty()).map(|piece| json!({ "text": piece }));
+    let thinking = (!say.thinking.is_empty()).then(|| json!({ "text": say.thinking, "thought": true }));
+    let mut all: Vec<Value> = thinking.into_iter().chain(texts).map(|part| body(say, &[part], false)).collect();
+    all.push(body(say, &calls(say).collect::<Vec<_>>(), true));
+    all.iter().map(|event| format!("data: {event}")).collect()
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "promptTokenCount": usage.input,
+        "candidatesTokenCount": usage.output - usage.reasoning.unwrap_or(0),
+        "thoughtsTokenCount": usage.reasoning.unwrap_or(0),
+        "cachedContentTokenCount": usage.cached.unwrap_or(0),
+        "totalTokenCount": usage.input + usage.output,
+    })
+}

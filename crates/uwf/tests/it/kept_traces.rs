@@ -1,0 +1,299 @@
+//! What is known of the work of an agent that never came to its end: hung, out of time, killed. Its turns are kept with
+//! the failed attempt.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uwf_testing::llm_server::{LlmServer, Say, Usage};
+use uwf_testing::{SCRIPTED_ACP, TestHome, counting_workflow, text};
+
+use crate::home;
+
+/// A thread of one role whose output is `{n: integer}`, played by a built-in agent with a scripted model.
+fn with_model(server: &LlmServer, agent: &str) -> (TestHome, String) {
+    let home = home();
+    home.config(&format!(
+        "killGrace: 1\nproviders:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
+         agents:\n  a: {agent}\ndefaultAgent: a\ndefaultModel: m\n",
+        server.url()
+    ));
+    let thread = counting(&home);
+    (home, thread)
+}
+
+fn counting(home: &TestHome) -> String {
+    home.put("count-rounds", &counting_workflow(1));
+    home.start("count-rounds", "count the moons")
+}
+
+/// The record of the newest attempt, its last line of a kind.
+fn recorded(home: &TestHome, thread: &str, event: &str) -> Option<Value> {
+    let record = home.root().join("threads").join(thread).join("attempt.jsonl");
+    let record = fs::read_to_string(record).unwrap_or_default();
+    let lines = record.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.into_iter().find(|line| line["event"] == event)
+}
+
+/// The attempt node of the newest failure, references expanded.
+fn kept(home: &TestHome, thread: &str) -> Value {
+    let closed = recorded(home, thread, "closed").unwrap();
+    home.json(&["thread", "step-details", &text(&closed, "node"), "--format", "json"])
+}
+
+/// Turns of an attempt: output, and of each call name, arguments, result.
+fn told(attempt: &Value) -> Value {
+    let calls = |turn: &Value| -> Value {
+        let calls = turn["toolCalls"].as_array().unwrap().iter();
+        calls.map(|call| json!([call["name"], call["arguments"], call["result"]])).collect()
+    };
+    attempt["turns"].as_array().unwrap().iter().map(|turn| json!([turn["output"], calls(turn)])).collect()
+}
+
+fn step(home: &TestHome, thread: &str) -> Child {
+    home.command(&["thread", "step", thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}: that never happened");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn kill_agent(home: &TestHome, thread: &str) {
+    let pid = recorded(home, thread, "started").unwrap()["pid"].to_string();
+    assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+}
+
+fn usage(input: u64, output: u64) -> Usage {
+    Usage { input, output, cached: None, reasoning: None, cost: None }
+}
+
+/// A model that makes a call, and says nothing more when it has heard the result.
+fn hanging_in_round_2() -> LlmServer {
+    LlmServer::start([
+        Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })).usage(usage(100, 10)),
+        Say::text("never").after(Duration::from_secs(60)).repeated(),
+    ])
+}
+
+/// What is kept of it.
+fn first_look() -> Value {
+    json!([["First I look.", [["shell_exec", "{\"command\":\"echo seen\"}", "exit 0\nseen\n"]]], ["", []]])
+}
+
+#[test]
+fn a_hung_provider_in_the_middle_of_a_session() {
+    let server = hanging_in_round_2();
+    let (home, thread) =
+        with_model(&server, "{ command: uwf-react, config: { idleTimeout: 300ms, totalTimeout: 1s } }");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = kept(&home, &thread);
+    assert_eq!((&attempt["type"], &attempt["source"]), (&json!("attempt"), &json!("wire")));
+    assert_eq!(told(&attempt), first_look());
+    assert_eq!(attempt["turns"][0]["tokens"], json!({ "input": 100, "output": 10 }));
+    assert_eq!(attempt["tokens"], Value::Null, "what the second round cost is not known");
+    let inputs: Vec<usize> =
+        [0, 1].iter().map(|turn| attempt["turns"][turn]["input"].as_array().unwrap().len()).collect();
+    assert_eq!(inputs[1], inputs[0] + 2, "what was said before, the answer, and the result of its call");
+
+    // The step that succeeds leads to it, and so does a walk from the thread's head.
+    home.config(
+        "agents:\n  b: { command: sh, args: [-c, 'echo \"{\\\"n\\\": 1}\"'], output: json }\ndefaultAgent: b\n",
+    );
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let head = text(&home.json(&["thread", "show", &thread]), "head");
+    let details = home.json(&["thread", "step-details", &head, "--format", "json"]);
+    assert_eq!(details["detail"]["attempts"][0]["turns"][0]["hash"], attempt["turns"][0]["hash"]);
+    let walked = home.uwf(&["cas", "walk", &head, "--format", "json"]).stdout;
+    let call = text(&attempt["turns"][0]["toolCalls"][0], "hash");
+    assert!(walked.contains(&call), "{walked}");
+}
+
+#[test]
+fn an_agent_that_is_killed_leaves_its_turns() {
+    let server = hanging_in_round_2();
+    let (home, thread) = with_model(&server, "{ command: uwf-react }");
+    let mut step = step(&home, &thread);
+    until("the second round", || server.asked().len() == 2);
+    kill_agent(&home, &thread);
+    assert_eq!(step.wait().unwrap().code(), Some(40));
+    let attempt = kept(&home, &thread);
+    assert_eq!(told(&attempt), first_look());
+    assert!(text(&attempt, "error").contains("signal 9"), "{attempt}");
+}
+
+#[test]
+fn a_keeper_that_is_killed_leaves_the_turns_to_the_next_step() {
+    let server = hanging_in_round_2();
+    let (home, thread) = with_model(&server, "{ command: uwf-react }");
+    let mut step = step(&home, &thread);
+    until("the second round", || server.asked().len() == 2);
+    let keeper = fs::read_to_string(home.root().join("threads").join(&thread).join("lock")).unwrap();
+    assert!(Command::new("kill").args(["-9", keeper.trim()]).status().unwrap().success());
+    step.wait().unwrap();
+    home.config(
+        "agents:\n  b: { command: sh, args: [-c, 'echo \"{\\\"n\\\": 1}\"'], output: json }\ndefaultAgent: b\n",
+    );
+    home.json(&["thread", "step", &thread]);
+    let head = text(&home.json(&["thread", "show", &thread]), "head");
+    let details = home.json(&["thread", "step-details", &head, "--format", "json"]);
+    assert_eq!(told(&details["detail"]["attempts"][0]), first_look());
+}
+
+#[test]
+fn a_command_that_the_agent_ran_out_of_time_in_is_told() {
+    let calls = Say::text("Now the long one.")
+        .and_call("shell_exec", json!({ "command": "echo quick" }))
+        .and_call("shell_exec", json!({ "command": "sleep 60" }));
+    let server = LlmServer::start([calls.usage(usage(7, 3))]);
+    let (home, thread) = with_model(&server, "{ command: uwf-react, timeout: 2s }");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = kept(&home, &thread);
+    let expected = json!([[
+        "Now the long one.",
+        [
+            ["shell_exec", "{\"command\":\"echo quick\"}", "exit 0\nquick\n"],
+            ["shell_exec", "{\"command\":\"sleep 60\"}", ""]
+        ]
+    ]]);
+    assert_eq!(told(&attempt), expected);
+    assert_eq!(attempt["tokens"], json!({ "input": 7, "output": 3 }));
+}
+
+#[test]
+fn a_completion_that_stalls_is_a_turn_as_far_as_it_came() {
+    let server =
+        LlmServer::start([Say::text("").chunks(["The answer ", "is that", " nothing"]).stalling_after(3).repeated()]);
+    let (home, thread) =
+        with_model(&server, "{ command: uwf-llm, config: { structured: text, idleTimeout: 300ms, totalTimeout: 1s } }");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = kept(&home, &thread);
+    assert_eq!(told(&attempt), json!([["The answer is that", []]]));
+    assert_eq!(attempt["raw"], attempt["turns"][0]["output"]);
+}
+
+#[test]
+fn what_was_said_before_an_answer_that_is_no_use_is_kept_whole() {
+    let server = LlmServer::start([Say::text("I cannot count.").repeated()]);
+    let (home, thread) = with_model(&server, "{ command: uwf-llm, config: { structured: text } }");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
+    let turns = told(&kept(&home, &thread));
+    assert!(turns.as_array().unwrap().len() >= 2, "the answer, and that to the feedback: {turns}");
+}
+
+/// A thread of an agent that speaks ACP, makes two tool calls and hangs.
+fn hanging_acp(settings: &str, script: &Value) -> (TestHome, String) {
+    let call = |id: &str, result: &str| {
+        json!([
+            { "update": { "sessionUpdate": "tool_call", "toolCallId": id, "title": format!("look {id}"), "kind": "read",
+                          "status": "in_progress", "rawInput": { "path": id } } },
+            { "update": { "sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed",
+                          "content": [{ "type": "content", "content": { "type": "text", "text": result } }] } },
+        ])
+    };
+    let acts: Vec<Value> = [
+        json!([{ "text": "I look twice." }]),
+        call("a", "one moon"),
+        call("b", "two moons"),
+        json!([{ "text": "There are" }, { "touch": "at-work" }, { "hang": true }]),
+    ]
+    .iter()
+    .flat_map(|acts| acts.as_array().unwrap().clone())
+    .collect();
+    let mut script = script.clone();
+    script["prompts"] = json!([acts]);
+    let home = home();
+    home.script("scripted-acp", SCRIPTED_ACP);
+    home.config(&format!(
+        "killGrace: 1\nagents:\n  a: {{ command: uwf-acp, args: [scripted-acp], config: {{ mcp: false }}, {settings} }}\ndefaultAgent: a\n"
+    ));
+    home.file("acp.json", &script.to_string());
+    let thread = counting(&home);
+    (home, thread)
+}
+
+fn two_looks(output: &str) -> Value {
+    json!([[output, [["look a", "{\"path\":\"a\"}", "one moon"], ["look b", "{\"path\":\"b\"}", "two moons"]]]])
+}
+
+const SAID: &str = "I look twice.\n\n[tool call: look a]\n\n[tool call: look b]\n\nThere are";
+
+#[test]
+fn an_acp_agent_that_hangs_after_two_tool_calls_is_ended_and_told() {
+    let (home, thread) = hanging_acp("timeout: 3s", &json!({ "ignoreTerm": true, "ignoreEof": true }));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = kept(&home, &thread);
+    assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("acp"), &json!("s-1")));
+    assert_eq!(told(&attempt), two_looks(&format!("{SAID} (cancelled)")), "what it says when it is cancelled, too");
+}
+
+#[test]
+fn an_acp_agent_whose_process_is_killed_is_told_too() {
+    let (home, thread) = hanging_acp("timeout: 1m", &json!({}));
+    let mut step = step(&home, &thread);
+    let at_work: PathBuf = home.work().join("at-work");
+    until("the agent is at work", || at_work.exists());
+    // What was told last is recorded within a second.
+    let opened = recorded(&home, &thread, "opened").unwrap();
+    let turn = home.root().join("threads").join(&thread).join("attempts");
+    let turn = turn.join(format!("{}.trace", text(&opened, "attempt")));
+    until("it is recorded", || fs::read_to_string(&turn).unwrap_or_default().contains("There are"));
+    kill_agent(&home, &thread);
+    assert_eq!(step.wait().unwrap().code(), Some(40));
+    assert_eq!(told(&kept(&home, &thread)), two_looks(SAID));
+}
+
+#[test]
+fn events_a_program_had_printed_when_it_failed_are_its_turns() {
+    let home = home();
+    let events = [
+        json!({ "type": "thread.started", "thread_id": "t-1" }),
+        json!({ "type": "item.completed", "item": { "id": "i1", "type": "agent_message", "text": "I look." } }),
+        json!({ "type": "item.completed", "item": { "id": "i2", "type": "command_execution", "command": "ls",
+                "aggregated_output": "moons", "exit_code": 0, "status": "completed" } }),
+    ];
+    let lines: Vec<String> = events.iter().map(|event| format!("echo '{event}'")).collect();
+    for (number, (ending, settings)) in [("exit 3", "timeout: 1m"), ("sleep 60", "timeout: 2s")].iter().enumerate() {
+        home.script("printer", &format!("#!/bin/sh\ncat > /dev/null\n{}\n{ending}\n", lines.join("\n")));
+        home.config(&format!(
+            "killGrace: 1\nagents:\n  a: {{ command: printer, output: text, {settings}, config: {{ trace: codex }} }}\ndefaultAgent: a\n"
+        ));
+        let thread = if number == 0 { counting(&home) } else { home.start("count-rounds", "again") };
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+        let attempt = kept(&home, &thread);
+        assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("stdout"), &json!("t-1")));
+        assert_eq!(told(&attempt)[0][0], "I look.", "{attempt}");
+        assert_eq!(told(&attempt)[0][1][0][2], "moons");
+        assert!(attempt["turns"][0]["input"][0].as_str().unwrap().contains("# Task"), "the prompt: {attempt}");
+    }
+}
+
+#[test]
+fn events_of_a_cursor_that_hangs_are_its_turns() {
+    let home = home();
+    let events = [
+        json!({ "type": "system", "subtype": "init", "session_id": "chat-1" }),
+        json!({ "type": "assistant", "session_id": "chat-1",
+                "message": { "role": "assistant", "content": [{ "type": "text", "text": "I look." }] } }),
+        json!({ "type": "tool_call", "subtype": "started", "call_id": "c1", "session_id": "chat-1",
+                "tool_call": { "readToolCall": { "args": { "path": "moons" } } } }),
+        json!({ "type": "tool_call", "subtype": "completed", "call_id": "c1", "session_id": "chat-1",
+                "tool_call": { "readToolCall": { "args": { "path": "moons" },
+                               "result": { "success": { "content": "phobos" } } } } }),
+    ];
+    let lines: Vec<String> = events.iter().map(|event| format!("echo '{event}'")).collect();
+    home.script("cursor-agent", &format!("#!/bin/sh\n{}\nsleep 60\n", lines.join("\n")));
+    home.config("killGrace: 1\nagents:\n  a: { command: uwf-cursor, timeout: 3s }\ndefaultAgent: a\n");
+    let thread = counting(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let attempt = kept(&home, &thread);
+    assert_eq!(attempt["sessionId"], "chat-1");
+    let turn = &told(&attempt)[0];
+    assert_eq!((&turn[0], &turn[1][0][0]), (&json!("I look."), &json!("read")), "{attempt}");
+    assert!(text(&attempt["turns"][0]["toolCalls"][0], "result").contains("phobos"), "{attempt}");
+}

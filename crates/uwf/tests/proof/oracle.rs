@@ -1,0 +1,216 @@
+//! What has to hold after every case.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use json_cas::durable::TEMP_PREFIX;
+use serde_json::Value;
+use uwf_engine::home::Home;
+use uwf_engine::settings::Settings;
+use uwf_testing::Ran;
+
+use crate::payments;
+use crate::scenario::Play;
+use crate::shape::{Shape, chain};
+
+/// Temporary files one killed command may leave: those of its largest batch of nodes, and one of an index.
+const MAX_TEMPORARY: usize = 24;
+
+/// How often the next command is given while others are still busy. It waits a quarter of a second itself.
+const MAX_BUSY: usize = 80;
+
+/// Exit code of a command that found somebody else busy.
+const BUSY: i32 = 75;
+
+/// What a person is told whose first answer was recorded already, but not linked: no other answer can be given.
+const TAKES_OVER: &str = "takes that result over";
+
+/// Exit code of a command whose object is not there any more.
+const NOT_FOUND: i32 = 69;
+
+/// What holds right after a case: what is there is whole, and is the old or the new.
+///
+/// # Errors
+/// What does not hold.
+pub(crate) fn check_left(play: &Play, ran: &Ran) -> Result<Shape, String> {
+    let home = play.stage.engine();
+    let shape = Shape::read(&home)?;
+    shape.check_between(&play.before, &play.after)?;
+    check_nodes(&home)?;
+    check_settings(&home, &shape)?;
+    check_printed(&home, &shape, ran)?;
+    payments::check(&play.stage, false)?;
+    check_records(play, &shape)?;
+    Ok(shape)
+}
+
+/// Gives the next command, if there is anything left to do, and checks that the end is what it would have been.
+///
+/// # Errors
+/// What does not hold.
+pub(crate) fn converge(play: &Play, shape: &Shape) -> Result<(), String> {
+    if !shape.is(&play.after, &play.before) {
+        let mut ran = patiently(play, &play.args)?;
+        if ran.stderr.contains(TAKES_OVER) {
+            ran = patiently(play, &["thread".to_owned(), "step".to_owned(), play.args[2].clone()])?;
+        }
+        if ran.code != Some(0) {
+            return Err(format!("the same command again: {ran:?}"));
+        }
+    }
+    let home = play.stage.engine();
+    let shape = Shape::read(&home)?;
+    if !shape.is(&play.after, &play.before) {
+        return Err(format!("it came to {shape:?}, not to {:?}", play.after));
+    }
+    check_nodes(&home)?;
+    payments::check(&play.stage, true)?;
+    check_leftovers(play)
+}
+
+/// Gives a command until nobody else is busy.
+fn patiently(play: &Play, args: &[String]) -> Result<Ran, String> {
+    let mut tries = (0..MAX_BUSY).map(|_| play.stage.home().uwf(args));
+    let ran = tries.find(|ran| ran.code != Some(BUSY) || ran.stderr.contains(TAKES_OVER));
+    ran.ok_or_else(|| "somebody is busy for ever".to_owned())
+}
+
+/// The whole store, not only what heads lead to: nothing in it is broken, and nothing lacks what it refers to.
+fn check_nodes(home: &Home) -> Result<(), String> {
+    let report = home.store().verify(None).map_err(|error| error.to_string())?;
+    if report.problems.is_empty() { Ok(()) } else { Err(format!("{:?}", report.problems)) }
+}
+
+/// A thread that can be seen can be stepped.
+fn check_settings(home: &Home, shape: &Shape) -> Result<(), String> {
+    for thread in shape.threads.keys() {
+        let id = thread.parse().map_err(|_| format!("{thread} is no id"))?;
+        let is_active = home.heads().read(thread).map_err(|error| error.to_string())?.is_some();
+        if is_active && Settings::load(home, &id).map_err(|error| error.to_string())?.is_none() {
+            return Err(format!("thread {thread} has no settings"));
+        }
+    }
+    Ok(())
+}
+
+/// Records of a thread that is none, since its command ended before the head was set or after it was dropped: of one at
+/// most.
+fn check_records(play: &Play, shape: &Shape) -> Result<(), String> {
+    let dirs = fs::read_dir(play.stage.home().root().join("threads")).into_iter().flatten().flatten();
+    let names = dirs.map(|dir| dir.file_name().to_string_lossy().into_owned());
+    let of_nobody: Vec<String> = names.filter(|name| !shape.threads.contains_key(name)).collect();
+    if of_nobody.len() > 1 { Err(format!("records of threads that are none: {of_nobody:?}")) } else { Ok(()) }
+}
+
+/// What was told is so.
+fn check_printed(home: &Home, shape: &Shape, ran: &Ran) -> Result<(), String> {
+    if ran.stdout.is_empty() {
+        return Ok(());
+    }
+    let report: Value = serde_json::from_str(&ran.stdout).map_err(|error| format!("half a report: {error}"))?;
+    for key in ["hash", "head", "workflow", "step"] {
+        let Some(Ok(hash)) = report[key].as_str().map(str::parse) else { continue };
+        home.store().get(hash).map_err(|error| format!("`{key}` was printed, but {error}"))?;
+    }
+    // Of a thread that was removed no more is told than that.
+    let Some(thread) = report["thread"].as_str().filter(|_| report["archived"] != false) else { return Ok(()) };
+    if !shape.threads.contains_key(thread) {
+        return Err(format!("thread {thread} was printed and is not there"));
+    }
+    let now = home.heads().read(thread).map_err(|error| error.to_string())?;
+    match (report["head"].as_str(), now) {
+        (Some(head), Some(now)) if report["role"].is_string() => {
+            let is_there = chain(home, now.hash)?.iter().any(|step| step.to_string() == head);
+            if is_there { Ok(()) } else { Err(format!("step {head} was printed and is not part of the thread")) }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Nothing is left of the case once the next commands have run.
+fn check_leftovers(play: &Play) -> Result<(), String> {
+    if !play.stage.settles() {
+        return Err(format!("still running: {:?}", play.stage.processes()));
+    }
+    let root = play.stage.home().root();
+    let temporary = files(&root, &|name| name.starts_with(TEMP_PREFIX));
+    if temporary.len() > MAX_TEMPORARY {
+        return Err(format!("{} temporary files", temporary.len()));
+    }
+    if !temporary.is_empty() {
+        clean(play, &temporary)?;
+    }
+    // The next step cleans up after the one before; a thread that has ended has none.
+    if play.args[0] == "thread" && !(marks(&root).is_empty() && attempts(&root).len() <= 1) {
+        let next = patiently(play, &play.args)?;
+        let (marks, attempts) = (marks(&root), attempts(&root));
+        if !marks.is_empty() || attempts.len() > if next.code == Some(NOT_FOUND) { 2 } else { 1 } {
+            return Err(format!("{marks:?} and output of {attempts:?} outlived the next command: {next:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Attempts whose output files are there.
+fn attempts(root: &Path) -> BTreeSet<String> {
+    files(&root.join("threads"), &|name| name.len() > 26)
+        .iter()
+        .filter(|path| path.parent().is_some_and(|dir| dir.ends_with("attempts")))
+        .filter_map(|path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
+        .collect()
+}
+
+/// What cleans up removes temporary files of an age at which nobody can be writing them.
+fn clean(play: &Play, temporary: &[PathBuf]) -> Result<(), String> {
+    let old = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    for path in temporary {
+        fs::File::open(path).and_then(|file| file.set_modified(old)).map_err(|error| error.to_string())?;
+    }
+    let ran = play.stage.home().uwf(&["cas", "reindex"]);
+    let left = files(&play.stage.home().root(), &|name| name.starts_with(TEMP_PREFIX));
+    if left.is_empty() { Ok(()) } else { Err(format!("{left:?} outlived {ran:?}")) }
+}
+
+fn marks(root: &Path) -> Vec<PathBuf> {
+    // Of a thread that waits for a person that is how it should be.
+    files(&root.join("marks"), &|name| !name.ends_with(".waiting"))
+}
+
+/// Files below a directory whose names are such.
+fn files(dir: &Path, is_such: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path, is_such));
+        } else if is_such(&entry.file_name().to_string_lossy()) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The failure of a command is told as one: a documented exit code, one line that says what failed, nothing of a crash.
+///
+/// # Errors
+/// What is not so.
+pub(crate) fn check_told(ran: &Ran) -> Result<(), String> {
+    let told = || format!("exit {:?}\n{}{}", ran.code, ran.stdout, ran.stderr);
+    if ran.code == Some(0) {
+        return Ok(());
+    }
+    // The dynamic loader, before the first line of the program.
+    if ran.code == Some(127) && ran.stderr.contains("error while loading shared libraries") {
+        return Ok(());
+    }
+    if !matches!(ran.code, Some(40 | 41 | NOT_FOUND | 70 | 74 | BUSY | 78)) {
+        return Err(format!("an undocumented exit: {}", told()));
+    }
+    let errors = ran.stderr.lines().filter(|line| line.starts_with("error: ")).count();
+    if errors != 1 || ran.stderr.contains("panicked") {
+        return Err(format!("not one clear error: {}", told()));
+    }
+    Ok(())
+}

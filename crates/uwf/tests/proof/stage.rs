@@ -1,0 +1,110 @@
+//! A storage root that is put back to how it was before each case, and the processes that work on it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use uwf_engine::home::Home;
+use uwf_testing::TestHome;
+
+/// How long processes of a case may take to come to their end by themselves.
+const SETTLE: Duration = Duration::from_secs(20);
+
+/// A home whose state can be restored. It stays at one path, since a thread's settings name its workspace.
+pub(crate) struct Stage {
+    home: TestHome,
+}
+
+impl Stage {
+    /// A stage for a home that was built and is kept as it is now.
+    pub(crate) fn of(home: TestHome) -> Stage {
+        let stage = Stage { home };
+        fs::create_dir(stage.pristine()).unwrap();
+        stage.copy(&stage.dir(), &stage.pristine());
+        stage
+    }
+
+    /// The home.
+    pub(crate) fn home(&self) -> &TestHome {
+        &self.home
+    }
+
+    /// The home as the engine sees it: what a check reads needs no process.
+    pub(crate) fn engine(&self) -> Home {
+        Home::open(self.home.root(), "uwf")
+    }
+
+    /// Directory of everything that belongs to the stage.
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.home.root().parent().unwrap().to_owned()
+    }
+
+    /// Puts root and working directory back to how they were.
+    pub(crate) fn reset(&self) {
+        self.end_processes();
+        for dir in [self.home.root(), self.home.work()] {
+            fs::remove_dir_all(dir).unwrap();
+        }
+        self.copy(&self.pristine(), &self.dir());
+    }
+
+    /// What agents were paid for: a line with the attempt each time one begins.
+    pub(crate) fn ledger(&self) -> String {
+        fs::read_to_string(self.home.work().join("ledger")).unwrap_or_default()
+    }
+
+    /// The same before any case.
+    pub(crate) fn ledger_before(&self) -> String {
+        fs::read_to_string(self.pristine().join("work/ledger")).unwrap_or_default()
+    }
+
+    /// Waits until no process of this stage is left: whether that came to be.
+    pub(crate) fn settles(&self) -> bool {
+        let deadline = Instant::now() + SETTLE;
+        while !self.processes().is_empty() {
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    /// Live processes that were started with this stage's environment, and what they are.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let marker = format!("HOME={}", self.dir().display());
+        let of_stage = |pid: i32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+            let found = environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes());
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            found.then(|| (pid, String::from_utf8_lossy(&command).replace('\0', " ")))
+        };
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        entries.filter_map(|entry| of_stage(entry.file_name().to_str()?.parse().ok()?)).collect()
+    }
+
+    /// Ends whatever a case left running.
+    fn end_processes(&self) {
+        for (pid, _) in self.processes() {
+            let _ = rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+        }
+    }
+
+    fn pristine(&self) -> PathBuf {
+        self.dir().join("pristine")
+    }
+
+    fn copy(&self, from: &std::path::Path, to: &std::path::Path) {
+        let mut command = Command::new("cp");
+        command.arg("-a").args(["root", "work"].map(|name| from.join(name))).arg(to);
+        assert!(command.status().unwrap().success());
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.end_processes();
+    }
+}

@@ -1,0 +1,130 @@
+//! Claude Code 2.1.197, as a command whose stdout is a trace, and through claude-agent-acp 0.49.0.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::{TestHome, text};
+
+use super::{calls, detail, in_order, outputs, start, submitting};
+
+const RIGHT: &str = "---\nn: 1\n---\nOne line.";
+
+/// A home with the real Claude Code that asks this model, and with this agent.
+fn with_claude(model: &LlmServer, agent: &str) -> TestHome {
+    let home = super::home(&[
+        ("claude", "npm/node_modules/.bin/claude"),
+        ("claude-agent-acp", "npm/node_modules/.bin/claude-agent-acp"),
+    ]);
+    let dir = home.root().join("claude");
+    fs::create_dir(&dir).unwrap();
+    // As root it works without questions only where it is told that it is locked in.
+    let env = format!(
+        "CLAUDE_CONFIG_DIR={}\nANTHROPIC_BASE_URL={}\nANTHROPIC_API_KEY=sk-scripted-0123\nIS_SANDBOX=1\n\
+         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1\nDISABLE_AUTOUPDATER=1\n",
+        dir.display(),
+        model.origin()
+    );
+    fs::write(home.root().join(".env"), env).unwrap();
+    home.config(&format!(
+        "agents:\n  c: {{ {agent}, env: [ANTHROPIC_API_KEY], timeout: 3m }}\ndefaultAgent: c\nsecrets: [ANTHROPIC_API_KEY]\n"
+    ));
+    home.file("a.txt", "one line\n");
+    home
+}
+
+/// The model counts with a command, then answers.
+fn counting() -> LlmServer {
+    LlmServer::start(in_order([
+        Say::text("Counting.").and_call("Bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
+        Say::text(RIGHT),
+    ]))
+}
+
+const PRINTING: &str = "command: claude, args: [-p, --output-format, stream-json, --verbose, --model, scripted-model, \
+                        --dangerously-skip-permissions], output: text, config: { trace: claude }";
+
+#[test]
+fn claude_prints_a_trace_and_its_final_message_is_the_answer() {
+    let model = counting();
+    let home = with_claude(&model, PRINTING);
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["raw"]), (&json!("stdout"), &json!(RIGHT)));
+    assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
+    let calls = calls(&detail);
+    assert!(calls.len() == 1 && calls[0].starts_with("Bash {\"command\":\"wc -l < a.txt\""), "{calls:?}");
+    assert!(calls[0].ends_with("-> 1"), "{calls:?}");
+    for turn in detail["turns"].as_array().unwrap() {
+        // Its events tell what was written when a message began: that is no count.
+        assert_eq!(turn["tokens"], json!({ "input": 11, "output": null }), "{turn}");
+    }
+    assert_eq!((&detail["tokens"]["input"], &detail["tokens"]["output"]), (&json!(22), &json!(14)));
+}
+
+#[test]
+fn claude_keeps_a_session_file_that_can_be_imported() {
+    let model = counting();
+    let home = with_claude(&model, "command: counter");
+    home.script(
+        "counter",
+        "#!/bin/sh\nset -eu\necho count | claude -p --model scripted-model --dangerously-skip-permissions >&2\n\
+         file=$(find \"$CLAUDE_CONFIG_DIR/projects\" -name '*.jsonl')\n\
+         \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace \"$file\"\n",
+    );
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!(detail["source"], "session-file");
+    assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
+    let calls = calls(&detail);
+    assert!(calls.len() == 1 && calls[0].ends_with("-> 1"), "{calls:?}");
+    assert_eq!(detail["turns"][0]["tokens"]["output"], 7, "{detail}");
+    assert!(detail["turns"][1]["latencyMs"].as_u64().unwrap() > 0, "{detail}");
+}
+
+#[test]
+fn claude_is_given_the_submit_tool_on_its_command_line() {
+    let model = LlmServer::start(submitting());
+    let home = with_claude(
+        &model,
+        &PRINTING
+            .replace("--verbose,", "--verbose, --strict-mcp-config, --mcp-config, uwf-mcp.json,")
+            .replace("trace: claude", "trace: claude, mcp: true"),
+    );
+    home.file("uwf-mcp.json", &documented_server());
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["extractedBy"], &detail["raw"]), (&json!("submit"), &json!("Handed in.")));
+    let calls = calls(&detail);
+    assert!(calls.len() == 2 && calls[0].contains("integer"), "the rejection says why: {calls:?}");
+}
+
+#[test]
+fn claude_through_acp() {
+    let model = LlmServer::start(submitting());
+    let home = with_claude(&model, "command: uwf-acp, config: { preset: claude }");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["extractedBy"]), (&json!("acp"), &json!("submit")));
+    assert_eq!(detail["raw"], "Handed in.");
+    let calls = calls(&detail);
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    assert!(calls[0].contains("integer"), "{calls:?}");
+    assert!(text(&detail, "sessionId").len() > 10);
+}
+
+/// The configuration that `docs/configuration.md` shows: Claude Code fills in the variables.
+fn documented_server() -> String {
+    let page = fs::read_to_string(uwf_testing::repository().join("docs/configuration.md")).unwrap();
+    page.split("```json\n")
+        .find(|block| block.starts_with("{\"mcpServers\""))
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap()
+        .to_owned()
+}

@@ -1,0 +1,70 @@
+//! gemini-cli 0.61.0, as a command whose stdout is a trace, and through ACP.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::TestHome;
+use uwf_testing::llm_server::{LlmServer, Say};
+
+use super::{calls, detail, in_order, outputs, start, submitting};
+
+const RIGHT: &str = "---\nn: 1\n---\nOne line.";
+
+/// A home with the real gemini that asks this model, and with this agent.
+fn with_gemini(model: &LlmServer, agent: &str) -> TestHome {
+    let home = super::home(&[("gemini", "npm/node_modules/.bin/gemini")]);
+    let dir = home.root().join("gemini");
+    fs::create_dir_all(dir.join(".gemini")).unwrap();
+    let settings = json!({
+        "security": { "auth": { "selectedType": "gemini-api-key" } },
+        "privacy": { "usageStatisticsEnabled": false },
+        "general": { "disableAutoUpdate": true },
+        "tools": { "useRipgrep": false },
+    });
+    fs::write(dir.join(".gemini/settings.json"), settings.to_string()).unwrap();
+    let env = format!(
+        "GEMINI_CLI_HOME={}\nGOOGLE_GEMINI_BASE_URL={}\nGEMINI_API_KEY=sk-scripted-0123\nGEMINI_CLI_TRUST_WORKSPACE=true\n",
+        dir.display(),
+        model.origin()
+    );
+    fs::write(home.root().join(".env"), env).unwrap();
+    home.config(&format!(
+        "agents:\n  g: {{ {agent}, env: [GEMINI_API_KEY], timeout: 3m }}\ndefaultAgent: g\nsecrets: [GEMINI_API_KEY]\n"
+    ));
+    home.file("a.txt", "one line\n");
+    home
+}
+
+#[test]
+fn gemini_prints_a_trace_and_its_final_message_is_the_answer() {
+    let model = LlmServer::start(in_order([
+        Say::text("Counting.").and_call("run_shell_command", json!({ "command": "wc -l < a.txt" })),
+        Say::text(RIGHT),
+    ]));
+    let home = with_gemini(
+        &model,
+        "command: gemini, args: [--yolo, -m, gemini-2.5-flash, --output-format, stream-json], output: text, config: { trace: gemini }",
+    );
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["raw"]), (&json!("stdout"), &json!(RIGHT)));
+    assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
+    let calls = calls(&detail);
+    assert!(calls.len() == 1 && calls[0].starts_with("run_shell_command {\"command\":\"wc -l < a.txt\"}"), "{calls:?}");
+    assert!(calls[0].contains('1'), "{calls:?}");
+    assert_eq!((&detail["tokens"]["input"], &detail["tokens"]["output"]), (&json!(22), &json!(14)));
+}
+
+#[test]
+fn gemini_through_acp() {
+    let model = LlmServer::start(submitting());
+    let home = with_gemini(&model, "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["extractedBy"]), (&json!("acp"), &json!("submit")));
+    assert_eq!(detail["raw"], "Handed in.");
+    let calls = calls(&detail);
+    assert_eq!(calls.len(), 2, "{calls:?}");
+}

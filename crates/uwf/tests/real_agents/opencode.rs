@@ -1,0 +1,95 @@
+//! opencode 1.18.33, as a command whose stdout is a trace, and through ACP.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::TestHome;
+use uwf_testing::llm_server::{LlmServer, Say};
+
+use super::{calls, detail, in_order, outputs, start, submitting};
+
+const RIGHT: &str = "---\nn: 1\n---\nOne line.";
+
+/// A home with the real opencode that asks this model, and with this agent.
+fn with_opencode(model: &LlmServer, agent: &str) -> TestHome {
+    let home = super::home(&[("opencode", "npm/node_modules/.bin/opencode")]);
+    let dir = home.root().join("opencode");
+    fs::create_dir(&dir).unwrap();
+    let models = json!({ "scripted-model": { "name": "scripted", "limit": { "context": 100_000, "output": 8_000 } } });
+    let provider = json!({
+        "npm": "@ai-sdk/openai-compatible",
+        "options": { "baseURL": model.url(), "apiKey": "sk-scripted" },
+        "models": models,
+    });
+    let config = json!({
+        "model": "scripted/scripted-model",
+        "small_model": "scripted/scripted-model",
+        "provider": { "scripted": provider },
+        "permission": { "bash": "allow", "edit": "allow" },
+        "autoupdate": false,
+        "share": "disabled",
+    });
+    fs::write(dir.join("opencode.json"), config.to_string()).unwrap();
+    let env = format!(
+        "OPENCODE_CONFIG={dir}/opencode.json\nXDG_CONFIG_HOME={dir}/config\nXDG_DATA_HOME={dir}/data\n\
+         XDG_STATE_HOME={dir}/state\nXDG_CACHE_HOME={dir}/cache\nOPENCODE_DISABLE_AUTOUPDATE=1\n\
+         OPENCODE_DISABLE_MODELS_FETCH=1\n",
+        dir = dir.display()
+    );
+    fs::write(home.root().join(".env"), env).unwrap();
+    home.config(&format!("agents:\n  o: {{ {agent}, timeout: 3m }}\ndefaultAgent: o\n"));
+    home.file("a.txt", "one line\n");
+    home
+}
+
+#[test]
+fn opencode_prints_a_trace_and_exports_the_same() {
+    let model = LlmServer::start(in_order([
+        Say::text("Counting.").and_call("bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
+        Say::text(RIGHT),
+    ]));
+    let home = with_opencode(
+        &model,
+        "command: opencode, args: [run, --format, json, \"{prompt}\"], output: text, config: { trace: opencode }",
+    );
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let told = detail(&home, &thread);
+    assert_eq!((&told["source"], &told["raw"]), (&json!("stdout"), &json!(RIGHT)));
+    assert_eq!(outputs(&told), ["Counting.", RIGHT]);
+    let calls = calls(&told);
+    assert!(calls.len() == 1 && calls[0].contains("wc -l < a.txt") && calls[0].contains("-> 1"), "{calls:?}");
+    for turn in told["turns"].as_array().unwrap() {
+        assert_eq!((&turn["tokens"]["input"], &turn["tokens"]["output"]), (&json!(11), &json!(7)), "{turn}");
+    }
+
+    // What it exports of the same session is the same turns.
+    home.script(
+        "exporter",
+        &format!(
+            "#!/bin/sh\nset -eu\nopencode export {} > session.json 2> /dev/null\n\
+             \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{{\"n\": 1}}' --trace session.json\n",
+            told["sessionId"].as_str().unwrap()
+        ),
+    );
+    home.config("agents:\n  e: { command: exporter, timeout: 3m }\ndefaultAgent: e\n");
+    let thread = start(&home, "count-rounds", "export it");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let exported = detail(&home, &thread);
+    assert_eq!((&exported["source"], &exported["sessionId"]), (&json!("export"), &told["sessionId"]));
+    assert_eq!(outputs(&exported), ["Counting.", RIGHT]);
+    assert_eq!(super::calls(&exported), calls);
+}
+
+#[test]
+fn opencode_through_acp() {
+    let model = LlmServer::start(submitting());
+    let home = with_opencode(&model, "command: uwf-acp, config: { preset: opencode }");
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((&detail["source"], &detail["extractedBy"]), (&json!("acp"), &json!("submit")));
+    assert_eq!(detail["raw"], "Handed in.");
+    let calls = calls(&detail);
+    assert!(calls.len() == 2 && calls[0].contains("integer"), "{calls:?}");
+}
