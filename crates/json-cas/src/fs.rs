@@ -4,7 +4,9 @@ mod heads;
 mod index;
 mod journal;
 mod objects;
+mod rebuild;
 mod yaml;
 
 pub use heads::FsHeads;
 pub use objects::FsObjects;
+pub use rebuild::Salvaged;

@@ -112,7 +112,7 @@ fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
         workspace: opened.workspace.clone(),
         agents: config.agents,
         max_steps: config.max_steps,
-        parent: None,
+        ..ThreadSettings::default()
     };
     Ok(Task { workflow, prompt: prompt(context, opened)?, settings })
 }

@@ -33,7 +33,7 @@ pub const CURSOR: &str = "cursor";
 pub const HERMES: &str = "hermes";
 
 /// Key of an agent's `config` that says in which format its program's stdout is a trace.
-pub const TRACE_KEY: &str = "trace";
+const TRACE_KEY: &str = "trace";
 
 /// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

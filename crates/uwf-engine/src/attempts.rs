@@ -13,6 +13,7 @@
 //! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
 //! | `gaveUp` | agent process | instead, when it knows why there is no result |
 //! | `closed` | keeper | when the head moved, or the attempt failed |
+//! | `ended` | whoever ended the thread | when its line is in the history: a second copy of it |
 //!
 //! A line of another attempt (a late result) is ignored: the `opened` line says whose record it is.
 
@@ -27,6 +28,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::agents::{self, AgentSpec, HUMAN};
 use crate::error::{AtPath, Error, Kind, Result};
+use crate::history;
 use crate::home::Home;
 use crate::marks::{self, Mark};
 use crate::reextract;
@@ -49,6 +51,7 @@ enum Line {
     Finished(Finished),
     GaveUp(GaveUp),
     Closed(Closed),
+    Ended(history::Finished),
 }
 
 /// An attempt as planned.
@@ -316,12 +319,7 @@ impl OutputFiles {
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
-    let path = home.attempt_file(thread);
-    let bytes = match std::fs::read(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other.at("read", &path)?,
-    };
-    Ok(newest(&bytes))
+    Ok(newest(&bytes(home, thread)?))
 }
 
 /// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
@@ -340,6 +338,34 @@ fn newest(record: &[u8]) -> Option<Attempt> {
     Some(later.into_iter().rev().fold(Attempt::begun(opened), with_line))
 }
 
+/// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished>> {
+    let record = bytes(home, thread)?;
+    let newest = record.rsplit(|byte| *byte == b'\n').find_map(|line| match serde_json::from_slice(line).ok()? {
+        Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == *thread)),
+        Line::Opened(_) => Some(None),
+        Line::Started(_)
+        | Line::Answered(_)
+        | Line::Named(_)
+        | Line::Finished(_)
+        | Line::GaveUp(_)
+        | Line::Closed(_) => None,
+    });
+    Ok(newest.flatten())
+}
+
+/// The record; without a byte when there is none.
+fn bytes(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
+    let path = home.attempt_file(thread);
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.at("read", &path),
+    }
+}
+
 /// An attempt with what one more line says about it; a line of another attempt says nothing.
 fn with_line(attempt: Attempt, line: Line) -> Attempt {
     let id = &attempt.opened.attempt;
@@ -356,7 +382,8 @@ fn with_line(attempt: Attempt, line: Line) -> Attempt {
         | Line::Named(_)
         | Line::Finished(_)
         | Line::GaveUp(_)
-        | Line::Closed(_) => attempt,
+        | Line::Closed(_)
+        | Line::Ended(_) => attempt,
     }
 }
 
@@ -367,13 +394,15 @@ fn with_line(attempt: Attempt, line: Line) -> Attempt {
 /// `Io`.
 pub fn open(home: &Home, opened: Opened) -> Result<()> {
     let path = home.attempt_file(&opened.thread);
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
-    // Emptying waits for the journal of a busy disk, so it is not done each time.
-    if file.metadata().at("read", &path)?.len() > RECORD_LIMIT {
-        file.set_len(0).at("empty", &path)?;
-    }
     let thread = opened.thread.clone();
-    write_line(&mut file, &path, &Line::Opened(Box::new(opened)))?;
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
+    let line = Line::Opened(Box::new(opened));
+    if file.metadata().at("read", &path)?.len() > RECORD_LIMIT {
+        // Synced, because the lines it takes the place of are what a lost index is rebuilt from.
+        json_cas::durable::replace(&path, text(&line)?.as_bytes())?;
+    } else {
+        write_line(&mut file, &path, &line)?;
+    }
     marks::open(home, &thread)
 }
 
@@ -430,6 +459,13 @@ pub fn closed(home: &Home, thread: &ThreadId, closed: Closed) -> Result<()> {
     marks::clear(home, thread, &[Mark::Open])
 }
 
+/// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.
+pub fn ended(home: &Home, finished: &history::Finished) {
+    let path = home.attempt_file(&finished.thread);
+    let file = OpenOptions::new().append(true).open(&path);
+    let _ = file.map(|mut file| write_line(&mut file, &path, &Line::Ended(finished.clone())));
+}
+
 /// Removes output files of attempts other than `keep`, and of `keep` too when it is `None`.
 pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
     let Ok(entries) = std::fs::read_dir(home.attempts_dir(thread)) else { return };
@@ -458,9 +494,13 @@ fn append(home: &Home, thread: &ThreadId, line: &Line) -> Result<File> {
 
 /// One `write` a line, led by a newline when the file's last line may be torn.
 fn write_line(file: &mut File, path: &Path, line: &Line) -> Result<()> {
+    file.write_all(text(line)?.as_bytes()).at("write", path)
+}
+
+fn text(line: &Line) -> Result<String> {
     let json = serde_json::to_string(line)
         .map_err(|error| Error::new(Kind::Internal, format!("cannot write the attempt record: {error}")))?;
-    file.write_all(format!("\n{json}\n").as_bytes()).at("write", path)
+    Ok(format!("\n{json}\n"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The chain cache: for each thread a flat file of fixed-width records, so that no command walks 10,000 nodes twice.
 //!
-//! A record is 24 bytes, little-endian u64s: the StepNode, its output, and XXH64 of the role's name. Records are in
-//! thread order and only appended. The file is trusted only as far as its last record is the head or an ancestor of
+//! A record is 32 bytes, little-endian u64s: the StepNode, its output, XXH64 of the role's name, and XXH64 of the last
+//! word of the record before (0 for the first) and these three. Records are in thread order and only appended. The file
+//! is trusted up to the first record that is not whole, and only as far as its last record is the head or an ancestor of
 //! it; it can be deleted at any time.
 
 use std::fs::OpenOptions;
@@ -14,7 +15,11 @@ use crate::error::Result;
 use crate::home::Home;
 use crate::load;
 
-const RECORD: usize = 24;
+/// Bytes of a record.
+const RECORD: usize = 32;
+
+/// Bytes of a record that its last word covers.
+const COVERED: usize = 24;
 
 /// One step as the cache knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,16 +51,17 @@ impl Chain {
     /// Those of reading StepNodes.
     pub fn load(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Chain> {
         let Some(head) = head else { return Ok(Chain::default()) };
-        let mut chain = read(home, thread);
+        let (mut chain, is_whole) = read(home, thread);
         let cached = chain.records.len();
         let missing = walk_back(home, head, &mut chain)?;
-        if missing.is_empty() && chain.records.len() == cached {
+        if missing.is_empty() && chain.records.len() == cached && is_whole {
             return Ok(chain);
         }
         let kept = chain.records.len();
         chain.records.extend(missing.into_iter().rev());
-        if kept == cached {
-            append(home, thread, &chain.records[kept..], kept);
+        if kept == cached && is_whole {
+            let (known, new) = chain.records.split_at(kept);
+            append(home, thread, known, new);
         } else {
             rewrite(home, thread, &chain.records);
         }
@@ -102,10 +108,15 @@ impl Chain {
     }
 }
 
-/// Adds the newest step to a thread's cache. `len` is the number of steps before it; a cache of another length is left
-/// alone, the next reader brings it up to date. Failure costs time later, nothing else.
-pub fn push(home: &Home, thread: &ThreadId, record: Record, len: usize) {
-    append(home, thread, &[record], len);
+/// Adds the newest step to a thread's cache, behind those before it; a cache of another length is left alone, the next
+/// reader brings it up to date. Failure costs time later, nothing else.
+pub fn push(home: &Home, thread: &ThreadId, before: &Chain, record: Record) {
+    append(home, thread, &before.records, &[record]);
+}
+
+/// The last step the cache has, be it the thread's or not.
+pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Option<Hash> {
+    read(home, thread).0.records.last().map(|record| record.step)
 }
 
 /// Collects records from `head` back to the newest one the cache has, newest first, and cuts the cache there. The
@@ -135,32 +146,56 @@ fn walk_back(home: &Home, head: Hash, chain: &mut Chain) -> Result<Vec<Record>> 
     Ok(missing)
 }
 
-fn read(home: &Home, thread: &ThreadId) -> Chain {
+/// The records up to the first that is damaged, and whether that is all of the file.
+fn read(home: &Home, thread: &ThreadId) -> (Chain, bool) {
     let bytes = std::fs::read(home.chain_file(thread)).unwrap_or_default();
     let word = |chunk: &[u8], at: usize| {
-        u64::from_le_bytes(chunk[at..at + 8].try_into().expect("a record holds three words of eight bytes"))
+        u64::from_le_bytes(chunk[at..at + 8].try_into().expect("a record holds four words of eight bytes"))
     };
-    let records = bytes
-        .chunks_exact(RECORD)
-        .map(|chunk| Record {
+    let mut records = Vec::with_capacity(bytes.len() / RECORD);
+    let mut sum = 0;
+    for chunk in bytes.chunks_exact(RECORD) {
+        sum = checksum_of(sum, &chunk[..COVERED]);
+        if word(chunk, COVERED) != sum {
+            break;
+        }
+        records.push(Record {
             step: Hash::from_u64(word(chunk, 0)),
             output: Hash::from_u64(word(chunk, 8)),
             role: word(chunk, 16),
-        })
-        .collect();
-    Chain { records }
+        });
+    }
+    let is_whole = records.len() * RECORD == bytes.len();
+    (Chain { records }, is_whole)
 }
 
-fn encode(records: &[Record]) -> Vec<u8> {
-    records
-        .iter()
-        .flat_map(|record| [record.step.as_u64(), record.output.as_u64(), record.role])
-        .flat_map(u64::to_le_bytes)
-        .collect()
+fn covered(record: Record) -> Vec<u8> {
+    [record.step.as_u64(), record.output.as_u64(), record.role].into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
-/// Appends behind exactly `len` records; the cache is a help, so failures are silent.
-fn append(home: &Home, thread: &ThreadId, records: &[Record], len: usize) {
+fn checksum_of(before: u64, covered: &[u8]) -> u64 {
+    json_cas::xxh64(&[&before.to_le_bytes(), covered].concat()).as_u64()
+}
+
+/// The last word of these records.
+fn checksum(records: &[Record]) -> u64 {
+    records.iter().fold(0, |sum, record| checksum_of(sum, &covered(*record)))
+}
+
+/// Records that follow one with this last word.
+fn encode(records: &[Record], mut sum: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(records.len() * RECORD);
+    for record in records {
+        let covered = covered(*record);
+        sum = checksum_of(sum, &covered);
+        bytes.extend(covered);
+        bytes.extend(sum.to_le_bytes());
+    }
+    bytes
+}
+
+/// Appends behind exactly the known records; the cache is a help, so failures are silent.
+fn append(home: &Home, thread: &ThreadId, known: &[Record], records: &[Record]) {
     let path = home.chain_file(thread);
     let open = || OpenOptions::new().append(true).create(true).open(&path);
     let file = open().or_else(|error| {
@@ -172,11 +207,8 @@ fn append(home: &Home, thread: &ThreadId, records: &[Record], len: usize) {
     });
     let Ok(mut file) = file else { return };
     let size = file.metadata().map(|meta| meta.len()).unwrap_or(u64::MAX);
-    if size == (len * RECORD) as u64 {
-        let _ = file.write_all(&encode(records));
-    } else if size % RECORD as u64 != 0 {
-        // A torn record at the end: start over, the next reader fills it.
-        let _ = file.set_len(0);
+    if size == (known.len() * RECORD) as u64 {
+        let _ = file.write_all(&encode(records, checksum(known)));
     }
 }
 
@@ -188,7 +220,7 @@ fn rewrite(home: &Home, thread: &ThreadId, records: &[Record]) {
     }
     // Not durable on purpose: it can be derived.
     let written = tempfile::NamedTempFile::new_in(dir).and_then(|mut file| {
-        file.write_all(&encode(records))?;
+        file.write_all(&encode(records, 0))?;
         Ok(file)
     });
     if let Ok(file) = written {

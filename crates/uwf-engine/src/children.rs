@@ -91,7 +91,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     fs::create_dir_all(&dir).at("create", &dir)?;
     let note = dir.join(id.as_str());
     fs::write(&note, "").at("write", &note)?;
-    settings.save(home, &id)?;
+    settings.begun_at(head).save(home, &id)?;
     match home.heads().swap(id.as_str(), None, head)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
         Swap::Moved(None) => return Err(Error::new(Kind::Internal, format!("child thread {id} cannot be begun"))),

@@ -7,6 +7,7 @@ use uwf_core::moderator::EndReason;
 use uwf_core::node::{EndStatus, Payload, ThreadEnd};
 use uwf_core::thread::ThreadId;
 
+use crate::attempts;
 use crate::error::{Error, Kind, Result};
 use crate::history::Finished;
 use crate::home::Home;
@@ -111,6 +112,7 @@ fn retire(thread: &Thread<'_>, head: &Head, how: How<'_>) -> Result<Hash> {
 fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
     match home.heads().retire(line.thread.as_str(), &head.version, &record(line))? {
         Swap::Done => {
+            attempts::ended(home, line);
             // The thread is finished whether or not its marks could be removed.
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
             Ok(())

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use json_cas::durable::FileError;
 use json_cas::{Hash, HeadsError, StoreError};
 use serde::{Deserialize, Serialize};
+use uwf_core::node::OWN_TYPES;
 use uwf_core::thread::ThreadId;
 
 /// What a failure means to whoever drives the engine. The command turns it into an exit code.
@@ -126,6 +127,9 @@ impl From<StoreError> for Error {
         };
         let mut error = Error::new(kind, source.to_string());
         if let StoreError::Corrupt { hash, .. } = &source {
+            if *hash == json_cas::bootstrap::HASH || OWN_TYPES.iter().any(|own| own.hash == *hash) {
+                error = error.hint("it is one of uwf's own types: `uwf recover` stores it again");
+            }
             error = error.hint(format!("`uwf cas verify {hash}` checks it; putting the same content again repairs it"));
         }
         if source.is_disk_full() {
@@ -145,7 +149,9 @@ impl From<HeadsError> for Error {
         };
         let mut error = Error::new(kind, source.to_string());
         if let HeadsError::Unreadable { path, .. } = &source {
-            error = error.hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()));
+            error = error
+                .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
+                .hint("`uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how");
         }
         if source.is_disk_full() {
             error = error.hint("free some space, then run the same command again: nothing was lost");

@@ -1,5 +1,7 @@
 //! Finished threads, as `history.jsonl` has them.
 
+use std::collections::HashSet;
+
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,7 +48,12 @@ pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
 /// # Errors
 /// Those of the journal.
 pub fn all(home: &Home) -> Result<Vec<Finished>> {
-    Ok(home.heads().journal()?.iter().filter_map(finished).collect())
+    let mut seen = HashSet::new();
+    let journal = home.heads().journal()?;
+    let newest_first = journal.iter().rev().filter_map(finished).filter(|line| seen.insert(line.thread.clone()));
+    let mut lines: Vec<Finished> = newest_first.collect();
+    lines.reverse();
+    Ok(lines)
 }
 
 fn finished(line: &Value) -> Option<Finished> {

@@ -27,7 +27,7 @@ impl Home {
     /// this home are started from.
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
-        let heads = FsHeads::new(root.join("threads.yaml"), root.join("history.jsonl"), heads_lock(&root));
+        let heads = FsHeads::new(index_file(&root), history_file(&root), heads_lock(&root));
         let store = Store::new(Arc::new(FsObjects::new(objects_dir(&root)))).with_known(foreign::known_schema);
         Home { store, heads, bin: bin.into(), root }
     }
@@ -70,6 +70,11 @@ impl Home {
         &self.heads
     }
 
+    /// The same as files, for whoever has to look at them when they are broken.
+    pub fn heads_files(&self) -> &FsHeads {
+        &self.heads
+    }
+
     /// The configuration; defaults when there is no file.
     ///
     /// # Errors
@@ -102,6 +107,16 @@ impl Home {
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
         self.root.join("config.yaml")
+    }
+
+    /// `threads.yaml`, the index of active threads.
+    pub fn index_file(&self) -> PathBuf {
+        index_file(&self.root)
+    }
+
+    /// `history.jsonl`, a line per finished thread.
+    pub fn history_file(&self) -> PathBuf {
+        history_file(&self.root)
     }
 
     /// Lock of index and history.
@@ -222,6 +237,14 @@ impl Home {
 
 fn objects_dir(root: &Path) -> PathBuf {
     root.join("cas")
+}
+
+fn index_file(root: &Path) -> PathBuf {
+    root.join("threads.yaml")
+}
+
+fn history_file(root: &Path) -> PathBuf {
+    root.join("history.jsonl")
 }
 
 fn heads_lock(root: &Path) -> PathBuf {

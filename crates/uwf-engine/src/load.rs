@@ -12,6 +12,7 @@ use uwf_core::workflow::{self, Workflow};
 use crate::chain::Chain;
 use crate::error::{self, Error, Result};
 use crate::home::Home;
+use crate::rebuild;
 
 /// A thread as it stands: its head, its start, its last step. Older steps are loaded only when asked for.
 pub struct Thread<'h> {
@@ -39,7 +40,8 @@ impl<'h> Thread<'h> {
     /// # Errors
     /// `NotFound` when it is not active; those of its nodes.
     pub fn active(home: &'h Home, id: &ThreadId) -> Result<(Thread<'h>, Head)> {
-        let head = home.heads().read(id.as_str())?.ok_or_else(|| Error::not_active(id))?;
+        let head = home.heads().read(id.as_str())?;
+        let head = head.ok_or_else(|| rebuild::not_active(home, id))?;
         Ok((Thread::at(home, id.clone(), head.hash)?, head))
     }
 
@@ -50,14 +52,7 @@ impl<'h> Thread<'h> {
     pub fn any(home: &'h Home, id: &ThreadId) -> Result<Thread<'h>> {
         let head = match home.heads().read(id.as_str())? {
             Some(head) => head.hash,
-            None => {
-                crate::history::of(home, id)?
-                    .ok_or_else(|| {
-                        Error::new(error::Kind::NotFound, format!("there is no thread {id}"))
-                            .hint("`uwf thread list --all` lists every thread")
-                    })?
-                    .head
-            }
+            None => crate::history::of(home, id)?.ok_or_else(|| rebuild::not_found(home, id))?.head,
         };
         Thread::at(home, id.clone(), head)
     }

@@ -85,6 +85,21 @@ pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Resul
     fs::write(&path, line).at("write", &path)
 }
 
+/// Makes what was set and cleared last durable: for marks by which a person decided something.
+///
+/// # Errors
+/// `Io`.
+pub fn sync(home: &Home, thread: &ThreadId, mark: Mark) -> Result<()> {
+    let dir = home.marks_dir();
+    for path in [dir.join(file_name(thread, mark)), dir] {
+        match json_cas::durable::sync_file(&path) {
+            Err(error) if error.source.kind() == ErrorKind::NotFound => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
 /// Sets [`Mark::Open`]: a second name of the thread's lock file, since that costs no new file. Nothing is read from it.
 ///
 /// # Errors

@@ -20,6 +20,7 @@ pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>) -> Result<State> 
     let why = reason.map(str::trim).filter(|why| !why.is_empty()).unwrap_or(NO_REASON).to_owned();
     let reason = Reason { role: None, why, since: crate::ids::now_ms(), asks: None };
     marks::set(home, id, Mark::Paused, &reason)?;
+    marks::sync(home, id, Mark::Paused)?;
     // It may have ended in this moment, and its end may have looked for marks before this one was there.
     if let Err(ended) = refuse_ended(home, id) {
         marks::clear(home, id, &[Mark::Paused])?;
@@ -36,6 +37,7 @@ pub fn resume(home: &Home, id: &ThreadId) -> Result<(State, bool)> {
     refuse_ended(home, id)?;
     let was_paused = marks::get(home, id, Mark::Paused).is_some();
     marks::clear(home, id, &[Mark::Paused])?;
+    marks::sync(home, id, Mark::Paused)?;
     Ok((state::of_active(home, id, &marks::of(home, id)), was_paused))
 }
 

@@ -99,12 +99,20 @@ pub fn ensure_types(home: &Home) -> Result<()> {
     // Each is looked for: after a power loss any of a batch may be missing, and a store may have lost one.
     for own in node::OWN_TYPES {
         if !home.store().has(own.hash)? {
-            let mut drafts = vec![json_cas::bootstrap::draft()];
-            drafts.extend(node::schema_drafts());
-            home.store().put_all(&drafts)?;
-            return Ok(());
+            return repair_types(home);
         }
     }
+    Ok(())
+}
+
+/// Stores uwf's own types whatever is stored under their hashes: damaged ones are repaired by that.
+///
+/// # Errors
+/// Those of the store.
+pub fn repair_types(home: &Home) -> Result<()> {
+    let mut drafts = vec![json_cas::bootstrap::draft()];
+    drafts.extend(node::schema_drafts());
+    home.store().put_all(&drafts)?;
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -24,6 +25,9 @@ pub struct Settings {
     /// Most steps this thread may have; the configuration's limit holds when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,
+    /// The head the thread had when this record was made: what the index is rebuilt from while there is no attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_at: Option<Hash>,
     /// The thread whose role this one plays, for a child thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ThreadId>,
@@ -44,6 +48,11 @@ impl Settings {
             Error::new(Kind::Data, format!("{} is not readable: {error}", path.display()))
                 .hint(format!("remove it, then give the workspace again: `uwf thread step {thread} --cwd DIR`"))
         })
+    }
+
+    /// The same for a thread that is begun at a head.
+    pub(crate) fn begun_at(&self, head: Hash) -> Settings {
+        Settings { begun_at: Some(head), ..self.clone() }
     }
 
     /// Writes a thread's settings durably, and with them the directory and the attempt record of the thread, so

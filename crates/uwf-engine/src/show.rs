@@ -7,11 +7,12 @@ use uwf_core::workflow::START;
 
 use crate::attempts::{self, Outcome};
 use crate::children;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::history;
 use crate::home::Home;
 use crate::load::Thread;
 use crate::marks::{self, Mark};
+use crate::rebuild;
 use crate::settings::Settings;
 use crate::state::{self, State};
 
@@ -117,10 +118,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
 }
 
 fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
-    let line = history::of(home, id)?.ok_or_else(|| {
-        Error::new(Kind::NotFound, format!("there is no thread {id}"))
-            .hint("`uwf thread list --all` lists every thread")
-    })?;
+    let line = history::of(home, id)?.ok_or_else(|| rebuild::not_found(home, id))?;
     let shown = base(home, id, line.head, state::of_finished(line.status))?;
     Ok(Shown { done: true, changed_at: line.completed_at, why: end_reason(home, line.end), end: line.end, ..shown })
 }

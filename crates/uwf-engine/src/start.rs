@@ -55,7 +55,8 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     let Found { hash, notes, .. } = resolve::workflow(home, &request.workflow, cwd)?;
     check_agents(home, hash, &request.agents)?;
     let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
-    let settings = Settings { workspace, agents: request.agents.clone(), max_steps: request.max_steps, parent: None };
+    let settings =
+        Settings { workspace, agents: request.agents.clone(), max_steps: request.max_steps, ..Settings::default() };
     put::ensure_types(home)?;
     let start = StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None }.draft();
     let head = home.store().put(&start)?;
@@ -97,7 +98,7 @@ fn check_agents(home: &Home, hash: Hash, agents: &BTreeMap<String, String>) -> R
 /// Those of settings and index.
 pub fn create(home: &Home, head: Hash, settings: &Settings) -> Result<ThreadId> {
     let thread = ids::new_thread_id();
-    settings.save(home, &thread)?;
+    settings.begun_at(head).save(home, &thread)?;
     match home.heads().swap(thread.as_str(), None, head)? {
         Swap::Done => Ok(thread),
         Swap::Moved(_) => Err(Error::new(Kind::Internal, format!("thread id {thread} is taken"))),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use json_cas::{Hash, Head, Swap};
+use json_cas::{Hash, Head, HeadsError, Swap};
 use serde::{Deserialize, Serialize};
 use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
@@ -127,7 +127,8 @@ pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<
     refuse_paused(home, &thread.id)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
     if request.cwd.is_some() {
-        plan.settings.save(home, &thread.id)?;
+        let begun_at = plan.settings.begun_at.unwrap_or(thread.head);
+        plan.settings.begun_at(begun_at).save(home, &thread.id)?;
     }
     let step =
         Step { home, thread: &thread, head: &head, plan: &plan, request, log: Log::open(&home.log_file(&thread.id)) };
@@ -322,20 +323,36 @@ impl Step<'_> {
         if !synced {
             attempts::finished(self.home, &opened.thread, &opened.attempt, step_hash)?;
         }
-        match self.home.heads().swap(self.thread.id.as_str(), Some(&self.head.version), step_hash)? {
-            Swap::Done => {}
-            Swap::Moved(now) => return Err(self.quarantine(opened, step_hash, now)),
+        match self.home.heads().swap(self.thread.id.as_str(), Some(&self.head.version), step_hash) {
+            Ok(Swap::Done) => {}
+            Ok(Swap::Moved(now)) => return Err(self.quarantine(opened, step_hash, now)),
+            Err(failed) => return Err(self.unsure(failed, step_hash)),
         }
-        let record = Record { step: step_hash, output: step.output, role: chain::role_key(&step.role) };
-        chain::push(self.home, &self.thread.id, record, self.thread.chain()?.len());
-        marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])?;
-        self.close(opened, Outcome::Linked, None)?;
+        self.tidy(opened, Record { step: step_hash, output: step.output, role: chain::role_key(&step.role) });
         let report = Report {
             role: Some(opened.role.clone()),
             agent: Some(opened.agent.name.clone()),
             ..self.report(step_hash)
         };
         Ok(self.look_ahead(report, signals))
+    }
+
+    /// What follows a head that has moved. None of it is needed, so a failure does not make the step one.
+    fn tidy(&self, opened: &Opened, record: Record) {
+        if let Ok(chain) = self.thread.chain() {
+            chain::push(self.home, &self.thread.id, chain, record);
+        }
+        let done = marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
+            .and_then(|()| self.close(opened, Outcome::Linked, None));
+        if let Err(error) = done {
+            log!(
+                self.log,
+                "T9C4W2HB",
+                Warn,
+                "the step is linked, but its attempt was not concluded: {}",
+                error.message
+            );
+        }
     }
 
     /// The head has moved; what the moderator says now must not undo that.
@@ -371,6 +388,19 @@ impl Step<'_> {
         Advisors { thread, plan: self.plan, log: &self.log }
     }
 
+    /// The move failed; when only the sync behind it did, everybody sees the new head, but a power cut may undo that.
+    /// Nothing is reported as done that is not durable, and either head goes on from here: of the new one the next role
+    /// is played, for the old one the result is taken over.
+    fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
+        let error = Error::from(failed);
+        if !self.has_moved() {
+            return error;
+        }
+        let message =
+            format!("the head of thread {} moved to {step}, but may move back: {}", self.thread.id, error.message);
+        Error { message, ..error }
+    }
+
     fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
         let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
         log!(self.log, "K3F6D2XN", Warn, "{why}");
@@ -394,6 +424,10 @@ impl Step<'_> {
             return error;
         }
         if record.as_ref().is_some_and(|record| record.result().is_some()) && error.kind != Kind::AgentFailed {
+            if self.has_moved() {
+                return error
+                    .hint("nothing is lost or paid for twice: the next `uwf thread step` goes on from either head");
+            }
             return error.hint(
                 "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
             );
@@ -447,6 +481,10 @@ impl Step<'_> {
     fn said_anything(&self, opened: &Opened) -> bool {
         let raw = OutputFiles::of(self.home, &opened.thread, &opened.attempt).raw;
         raw.metadata().is_ok_and(|meta| meta.len() > 0)
+    }
+
+    fn has_moved(&self) -> bool {
+        matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(head)) if head.hash != self.head.hash)
     }
 
     fn still_active(&self) -> bool {

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
 
-use crate::commands::{agent, cas, completions, config, doctor, reference, setup, thread, workflow};
+use crate::commands::{agent, cas, completions, config, doctor, recover, reference, setup, thread, workflow};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::on_demand::OnDemand;
@@ -82,6 +82,8 @@ enum Group {
     Setup(OnDemand<setup::Args>),
     /// Look at what is installed, reachable and left over.
     Doctor(OnDemand<doctor::Args>),
+    /// Make a damaged or lost index of threads anew from everything else that is known of them.
+    Recover(OnDemand<recover::Args>),
     /// Print shell completions.
     Completions(completions::Args),
     /// Print the reference page of all commands.
@@ -122,6 +124,7 @@ fn run(command: Group, printer: Printer) -> CommandResult {
         Group::Agent(OnDemand(command)) => agent::run(&Context::open_at(command.root(), printer)?, command),
         Group::Setup(OnDemand(args)) => setup::run(&Context::open(printer)?, &args),
         Group::Doctor(OnDemand(args)) => doctor::run(&Context::open(printer)?, &args),
+        Group::Recover(OnDemand(args)) => recover::run(&Context::open(printer)?, &args),
         Group::Config(OnDemand(command)) => config::run(&Context::open(printer)?, command),
     }
 }

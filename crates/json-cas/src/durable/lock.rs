@@ -12,10 +12,10 @@ use super::{FileError, create_dir, dir_of};
 /// Time between two tries. In a tight loop the tries themselves make others see a held lock.
 const PROBE: Duration = Duration::from_micros(500);
 
-/// Longest owner line read back, in bytes.
 /// Columns an owner's line is filled up to: more than a process id needs.
 const OWNER_WIDTH: usize = 24;
 
+/// Longest owner line read back, in bytes.
 const MAX_OWNER: u64 = 4096;
 
 /// An exclusive lock on a file, held until dropped or until the process ends. Children do not
@@ -70,6 +70,11 @@ impl FileLock {
         let is_longer = self.file.metadata().is_ok_and(|meta| meta.len() > line.len() as u64);
         let emptied = if is_longer { self.file.set_len(0) } else { Ok(()) };
         emptied.and_then(|()| self.file.write_all_at(line.as_bytes(), 0)).map_err(FileError::at("write", &self.path))
+    }
+
+    /// Whether nothing was ever noted in the lock file.
+    pub fn is_blank(&self) -> bool {
+        self.file.metadata().is_ok_and(|meta| meta.len() == 0)
     }
 
     /// The line last noted in a lock file, by whoever holds it or held it last; `None` when there

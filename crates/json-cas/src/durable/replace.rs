@@ -34,6 +34,15 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     put(&target, bytes, Some(PRIVATE_MODE))
 }
 
+/// As [`replace`], but what is named `path` is replaced itself: of a symbolic link the link, not
+/// what it leads to.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_itself(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    put(path, bytes, None)
+}
+
 /// Where `path` leads, and the permissions of what is there.
 fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
     let metadata = match fs::symlink_metadata(path) {

@@ -15,15 +15,21 @@ use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name, check_rec
 /// only when a process holding the lock is stopped.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
+/// What the lock file says from the first index on. Not durable: it is written when the index is.
+const INDEX_MADE: &str = "an index was made";
+
 /// Names in an index file, records of ended names in a journal, both changed only under one lock.
 ///
 /// Reading takes no lock. A name that is in both files has ended: the process that ended it died
 /// between the two, and the next change completes what it began.
+///
+/// An index that was there once and is gone is an error, not an empty index: the lock file says
+/// that there was one.
 #[derive(Debug, Clone)]
 pub struct FsHeads {
-    index: PathBuf,
-    journal: PathBuf,
-    lock: PathBuf,
+    pub(super) index: PathBuf,
+    pub(super) journal: PathBuf,
+    pub(super) lock: PathBuf,
     lock_wait: Duration,
 }
 
@@ -57,7 +63,22 @@ impl FsHeads {
     }
 
     /// The bytes of the index; `None` when there is no index yet.
-    fn index_bytes(&self) -> Result<Option<Vec<u8>>, HeadsError> {
+    pub(super) fn index_bytes(&self) -> Result<Option<Vec<u8>>, HeadsError> {
+        if let Some(bytes) = self.read_index()? {
+            return Ok(Some(bytes));
+        }
+        if FileLock::owner(&self.lock)?.is_none() {
+            return Ok(None);
+        }
+        // It may have been made between the two looks.
+        self.read_index()?.map(Some).ok_or_else(|| HeadsError::Unreadable {
+            path: self.index.clone(),
+            line: None,
+            reason: "the file is gone, though there was one".to_owned(),
+        })
+    }
+
+    fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
         match std::fs::read(&self.index) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -65,18 +86,23 @@ impl FsHeads {
         }
     }
 
-    fn load(&self) -> Result<Index, HeadsError> {
+    pub(super) fn load(&self) -> Result<Index, HeadsError> {
         match self.index_bytes()? {
             Some(bytes) => Index::parse(&self.index, bytes),
             None => Ok(Index::empty()),
         }
     }
 
-    fn save(&self, index: &Index) -> Result<(), HeadsError> {
-        Ok(durable::replace(&self.index, index.bytes())?)
+    pub(super) fn save(&self, lock: &FileLock, index: &Index) -> Result<(), HeadsError> {
+        durable::replace(&self.index, index.bytes())?;
+        if lock.is_blank() {
+            // Only a help for the day the index is lost; it is saved whether or not this can be noted.
+            let _ = lock.write_owner(INDEX_MADE);
+        }
+        Ok(())
     }
 
-    fn locked(&self) -> Result<FileLock, HeadsError> {
+    pub(super) fn locked(&self) -> Result<FileLock, HeadsError> {
         FileLock::acquire(&self.lock, self.lock_wait)?.ok_or_else(|| HeadsError::Busy {
             path: self.lock.clone(),
             waited_ms: u64::try_from(self.lock_wait.as_millis()).unwrap_or(u64::MAX),
@@ -95,9 +121,9 @@ impl FsHeads {
     }
 
     /// Ends a call that changed nothing itself.
-    fn give_up(&self, index: &Index, completed: bool, name: &str) -> Result<Swap, HeadsError> {
+    fn give_up(&self, lock: &FileLock, index: &Index, completed: bool, name: &str) -> Result<Swap, HeadsError> {
         if completed {
-            self.save(index)?;
+            self.save(lock, index)?;
         }
         Ok(Swap::Moved(index.get(name).map(head)))
     }
@@ -136,41 +162,41 @@ impl Heads for FsHeads {
 
     fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
-        let _lock = self.locked()?;
+        let lock = self.locked()?;
         let (mut index, completed) = self.load_completed()?;
         if !is_at(index.get(name), expected) {
-            return self.give_up(&index, completed, name);
+            return self.give_up(&lock, &index, completed, name);
         }
         if expected.is_none() && journal::newest_of(&self.journal, name)?.is_some() {
             return Err(HeadsError::Finished { name: name.to_owned() });
         }
         index.set(name, new);
-        self.save(&index)?;
+        self.save(&lock, &index)?;
         Ok(Swap::Done)
     }
 
     fn retire(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
         check_name(name)?;
         check_record(name, record)?;
-        let _lock = self.locked()?;
+        let lock = self.locked()?;
         let (mut index, completed) = self.load_completed()?;
         if !is_at(index.get(name), Some(expected)) {
-            return self.give_up(&index, completed, name);
+            return self.give_up(&lock, &index, completed, name);
         }
         // First the record, then the drop: a crash between the two loses nothing.
         durable::append(&self.journal, &record.to_string())?;
         index.remove(name);
-        self.save(&index)?;
+        self.save(&lock, &index)?;
         Ok(Swap::Done)
     }
 
     fn forget(&self, name: &str) -> Result<bool, HeadsError> {
         check_name(name)?;
-        let _lock = self.locked()?;
+        let lock = self.locked()?;
         // A half-done drop of this name must not bring it back to life.
         let (index, completed) = self.load_completed()?;
         if completed {
-            self.save(&index)?;
+            self.save(&lock, &index)?;
         }
         Ok(journal::forget(&self.journal, name)?)
     }

@@ -5,6 +5,7 @@
 //! form is read as YAML and written back as lines. The quotes matter: a hash of digits is a
 //! number to YAML readers.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -153,6 +154,27 @@ fn hash_in(line: &[u8]) -> Option<Hash> {
     std::str::from_utf8(&line[end - Hash::LEN..end]).ok()?.parse().ok()
 }
 
+/// Names and hashes of the lines that are whole, whatever else the bytes are. A name that stands
+/// for several hashes is left out: nobody can tell which is right.
+pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, Hash)> {
+    let mut found: BTreeMap<String, Option<Hash>> = BTreeMap::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| is_line(line)) {
+        let (Ok(name), Some(hash)) = (std::str::from_utf8(name_in(line)), hash_in(line)) else { continue };
+        let known = found.entry(name.to_owned()).or_insert(Some(hash));
+        *known = known.filter(|known| *known == hash);
+    }
+    found.into_iter().filter_map(|(name, hash)| Some((name, hash?))).collect()
+}
+
+/// Whether bytes are one line as written here, its end included.
+fn is_line(line: &[u8]) -> bool {
+    if line.len() <= FIXED_LEN {
+        return false;
+    }
+    let name = name_in(line);
+    line[name.len()..].starts_with(SEPARATOR) && line.ends_with(END) && is_name(name) && hash_in(line).is_some()
+}
+
 /// The places of the lines, when the bytes are nothing but strictly sorted lines.
 fn scan(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut lines = Vec::with_capacity(bytes.len() / 44 + 1);
@@ -160,18 +182,10 @@ fn scan(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', bytes) {
         let line = &bytes[start..=end];
-        if line.len() <= FIXED_LEN {
+        if !is_line(line) || last >= name_in(line) {
             return None;
         }
         let name = name_in(line);
-        let well_formed = line[name.len()..].starts_with(SEPARATOR)
-            && line.ends_with(END)
-            && is_name(name)
-            && last < name
-            && hash_in(line).is_some();
-        if !well_formed {
-            return None;
-        }
         lines.push(start..end + 1);
         last = name;
         start = end + 1;
@@ -181,8 +195,6 @@ fn scan(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -299,6 +311,13 @@ mod tests {
         assert!(message("a: \"12345\nb: c\n").starts_with("cannot read the index threads.yaml, line"));
         let nested = "[".repeat(100_000);
         assert_eq!(message(&nested), at(1, "recursion limit exceeded"));
+    }
+
+    #[test]
+    fn of_a_broken_index_the_whole_lines_are_found() {
+        let bytes = b"a: \"0000000000001\"\nb: \"0000000000001\"\nb: \"1234567890123\"\n\xff\xfe\n: \"1234567890123\"\nc: \"12345\nz: \"1234567890123\"\ny: \"1234567890123\"\nx: \"12345678";
+        let found = salvage(bytes);
+        assert_eq!(found, [("a".to_owned(), A), ("y".to_owned(), B), ("z".to_owned(), B)]);
     }
 
     #[test]

@@ -91,7 +91,8 @@ impl Objects for FsObjects {
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        Ok(durable::replace(&self.path(hash), bytes)?)
+        // A link among the objects may lead to another object, which must not be overwritten.
+        Ok(durable::replace_itself(&self.path(hash), bytes)?)
     }
 
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {

@@ -110,6 +110,48 @@ fn an_unreadable_index_is_an_error_everywhere_and_is_left_alone() {
 }
 
 #[test]
+fn an_index_that_is_gone_is_an_error_too() {
+    let home = Home::new();
+    assert_eq!(home.heads.list().unwrap(), [], "there never was one");
+    assert_eq!(home.swap("a", A), Swap::Done);
+    let index = home.path("threads.yaml");
+    fs::remove_file(&index).unwrap();
+    let gone = |result: Result<Swap, HeadsError>| {
+        let told = format!("cannot read the index {}: the file is gone, though there was one", index.display());
+        assert_eq!(result.unwrap_err().to_string(), told);
+    };
+    gone(home.heads.swap("b", None, A));
+    gone(home.heads.list().map(|_| Swap::Done));
+    std::os::unix::fs::symlink(home.path("nowhere"), &index).unwrap();
+    gone(home.heads.read("a").map(|_| Swap::Done));
+}
+
+#[test]
+fn a_broken_index_is_replaced_by_another_and_kept() {
+    let home = Home::new();
+    let broken = format!("a: \"{A}\"\nb: \"{B}\"\n\0\0\0\0");
+    home.write("threads.yaml", &broken);
+    let salvaged = home.heads.salvage();
+    assert_eq!(salvaged.entries, [("a".to_owned(), A), ("b".to_owned(), B)]);
+    assert!(matches!(salvaged.fault, Some(HeadsError::Unreadable { .. })));
+    let wanted = [("b".to_owned(), A), ("c".to_owned(), B)];
+    assert!(home.heads.rebuild(&salvaged, &wanted, &[], ".broken-1").unwrap());
+    assert_eq!(home.heads.list().unwrap(), wanted);
+    assert_eq!(home.text("threads.yaml.broken-1"), broken);
+    assert!(!home.heads.rebuild(&salvaged, &[], &[], ".broken-1").unwrap(), "it has changed since");
+    assert_eq!(home.heads.list().unwrap(), wanted);
+    fs::remove_file(home.path("threads.yaml")).unwrap();
+    fs::create_dir(home.path("threads.yaml")).unwrap();
+    std::os::unix::fs::symlink(home.path("nowhere"), home.path("history.jsonl")).unwrap();
+    assert!(home.heads.journal_is_no_file());
+    let salvaged = home.heads.salvage();
+    assert!(home.heads.rebuild(&salvaged, &wanted, &[json!({"thread": "a"})], ".broken-2").unwrap());
+    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"a\"}\n");
+    assert!(home.path("threads.yaml.broken-2").is_dir());
+    assert_eq!(home.heads.list().unwrap(), wanted);
+}
+
+#[test]
 fn a_half_done_drop_is_finished_at_once_and_completed_by_the_next_change() {
     let home = Home::new();
     for name in ["a", "b"] {

@@ -8,7 +8,7 @@ use crate::home::Home;
 use crate::list::{self, Filter};
 use crate::marks::{self, Mark};
 use crate::state::State;
-use crate::{attempts as records, history, lock};
+use crate::{attempts as records, history, lock, rebuild};
 
 /// Threads named in one message.
 const NAMED: usize = 3;
@@ -24,6 +24,12 @@ pub(super) fn index(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         let message = format!("history.jsonl has {}: {first}", counted(problems.len(), "unreadable line"));
         findings
             .push(Finding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"));
+    }
+    let missing: Vec<String> = rebuild::missing(home)?.iter().map(ToString::to_string).collect();
+    if !missing.is_empty() {
+        let told = counted(missing.len(), "thread");
+        let message = format!("there are records of {told} that neither index nor history has: {}", named(&missing));
+        findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` tells what they say"));
     }
     let corrupt: Vec<String> =
         rows.iter().filter(|row| row.state == State::Corrupt).map(|row| row.thread.to_string()).collect();

@@ -5,6 +5,7 @@ pub(crate) mod cas;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod recover;
 pub(crate) mod reference;
 pub(crate) mod setup;
 pub(crate) mod thread;

@@ -374,7 +374,7 @@ fn agents_describe_themselves() {
     exit 0
     plain
     capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
-    config:       trace
+    config:       trace, mcp
     command:      my-program --fast
     program:      <dir>/bin/my-program
     output:       text

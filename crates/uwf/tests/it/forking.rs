@@ -89,7 +89,10 @@ fn a_fork_keeps_the_settings_unless_told_otherwise() {
     let thread = text(&started, "thread");
     let settings = |thread: &str| -> serde_json::Value {
         let path = home.root().join("threads").join(thread).join("settings.json");
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+        let mut settings: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let begun_at = settings.as_object_mut().unwrap().remove("begunAt");
+        assert_eq!(begun_at, Some(json!(home.head(thread))), "what the index is rebuilt from");
+        settings
     };
     let fork = text(&home.json(&["thread", "fork", &thread]), "thread");
     assert_eq!(settings(&fork), settings(&thread));

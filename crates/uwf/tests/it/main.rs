@@ -33,6 +33,7 @@ mod mock;
 mod pausing;
 mod react;
 mod reading;
+mod recovering;
 mod reference;
 mod review;
 mod setup;

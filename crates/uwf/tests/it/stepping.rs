@@ -241,12 +241,17 @@ fn the_cache_may_be_deleted_or_damaged_at_any_time() {
         match steps {
             2 => fs::remove_dir_all(home.root().join("cache")).unwrap(),
             3 => fs::write(&chain, [7u8; 31]).unwrap(),
-            4 => fs::write(&chain, [7u8; 48]).unwrap(),
+            4 => fs::write(&chain, [7u8; 64]).unwrap(),
+            5 => {
+                let mut flipped = fs::read(&chain).unwrap();
+                flipped[40] ^= 1;
+                fs::write(&chain, flipped).unwrap();
+            }
             _ => {}
         }
         assert_eq!(home.json(&["thread", "show", &thread])["steps"], Value::from(steps), "after step {steps}");
     }
-    assert_eq!(fs::metadata(&chain).unwrap().len(), 6 * 24);
+    assert_eq!(fs::metadata(&chain).unwrap().len(), 6 * 32);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use json_cas::{Hash, Problem, ProblemKind, StoreError, VerifyReport};
 use serde::Serialize;
 use uwf_engine::error::Kind;
+use uwf_engine::roots;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -18,7 +19,8 @@ Examples:
   uwf cas verify 2XY1PEX26ZD0Y               only what is reachable from this node
   uwf cas verify | jq '.problems[]'
 
-Each node: are its bytes those of its hash, does it fit its type, is everything it refers to there? Exit 65 when not. \
+Each node: are its bytes those of its hash, does it fit its type, is everything it refers to there, and everything that \
+threads and workflow names refer to? Exit 65 when not. \
 Putting the same content again repairs a corrupt node.")]
 pub(crate) struct Args {
     /// The node to begin at: its hash, or a unique beginning of it. Default: the whole store.
@@ -66,9 +68,27 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let root = args.node.as_deref().map(|typed| root(context, typed)).transpose()?;
     let mut progress = Progress::new(context.printer, "nodes checked");
     let roots = root.as_ref().map(std::slice::from_ref);
-    let report = context.home.store().verify_counting(roots, &mut |checked| progress.at(checked))?;
+    let mut report = context.home.store().verify_counting(roots, &mut |checked| progress.at(checked))?;
     drop(progress);
+    if root.is_none() {
+        add_lost(context, &mut report)?;
+    }
     Printed::new(&Verified(report))
+}
+
+/// Nodes that no node refers to, but a thread or a name does, and that are not there.
+fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandError> {
+    let (named, unreadable) = roots::all(&context.home);
+    unreadable.iter().for_each(|error| context.printer.warn(&error.message));
+    for (hash, by) in named {
+        let is_told = report.problems.iter().any(|problem| problem.hash == Some(hash));
+        if !is_told && !context.home.store().has(hash)? {
+            let reason = format!("it does not exist, and is {by}");
+            let kind = ProblemKind::Missing;
+            report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: None });
+        }
+    }
+    Ok(())
 }
 
 /// Where to begin: a node that is there, whatever its state.

@@ -1,0 +1,102 @@
+//! A new index in the place of a broken one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::heads::FsHeads;
+use super::index::{self, Index};
+use crate::durable::{self, FileError};
+use crate::hash::Hash;
+use crate::heads::{HeadsError, check_name};
+
+/// What can still be read of an index, in whatever state its file is.
+#[derive(Debug)]
+pub struct Salvaged {
+    /// The names it has and where they point, ended ones included: of a readable index all, of a
+    /// broken one those whose line is whole.
+    pub entries: Vec<(String, Hash)>,
+    /// Why it is not readable as a whole; `None` when it is.
+    pub fault: Option<HeadsError>,
+    /// The file as it was, to tell whether it has changed since.
+    seen: Option<Vec<u8>>,
+}
+
+impl FsHeads {
+    /// Reads what can be read of the index. Takes no lock and never fails: what is wrong is told
+    /// in the result.
+    pub fn salvage(&self) -> Salvaged {
+        let seen = fs::read(&self.index).ok();
+        match self.load() {
+            Ok(index) => {
+                let entries = index.entries().map(|(name, hash)| (name.to_owned(), hash)).collect();
+                Salvaged { entries, fault: None, seen }
+            }
+            Err(fault) => {
+                let entries = seen.as_deref().map(index::salvage).unwrap_or_default();
+                Salvaged { entries, fault: Some(fault), seen }
+            }
+        }
+    }
+
+    /// Whether there is something in the journal's place that is no file: a directory, or a link
+    /// that leads nowhere. [`FsHeads::rebuild`] moves it out of the way.
+    pub fn journal_is_no_file(&self) -> bool {
+        self.journal.symlink_metadata().is_ok() && !self.journal.is_file()
+    }
+
+    /// Writes an index with just these names in the place of the one that was salvaged; `ended` are
+    /// records the journal lacks. What has to give way is kept under a name with `suffix` at its
+    /// end. Says whether it did: not when the file has changed since it was
+    /// salvaged, which then has to be done again.
+    ///
+    /// # Errors
+    /// [`HeadsError`]; the index is then as it was, or gone and told to be so.
+    pub fn rebuild(
+        &self,
+        salvaged: &Salvaged,
+        entries: &[(String, Hash)],
+        ended: &[Value],
+        suffix: &str,
+    ) -> Result<bool, HeadsError> {
+        let mut index = Index::empty();
+        for (name, hash) in entries {
+            check_name(name)?;
+            index.set(name, *hash);
+        }
+        let lock = self.locked()?;
+        if fs::read(&self.index).ok() != salvaged.seen {
+            return Ok(false);
+        }
+        match &salvaged.seen {
+            // Copied, so that at every moment there is one.
+            Some(bytes) => durable::replace(&kept(&self.index, suffix), bytes)?,
+            // Not a file at all: a directory, or a link that leads nowhere.
+            None => move_away(&self.index, suffix)?,
+        }
+        if self.journal_is_no_file() {
+            move_away(&self.journal, suffix)?;
+        }
+        for record in ended {
+            durable::append(&self.journal, &record.to_string())?;
+        }
+        self.save(&lock, &index)?;
+        Ok(true)
+    }
+}
+
+fn move_away(path: &Path, suffix: &str) -> Result<(), FileError> {
+    match fs::rename(path, kept(path, suffix)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::at("rename", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Where a file that has to give way is kept: its own name and the suffix.
+fn kept(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,365 @@
+//! `uwf recover`: the index of threads from what else this machine knows of them.
+//!
+//! Every move of a head leaves a trace beside the index, and none of them costs a sync of its own: a thread that is
+//! begun names its head in `settings.json`, a step its result in `attempt.jsonl`, both synced before the index is; an
+//! end has its line in the history. So the index can be lost, damaged, or restored from an old backup.
+
+mod evidence;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use json_cas::fs::Salvaged;
+use json_cas::{Hash, HeadsError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+use uwf_core::view;
+
+pub use evidence::Source;
+
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::history::Finished;
+use crate::home::Home;
+use crate::{attempts, history, ids, put};
+use evidence::{Known, is_readable, known, leads_to, same_start};
+
+/// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
+const TRIES: usize = 5;
+
+/// What became of a thread's line in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// As it was.
+    Kept,
+    /// It was not in the index, or not readable there.
+    Restored,
+    /// The index had another head: an older one, one that is not readable, or one of another run.
+    Moved,
+    /// It has ended, and the history or the index did not say so.
+    Archived,
+    /// Index and records disagree, and both can be right; as it was.
+    Differs,
+    /// There are records, but none that says where it stands.
+    Lost,
+}
+
+/// One thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Its id.
+    pub thread: ThreadId,
+    /// What became of it.
+    pub finding: Finding,
+    /// Its head; absent when it is lost.
+    pub head: Option<Hash>,
+    /// The head the index had, when that was another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Hash>,
+    /// Where its head, or its end, was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Source>,
+    /// What there is to say about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What was found, and done unless it was only looked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recovered {
+    /// The index.
+    pub index: PathBuf,
+    /// Why it was not readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Whether it is another now, or would be.
+    pub changed: bool,
+    /// The file that has the old one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_as: Option<PathBuf>,
+    /// Every active thread, and those that were changed or lost.
+    pub threads: Vec<Row>,
+    /// What in the history is not readable.
+    pub problems: Vec<String>,
+}
+
+/// Compares the index with everything else that is known of threads, and unless `dry_run` writes the one that follows.
+/// The old one is kept beside it. uwf's own types are stored again if they are damaged.
+///
+/// # Errors
+/// `Io` when files cannot be read or written, `Busy` when others change the index all the time.
+pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
+    if !dry_run && home.objects_dir().exists() {
+        // Without them no node can be read or written.
+        put::repair_types(home)?;
+    }
+    for _ in 0..TRIES {
+        let salvaged = home.heads_files().salvage();
+        refuse_forbidden(&salvaged)?;
+        let mut plan = plan(home, &salvaged)?;
+        if dry_run || !plan.report.changed {
+            return Ok(plan.report);
+        }
+        let suffix = format!(".broken-{}", stamp(ids::now_ms()));
+        if home.heads_files().rebuild(&salvaged, &plan.heads, &plan.ended, &suffix)? {
+            let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));
+            plan.report.kept_as = kept.symlink_metadata().is_ok().then_some(kept);
+            return Ok(plan.report);
+        }
+    }
+    Err(Error::new(Kind::Busy, "the index changed while it was being recovered")
+        .hint("try again when less is going on"))
+}
+
+/// Threads this machine has records of that are neither in the index nor in the history.
+///
+/// # Errors
+/// Those of index, history and the directory of threads.
+pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
+    let mut missing = with_records(home)?;
+    for (name, _) in home.heads().list()? {
+        if let Ok(id) = name.parse::<ThreadId>() {
+            missing.remove(&id);
+        }
+    }
+    for id in ended(&home.heads().journal()?).keys() {
+        missing.remove(id);
+    }
+    Ok(missing.into_iter().collect())
+}
+
+/// Whether this machine has records of a thread.
+pub fn has_records(home: &Home, id: &ThreadId) -> bool {
+    home.settings_file(id).exists()
+}
+
+/// There is no such thread, as far as index and history tell.
+pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
+    let error = Error::new(Kind::NotFound, format!("there is no thread {id}"));
+    match has_records(home, id) {
+        true => error.hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
+        false => error.hint("`uwf thread list --all` lists every thread"),
+    }
+}
+
+/// The index does not have a thread: it has ended, or was lost.
+pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
+    let is_lost = has_records(home, id) && matches!(history::of(home, id), Ok(None));
+    if is_lost { not_found(home, id) } else { Error::not_active(id) }
+}
+
+/// A file that only somebody else may read is not broken.
+fn refuse_forbidden(salvaged: &Salvaged) -> Result<()> {
+    match &salvaged.fault {
+        Some(HeadsError::Io { source, path, action }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(Error::io(action, path, source.kind().into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `20261122T044100Z`.
+fn stamp(now_ms: u64) -> String {
+    let digits: String = view::time(now_ms).replace(' ', "T").chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    format!("{digits}Z")
+}
+
+struct Plan {
+    report: Recovered,
+    heads: Vec<(String, Hash)>,
+    ended: Vec<Value>,
+}
+
+fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
+    let is_no_file = home.heads_files().journal_is_no_file();
+    let (journal, mut problems) = match is_no_file {
+        true => (Vec::new(), vec![format!("{} is no file", home.history_file().display())]),
+        false => (home.heads().journal()?, home.heads().journal_problems()?),
+    };
+    problems.iter_mut().filter(|_| !is_no_file).for_each(|problem| problem.insert_str(0, "history.jsonl, "));
+    let ended_before = ended(&journal);
+    let (own, foreign) = lines(salvaged);
+    let mut rows = Vec::new();
+    let mut heads = foreign;
+    let mut ended = Vec::new();
+    let ids: BTreeSet<ThreadId> = own.keys().cloned().chain(with_records(home)?).collect();
+    let damaged = if is_no_file { Vec::new() } else { damaged_history(home)? };
+    for id in ids {
+        let line = own.get(&id).copied();
+        let (row, end) = match ended_before.get(&id) {
+            Some(true) => (line.map(|head| archived(&id, head, "its line in the history")), None),
+            is_ended => look(home, &id, line, is_ended.is_some(), &damaged),
+        };
+        ended.extend(end);
+        if let Some(row) = row {
+            let is_active = !matches!(row.finding, Finding::Archived | Finding::Lost);
+            heads.extend(row.head.filter(|_| is_active).map(|head| (id.to_string(), head)));
+            rows.push(row);
+        }
+    }
+    heads.sort_unstable();
+    let mut before = salvaged.entries.clone();
+    before.sort_unstable();
+    let report = Recovered {
+        index: home.index_file(),
+        fault: salvaged.fault.as_ref().map(ToString::to_string),
+        changed: salvaged.fault.is_some() || is_no_file || before != heads || !ended.is_empty(),
+        kept_as: None,
+        threads: rows,
+        problems,
+    };
+    Ok(Plan { report, heads, ended })
+}
+
+/// Lines of the index that are threads, by their id as it has to be spelled, and the others.
+fn lines(salvaged: &Salvaged) -> (BTreeMap<ThreadId, Hash>, Vec<(String, Hash)>) {
+    let mut own = BTreeMap::new();
+    let mut foreign = Vec::new();
+    for (name, hash) in &salvaged.entries {
+        match name.parse::<ThreadId>() {
+            // Of two spellings the right one counts.
+            Ok(id) if id.as_str() == name => drop(own.insert(id, *hash)),
+            Ok(id) => drop(own.entry(id).or_insert(*hash)),
+            Err(_) => foreign.push((name.clone(), *hash)),
+        }
+    }
+    (own, foreign)
+}
+
+fn archived(id: &ThreadId, head: Hash, note: &str) -> Row {
+    Row {
+        thread: id.clone(),
+        finding: Finding::Archived,
+        head: Some(head),
+        before: None,
+        from: Some(Source::History),
+        note: Some(format!("it has ended, says {note}")),
+    }
+}
+
+/// A thread the history says too little about. Gives its row, and a line for the history if it has ended all the same.
+fn look(
+    home: &Home,
+    id: &ThreadId,
+    line: Option<Hash>,
+    is_ended: bool,
+    damaged: &[String],
+) -> (Option<Row>, Option<Value>) {
+    if let Some(end) = attempts::end_of(home, id).ok().flatten() {
+        let row = archived(id, end.head, "the copy of its line in the history");
+        return (Some(row), Some(value(&end)));
+    }
+    if is_ended {
+        return (Some(lost(id, "it has ended, but its line in history.jsonl says little more".to_owned())), None);
+    }
+    if let (None, Some(number)) = (line, damaged.iter().position(|line| line.contains(id.as_str()))) {
+        let note = format!("it seems to have ended: damaged line {} of history.jsonl names it", number + 1);
+        return (Some(lost(id, note)), None);
+    }
+    let known = known(home, id);
+    let row = match (line, known) {
+        (None, None) => lost(id, "there are records of it, but none says where it stands".to_owned()),
+        (None, Some(Known { head, from, .. })) => {
+            let note =
+                (!is_readable(home, head)).then(|| "its nodes are not readable: `uwf cas verify` tells why".to_owned());
+            Row {
+                thread: id.clone(),
+                finding: Finding::Restored,
+                head: Some(head),
+                before: None,
+                from: Some(from),
+                note,
+            }
+        }
+        (Some(line), known) => compare(home, id, line, known),
+    };
+    (Some(row), None)
+}
+
+fn lost(id: &ThreadId, note: String) -> Row {
+    Row { thread: id.clone(), finding: Finding::Lost, head: None, before: None, from: None, note: Some(note) }
+}
+
+/// A thread that is in the index.
+fn compare(home: &Home, id: &ThreadId, line: Hash, known: Option<Known>) -> Row {
+    let kept = |finding, note| Row {
+        thread: id.clone(),
+        finding,
+        head: Some(line),
+        before: None,
+        from: Some(Source::Index),
+        note,
+    };
+    let Some(Known { head, from, pending_from }) = known else { return kept(Finding::Kept, None) };
+    let moved = |why: &str| Row {
+        finding: Finding::Moved,
+        head: Some(head),
+        before: Some(line),
+        from: Some(from),
+        ..kept(Finding::Moved, Some(why.to_owned()))
+    };
+    let readable = is_readable(home, line);
+    match () {
+        () if head == line || pending_from == Some(line) => kept(Finding::Kept, None),
+        () if !is_readable(home, head) && readable => kept(Finding::Kept, None),
+        () if !readable && is_readable(home, head) => moved("the head in the index is not readable"),
+        () if !readable => {
+            kept(Finding::Differs, Some("its nodes are not readable: `uwf cas verify` tells why".to_owned()))
+        }
+        // It was stepped on another machine, or the record is of a time before.
+        () if leads_to(home, line, head) => kept(Finding::Kept, None),
+        () if leads_to(home, head, line) => moved("the index was behind"),
+        () if !same_start(home, line, head) => moved("the head in the index belongs to another run"),
+        () => kept(Finding::Differs, Some(format!("{} says {head}, on another branch", from.told()))),
+    }
+}
+
+/// Threads with settings or an attempt on this machine.
+fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
+    let dir = home.threads_dir();
+    let entries = match std::fs::read_dir(&dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        other => other.at("list", &dir)?,
+    };
+    let mut ids = BTreeSet::new();
+    for entry in entries {
+        let name = entry.at("list", &dir)?.file_name();
+        // Whoever asks to step a thread that does not exist leaves a lock, and nothing else.
+        let id = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()).filter(|id| has_records(home, id));
+        ids.extend(id);
+    }
+    Ok(ids)
+}
+
+/// Threads the history names as they are spelled, and whether it tells all there is to tell.
+fn ended(journal: &[Value]) -> BTreeMap<ThreadId, bool> {
+    let mut ended = BTreeMap::new();
+    for line in journal {
+        let Some(name) = line.get("thread").and_then(Value::as_str) else { continue };
+        if let Some(id) = name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name) {
+            ended.insert(id, Finished::deserialize(line).is_ok());
+        }
+    }
+    ended
+}
+
+/// The lines of the history, each that is readable left empty.
+fn damaged_history(home: &Home) -> Result<Vec<String>> {
+    let path = home.history_file();
+    let bytes = match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.at("read", &path)?,
+    };
+    let damaged = |line: &[u8]| match serde_json::from_slice::<Value>(line) {
+        Ok(_) => String::new(),
+        Err(_) => String::from_utf8_lossy(line).to_ascii_uppercase(),
+    };
+    Ok(bytes.split(|byte| *byte == b'\n').map(damaged).collect())
+}
+
+fn value(end: &Finished) -> Value {
+    serde_json::to_value(end).expect("a history line is texts and numbers")
+}

@@ -1,0 +1,180 @@
+//! Nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use json_cas::{Draft, Hash, WalkOptions, bootstrap};
+use uwf_testing::{TestHome, text};
+
+use super::{Whole, each};
+use crate::campaign::Campaign;
+use crate::harm::Harm;
+use crate::reachable::store;
+
+/// Damages tried in a plain run.
+const SHORT: usize = 12;
+
+const HARMS: [Harm; 12] = [
+    Harm::Flip,
+    Harm::Cut,
+    Harm::Empty,
+    Harm::Zero,
+    Harm::Hole,
+    Harm::Swap,
+    Harm::Link,
+    Harm::Dangle,
+    Harm::Gone,
+    Harm::Directory,
+    Harm::WrongCase,
+    Harm::Double,
+];
+
+/// Exit codes of a command that meets a broken node: bad data, not found, files.
+const BROKEN: [i32; 3] = [65, 69, 74];
+
+#[derive(Debug)]
+struct Case {
+    harm: Harm,
+    node: Hash,
+    other: Hash,
+}
+
+#[test]
+fn nodes_are_missed_named_and_repaired() {
+    let whole = Whole::new();
+    let pristine = whole.copy();
+    let hashes = store(&pristine).objects().list(None).unwrap();
+    let mut campaign = Campaign::new("nodes_are_missed_named_and_repaired");
+    let mut other = |node| loop {
+        let other = hashes[campaign.rng.usize(0..hashes.len())];
+        if other != node {
+            return other;
+        }
+    };
+    let mut cases = Vec::new();
+    for node in &hashes {
+        cases.extend(HARMS.map(|harm| Case { harm, node: *node, other: other(*node) }));
+    }
+    let touched: BTreeMap<&str, BTreeSet<Hash>> = [&whole.counting, &whole.adding]
+        .into_iter()
+        .map(|thread| (thread.as_str(), below(&pristine, &pristine.head(thread).unwrap())))
+        .collect();
+    each(campaign, cases, SHORT, |case, campaign| {
+        let home = whole.copy();
+        let Some(expected) = spoil(&home, case, campaign) else { return };
+        assert_eq!(problems(&home), expected, "exactly those are told");
+        for (thread, below) in &touched {
+            let is_touched = below.contains(&case.node) || expected.iter().any(|name| below.contains_name(name));
+            step(&home, thread, is_touched, &expected);
+        }
+        if case.harm != Harm::Directory {
+            repair(&home, &pristine, case, &expected);
+            touched.keys().for_each(|thread| step(&home, thread, false, &expected));
+        }
+    });
+}
+
+trait ContainsName {
+    fn contains_name(&self, name: &str) -> bool;
+}
+
+impl ContainsName for BTreeSet<Hash> {
+    fn contains_name(&self, name: &str) -> bool {
+        name.parse().is_ok_and(|hash: Hash| self.contains(&hash))
+    }
+}
+
+/// Spoils the node's file. Gives what has to be told, `None` when the damage changes nothing that a node means: its
+/// timestamp is no part of it.
+fn spoil(home: &TestHome, case: &Case, campaign: &mut Campaign) -> Option<BTreeSet<String>> {
+    let file = |hash: Hash| home.root().join("cas").join(format!("{hash}.bin"));
+    let before = store(home).get(case.node).unwrap();
+    let lower = format!("{}.bin", case.node.to_string().to_ascii_lowercase());
+    match case.harm {
+        Harm::WrongCase => fs::rename(file(case.node), home.root().join("cas").join(&lower)).unwrap(),
+        Harm::Double => drop(fs::copy(file(case.node), file(case.other)).unwrap()),
+        harm => harm.apply(&file(case.node), &file(case.other), &mut campaign.rng),
+    }
+    let after = store(home).get(case.node);
+    if !matches!(case.harm, Harm::Double) && after.is_ok_and(|after| after.payload == before.payload) {
+        return None;
+    }
+    let name = |hash: Hash| hash.to_string();
+    if matches!(case.harm, Harm::Gone | Harm::Dangle) && !is_needed(home, case.node) {
+        return None;
+    }
+    Some(match case.harm {
+        Harm::WrongCase if !is_needed(home, case.node) => [lower].into(),
+        Harm::Swap => [name(case.node), name(case.other)].into(),
+        Harm::Double => [name(case.other)].into(),
+        Harm::WrongCase => [name(case.node), lower].into(),
+        _ => [name(case.node)].into(),
+    })
+}
+
+/// Nobody misses a type of uwf's own of which there is no node; the next command stores it again.
+fn is_needed(home: &TestHome, node: Hash) -> bool {
+    let store = store(home);
+    let is_own = uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == node);
+    let mut others = store.objects().list(None).unwrap().into_iter().filter_map(|hash| store.get(hash).ok());
+    !is_own || others.any(|other| other.type_hash == node)
+}
+
+fn below(home: &TestHome, head: &str) -> BTreeSet<Hash> {
+    let store = store(home);
+    let head: Hash = head.parse().unwrap();
+    let mut found: BTreeSet<Hash> = BTreeSet::new();
+    let mut types = vec![bootstrap::HASH];
+    for node in store.walk(&[head], WalkOptions::default()) {
+        let (hash, node) = node.unwrap();
+        found.insert(hash);
+        types.push(node.type_hash);
+    }
+    // A step writes nodes of any of uwf's own types.
+    types.extend(uwf_core::node::OWN_TYPES.iter().map(|own| own.hash));
+    found.extend(types);
+    found
+}
+
+/// The names `cas verify` tells, of nodes or of files.
+fn problems(home: &TestHome) -> BTreeSet<String> {
+    let ran = home.uwf(&["cas", "verify"]);
+    assert!(matches!(ran.code, Some(0 | 65)), "{ran:?}");
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let name = |problem: &serde_json::Value| {
+        let key = if problem["hash"].is_string() { "hash" } else { "file" };
+        text(problem, key)
+    };
+    report["problems"].as_array().unwrap().iter().map(name).collect()
+}
+
+/// A step goes on, or says which node keeps it from that.
+fn step(home: &TestHome, thread: &str, may_fail: bool, named: &BTreeSet<String>) {
+    let Some(before) = home.head(thread) else { return };
+    let ran = home.uwf(&["thread", "step", thread]);
+    if ran.code == Some(0) {
+        return;
+    }
+    assert!(may_fail, "{thread} has nothing to do with it: {ran:?}");
+    assert!(ran.code.is_some_and(|code| BROKEN.contains(&code) || code == 40), "{ran:?}");
+    assert!(named.iter().any(|name| ran.stderr.contains(name.as_str())), "{named:?}: {ran:?}");
+    assert_eq!(home.head(thread), Some(before));
+}
+
+/// Puts the same content again.
+fn repair(home: &TestHome, pristine: &TestHome, case: &Case, told: &BTreeSet<String>) {
+    let pristine = store(pristine);
+    for hash in told.iter().filter_map(|name| name.parse::<Hash>().ok()) {
+        let node = pristine.get(hash).unwrap();
+        let draft = match node.type_hash == hash {
+            true => Draft::self_typed(node.payload),
+            false => Draft::new(node.type_hash, node.payload),
+        };
+        store(home).put(&draft.unwrap()).unwrap();
+    }
+    let left: BTreeSet<String> = match case.harm {
+        Harm::WrongCase => told.iter().filter(|name| name.ends_with(".bin")).cloned().collect(),
+        _ => BTreeSet::new(),
+    };
+    assert_eq!(problems(home), left, "repaired");
+}

@@ -1,0 +1,16 @@
+//! What lies below heads.
+
+use json_cas::{Hash, Problem, Store};
+use uwf_engine::home::Home;
+use uwf_testing::TestHome;
+
+/// The store of a home, read in this process.
+pub(crate) fn store(home: &TestHome) -> Store {
+    Home::open(home.root(), "uwf").store().clone()
+}
+
+/// What is wrong with nodes reachable from a head.
+pub(crate) fn problems(home: &TestHome, head: &str) -> Vec<Problem> {
+    let head: Hash = head.parse().unwrap();
+    store(home).verify(Some(&[head])).unwrap().problems
+}

@@ -1,0 +1,165 @@
+//! `uwf recover`: an index that is broken or gone, made anew from what else is known.
+
+use std::fs;
+use std::process::Command;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{Ran, TestHome, counting_workflow, text};
+
+use crate::home;
+
+const ROUNDS: usize = 3;
+
+/// Two active threads, after one step and after none, and one that has ended.
+fn home_with_threads() -> (TestHome, [String; 3]) {
+    let home = home();
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.put("count-rounds", &counting_workflow(ROUNDS));
+    let threads = ["stepped", "begun", "ended"].map(|prompt| home.start("count-rounds", prompt));
+    home.json(&["thread", "step", &threads[0]]);
+    home.json(&["run", &threads[2]]);
+    (home, threads)
+}
+
+/// A text without what differs from run to run: hashes of steps know how long they took.
+fn steady(home: &TestHome, text: &str) -> String {
+    let is_hash =
+        |word: &str| word.len() == 13 && word.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    let mut steady = String::new();
+    for word in home.steady(text).split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let end = word.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        let body = &word[..word.len() - end.len()];
+        let is_time = body.len() == 16 && body.ends_with('Z') && body.starts_with("20");
+        steady += if is_time {
+            "<time>"
+        } else if is_hash(body) {
+            "<hash>"
+        } else {
+            body
+        };
+        steady += end;
+    }
+    steady
+}
+
+fn findings(report: &Value) -> Vec<(String, String)> {
+    let row = |row: &Value| (text(row, "finding"), row["from"].as_str().unwrap_or_default().to_owned());
+    report["threads"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn a_broken_index_is_made_anew_and_kept() {
+    let (home, [stepped, begun, _]) = home_with_threads();
+    let index = home.root().join("threads.yaml");
+    let right = fs::read_to_string(&index).unwrap();
+    let broken = right.replace(&stepped, "?");
+    fs::write(&index, &broken).unwrap();
+    assert_snapshot!(steady(&home, &home.uwf(&["thread", "step", &stepped]).told()), @r"
+    exit 65
+    --- stderr
+    error: cannot read the index <dir>/root/threads.yaml, line 1: `?` cannot be a name
+    hint: nothing was changed; repair <dir>/root/threads.yaml or restore it from a backup
+    hint: `uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how
+    ");
+    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--dry-run", "--format", "text"]).told()), @r"
+    exit 0
+    ✗ cannot read the index <dir>/root/threads.yaml, line 1: `?` cannot be a name
+    <id>  restored at <hash>, from its attempt record
+    <dir>/root/threads.yaml would be written anew; 1 thread as before
+    ");
+    assert_eq!(fs::read_to_string(&index).unwrap(), broken, "only looked");
+    let report = home.json(&["recover"]);
+    let of = |finding: &str, from: &str| (finding.to_owned(), from.to_owned());
+    assert_eq!(findings(&report), [of("restored", "attempt"), of("kept", "index")]);
+    assert_eq!(fs::read_to_string(&index).unwrap(), right);
+    assert_eq!(fs::read_to_string(text(&report, "keptAs")).unwrap(), broken);
+    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).told()), @r"
+    exit 0
+    <dir>/root/threads.yaml is as it should be, with 2 threads
+    ");
+    fs::remove_file(&index).unwrap();
+    assert_eq!(findings(&home.json(&["recover"])), [of("restored", "attempt"), of("restored", "settings")]);
+    for thread in [&stepped, &begun] {
+        home.json(&["thread", "step", thread]);
+    }
+}
+
+#[test]
+fn an_index_from_an_old_backup_is_brought_up_to_date() {
+    let (home, [stepped, begun, ended]) = home_with_threads();
+    let index = home.root().join("threads.yaml");
+    let backup = fs::read_to_string(&index).unwrap();
+    home.json(&["thread", "step", &stepped]);
+    home.json(&["thread", "kill", &begun]);
+    let newer = home.start("count-rounds", "newer");
+    let right = fs::read_to_string(&index).unwrap();
+    let old_head = text(&home.json(&["thread", "show", &ended]), "head");
+    fs::write(&index, format!("{backup}{ended}: \"{old_head}\"\n")).unwrap();
+    let doctor = home.uwf(&["doctor", "--offline"]);
+    assert!(doctor.stdout.contains("records of 1 thread that neither index nor history has"), "{doctor:?}");
+    let lost = home.uwf(&["thread", "step", &newer]);
+    assert_eq!(lost.code, Some(69));
+    assert!(lost.stderr.ends_with("`uwf recover --dry-run` tells what they say\n"), "{lost:?}");
+    assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).told()), @r"
+    exit 0
+    <id>  moved at <hash>, from its attempt record (was <hash>): the index was behind
+    <id>  archived at <hash>, from the history: it has ended, says its line in the history
+    <id>  archived at <hash>, from the history: it has ended, says its line in the history
+    <id>  restored at <hash>, from its settings
+    <dir>/root/threads.yaml was written anew; 0 threads as before
+    the old one is <dir>/root/threads.yaml.broken-<time>
+    ");
+    assert_eq!(fs::read_to_string(&index).unwrap(), right);
+}
+
+#[test]
+fn a_thread_nobody_can_place_is_told() {
+    let (home, [stepped, begun, _]) = home_with_threads();
+    fs::remove_file(home.root().join("threads.yaml")).unwrap();
+    fs::write(home.root().join("threads").join(&begun).join("settings.json"), "{}").unwrap();
+    let ran = home.uwf(&["recover"]);
+    assert_eq!(ran.code, Some(65), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json!([report["threads"][0]["finding"], report["threads"][1]["finding"]]), json!(["restored", "lost"]));
+    assert!(home.head(&stepped).is_some(), "the others are found all the same");
+}
+
+/// Runs uwf with a call failing when it is about this file.
+fn failing_at(home: &TestHome, path: &std::path::Path, fault: &str, args: &[&str]) -> Ran {
+    let plain = home.command(args);
+    let mut command = Command::new("strace");
+    home.prepare(&mut command);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(path).args(["-e", &format!("inject={fault}")]);
+    command.arg(plain.get_program()).args(args);
+    command.output().expect("strace is installed").into()
+}
+
+/// What is on the disk then is unknown: nothing is reported as done, and either head goes on from here.
+#[test]
+fn a_head_that_moved_without_its_sync_is_told_to_be_unsure() {
+    let (home, [stepped, ..]) = home_with_threads();
+    let before = home.head(&stepped);
+    let index = fs::read(home.root().join("threads.yaml")).unwrap();
+    let ran = failing_at(&home, &home.root(), "fsync:error=EIO", &["thread", "step", &stepped]);
+    assert_eq!(ran.code, Some(74), "{ran:?}");
+    assert_snapshot!(steady(&home, &ran.stderr), @r"
+    error: the head of thread <id> moved to <hash>, but may move back: cannot sync <dir>/root: Input/output error (os error 5)
+    hint: nothing is lost or paid for twice: the next `uwf thread step` goes on from either head
+    ");
+    let after = home.head(&stepped);
+    assert_ne!(after, before);
+    let paid = || fs::read_to_string(home.work().join("ledger")).unwrap().lines().count();
+    let so_far = paid();
+    // The power goes: the old index is there again.
+    let moved = fs::read(home.root().join("threads.yaml")).unwrap();
+    fs::write(home.root().join("threads.yaml"), index).unwrap();
+    let report = home.json(&["thread", "step", &stepped]);
+    assert_eq!(json!([report["adopted"], report["head"]]), json!([true, after]));
+    assert_eq!(paid(), so_far);
+    // It does not go.
+    fs::write(home.root().join("threads.yaml"), moved).unwrap();
+    assert_eq!(home.json(&["thread", "step", &stepped])["done"], true);
+    assert_eq!(paid(), so_far + 1);
+}
