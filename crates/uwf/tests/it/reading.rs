@@ -5,10 +5,7 @@ use serde_json::json;
 use uwf_testing::{TestHome, numbered, text};
 
 use crate::review::{damage, hashes, reviewing_home, step};
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
-}
+use crate::told;
 
 /// A finished thread of four steps.
 fn finished(home: &TestHome) -> String {
