@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::campaign::Campaign;
-use crate::disk::{Disk, tree_of, write_tree};
+use crate::disk::{Disk, Tree, tree_of, write_tree};
 use crate::reachable::problems;
 use crate::record::record;
 use crate::stage::{self, ROUNDS};
@@ -42,7 +42,7 @@ fn crash(name: &'static str, home: &TestHome, args: &[&str], check: impl Fn(&Cra
     for State { crash, tree } in chosen {
         let crashed =
             Crashed { home: stage::bare(), said: disk.said(crash), is_finished: disk.is_durable(crash, FINISHED) };
-        write_tree(&crashed.home.root(), &tree);
+        write_tree(&crashed.home.root(), &rebooted(tree.clone()));
         let told = format!("stopped before operation {crash}, {:?}; again: {}", ops.get(crash), campaign.again());
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(&crashed)));
         if let Err(panic) = checked {
@@ -52,6 +52,20 @@ fn crash(name: &'static str, home: &TestHome, args: &[&str], check: impl Fn(&Cra
             std::panic::resume_unwind(panic);
         }
     }
+}
+
+/// After a power cut the machine has started anew, and no process of before is alive: records made before it name
+/// another boot than the present one.
+fn rebooted(mut tree: Tree) -> Tree {
+    let boot = uwf_engine::attempts::boot_id();
+    assert!(!boot.is_empty(), "the machine tells its boot");
+    let other = boot.replace(|digit: char| digit.is_ascii_hexdigit(), "0");
+    for content in tree.values_mut().flatten() {
+        while let Some(at) = content.windows(boot.len()).position(|window| window == boot.as_bytes()) {
+            content[at..at + boot.len()].copy_from_slice(other.as_bytes());
+        }
+    }
+    tree
 }
 
 impl Crashed {

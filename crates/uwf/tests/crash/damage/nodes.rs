@@ -164,14 +164,17 @@ fn step(home: &TestHome, thread: &str, may_fail: bool, named: &BTreeSet<String>)
 /// Puts the same content again.
 fn repair(home: &TestHome, pristine: &TestHome, case: &Case, told: &BTreeSet<String>) {
     let pristine = store(pristine);
-    for hash in told.iter().filter_map(|name| name.parse::<Hash>().ok()) {
+    let draft = |hash: Hash| {
         let node = pristine.get(hash).unwrap();
         let draft = match node.type_hash == hash {
             true => Draft::self_typed(node.payload),
             false => Draft::new(node.type_hash, node.payload),
         };
-        store(home).put(&draft.unwrap()).unwrap();
-    }
+        draft.unwrap()
+    };
+    // Together, since one may be the type of the other.
+    let drafts: Vec<Draft> = told.iter().filter_map(|name| name.parse().ok()).map(draft).collect();
+    store(home).put_all(&drafts).unwrap();
     let left: BTreeSet<String> = match case.harm {
         Harm::WrongCase => told.iter().filter(|name| name.ends_with(".bin")).cloned().collect(),
         _ => BTreeSet::new(),
