@@ -96,8 +96,10 @@ fn a_quick_run_takes_every_figure() {
       `$count(steps[output.n > 5]) > 5` at 30 steps, compiled and decided [µs]
       the same with reading the thread, cached [µs]
     Processor time
-      processor time a step adds to its agent's, output: step [ms ≤ 5]
-      processor time a step adds to its agent's, output: text [ms ≤ 5]
+      processor time the kit adds to its agent's, output: step [ms ≤ 5]
+      processor time of a whole step beyond its agent's, output: step [ms]
+      processor time the kit adds to its agent's, output: text [ms ≤ 5]
+      processor time of a whole step beyond its agent's, output: text [ms]
     Footprint
       the binary uwf [MB ≤ 12]
       a step at 30 steps, output: step, its largest process [MB ≤ 25]

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use json_cas::{Hash, Schema};
-use uwf_core::config::DEFAULT_PROMPT_BUDGET;
+use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::StepNode;
 use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, brief, build};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
-use uwf_engine::attempts::{self, Attempt};
+use uwf_engine::attempts::{self, Attempt, Opened};
 use uwf_engine::environment::{Redactor, read_env_file};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
@@ -107,6 +107,23 @@ impl<'h> Context<'h> {
     /// The attempt this is part of.
     pub fn attempt(&self) -> Option<&Attempt> {
         self.attempt.as_ref()
+    }
+
+    /// What the role is being played with: the record of the attempt this is part of.
+    ///
+    /// # Errors
+    /// `Usage` outside an attempt: nobody has said which agent plays the role, and in which workspace.
+    pub fn opened(&self) -> Result<&Opened> {
+        self.attempt.as_ref().map(|attempt| &attempt.opened).ok_or_else(|| {
+            Error::new(Kind::Usage, "this agent is run by `uwf thread step`, never by hand")
+                .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent")
+        })
+    }
+
+    /// The form of answer that `output` of the attempt's agent asks for: one JSON object, or else a text under a header.
+    pub fn asked_form(&self) -> AnswerForm {
+        let is_json = |attempt: &Attempt| attempt.opened.agent.output_mode() == OutputMode::Json;
+        if self.attempt.as_ref().is_some_and(is_json) { AnswerForm::Json } else { AnswerForm::Frontmatter }
     }
 
     /// Bytes the prompt may have.

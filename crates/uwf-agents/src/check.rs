@@ -1,13 +1,13 @@
 //! What is wrong with a configuration on this machine: programs that are not there, settings an agent does not take,
 //! keys that are not set. What is wrong with its text alone is the core's business.
 
-use serde_json::Value;
 use uwf_core::config::{Agent, Config};
 use uwf_core::workflow::nearest::did_you_mean;
 use uwf_core::workflow::{Document, Problem};
 use uwf_engine::agents::{BUILT_IN_PREFIX, find_program};
 
 use crate::describe::{OWN_MODELS, describe};
+use crate::settings::Wrong;
 
 /// Everything that is wrong, in no particular order. `is_set` says whether an environment variable has a value, be it
 /// from the environment or from `.env`.
@@ -66,30 +66,17 @@ fn model(config: &Config, document: &Document, at: &str, agent: &Agent) -> Optio
     Some(document.warning(&Document::below(at, "model"), "unknown-model", message, Some(hint)))
 }
 
-/// `config` of a built-in agent, against what the agent says it takes.
+/// What of its `config` a built-in agent cannot use.
 fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
-    let Some(description) = built_in(agent).and_then(describe) else { return Vec::new() };
-    let at = Document::below(at, "config");
-    let schema = match json_cas::Schema::compile(&description.config_schema) {
-        Ok(schema) => schema,
-        Err(error) => return vec![document.error(&at, "bad-schema", error.to_string(), None)],
+    let (Some(description), Some(config)) = (built_in(agent).and_then(describe), agent.config.as_object()) else {
+        return Vec::new();
     };
-    let violations = schema.violations(&agent.config).into_iter().map(|violation| {
-        let message = format!("`config` of the agent `{}`: {}", description.name, violation.message);
+    let problem = |Wrong { pointer, what, why }| {
+        let message = format!("`{what}` of the agent `{}`: {why}", description.name);
         let hint = format!("`uwf agent describe {}` tells what it takes", description.name);
-        document.error(&format!("{at}{}", violation.path), "bad-setting", message, Some(hint))
-    });
-    let known = description.config_schema.get("properties").and_then(Value::as_object);
-    let known: Vec<&str> = known.into_iter().flat_map(|known| known.keys().map(String::as_str)).collect();
-    let is_open = known.is_empty() || description.config_schema.get("additionalProperties").is_some();
-    let given = agent.config.as_object().into_iter().flat_map(|given| given.keys());
-    let unknown = given.filter(|key| !is_open && !known.contains(&key.as_str())).map(|key| {
-        let message = format!("the agent `{}` does not know the setting `{key}`", description.name);
-        let hint =
-            did_you_mean(key, known.iter().copied()).unwrap_or_else(|| format!("it knows: {}", known.join(", ")));
-        document.warning(&Document::below(&at, key), "unknown-setting", message, Some(hint))
-    });
-    violations.chain(unknown).collect()
+        document.error(&format!("{at}/config{pointer}"), "bad-setting", message, Some(hint))
+    };
+    (description.wrong)(config).into_iter().map(problem).collect()
 }
 
 fn keys(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> Vec<Problem> {

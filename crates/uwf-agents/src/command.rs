@@ -11,23 +11,46 @@ use std::time::{Instant, SystemTime};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_engine::agents::{AgentSpec, TRACE_KEY};
+use uwf_engine::agents::AgentSpec;
 use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
 
 use crate::acp;
-use crate::attempt_settings::opened;
-use crate::program;
 use crate::progress;
+use crate::settings;
 use crate::trace::{Format, Trace};
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
 pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
-/// Key of an agent's `config` that says that its program has been given the tool `submit`.
-const MCP_KEY: &str = "mcp";
+/// What `config` of the agent may hold, beside what the program it runs asks for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
+    trace: Option<Format>,
+    /// Whether the program has been given the tool `submit`.
+    mcp: bool,
+}
+
+impl settings::Settings for Settings {
+    const OPEN: bool = true;
+
+    fn properties() -> Value {
+        json!({
+            "trace": {
+                "enum": Format::ALL.map(Format::as_str),
+                "description": "The program's stdout is a trace in this format, and its answer the final message in it.",
+            },
+            "mcp": {
+                "type": "boolean",
+                "description": "The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default.",
+            },
+        })
+    }
+}
 
 /// The agent of one attempt.
 #[derive(Default)]
@@ -38,7 +61,7 @@ pub struct CommandAgent {
 
 impl Agent for CommandAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = program::form(context);
+        self.form = context.asked_form();
         Ok(())
     }
 
@@ -51,15 +74,11 @@ impl Agent for CommandAgent {
     }
 
     fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
-        Ok(acp::with_instruction(prompt, says_tool(&opened(context)?.agent)?))
+        Ok(acp::with_instruction(prompt, says_tool(&context.opened()?.agent)?))
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let Some(attempt) = context.attempt() else {
-            return Err(Error::new(Kind::Usage, "the command agent is run by `uwf thread step`, never by hand")
-                .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent"));
-        };
-        let opened = &attempt.opened;
+        let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
@@ -98,27 +117,12 @@ fn parts(prompt: &Prompt) -> Vec<String> {
 
 /// The format its stdout is a trace in, when `config.trace` says that it is one.
 pub(crate) fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
-    let Some(written) = spec.config.get(TRACE_KEY) else { return Ok(None) };
-    match written.as_str().and_then(Format::parse) {
-        Some(format) => Ok(Some(format)),
-        None => {
-            let known = Format::ALL.map(Format::as_str).join(", ");
-            let told = format!("`config.{TRACE_KEY}` of agent `{}` is {written}; it can be {known}", spec.name);
-            Err(Error::new(Kind::Config, told))
-        }
-    }
+    settings::read::<Settings>(spec).map(|settings| settings.trace)
 }
 
 /// Whether the prompt speaks of the tool `submit`, which the user has set up for the program.
 fn says_tool(spec: &AgentSpec) -> Result<bool> {
-    match spec.config.get(MCP_KEY) {
-        None => Ok(false),
-        Some(Value::Bool(says)) => Ok(*says),
-        Some(other) => {
-            let told = format!("`config.{MCP_KEY}` of agent `{}` is {other}; it can be true or false", spec.name);
-            Err(Error::new(Kind::Config, told))
-        }
-    }
+    settings::read::<Settings>(spec).map(|settings| settings.mcp)
 }
 
 /// The answer a trace tells: its final message, with everything before it.

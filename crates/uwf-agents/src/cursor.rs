@@ -8,17 +8,19 @@ use std::path::{Path, PathBuf};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
-use crate::attempt_settings::opened;
 use crate::command::MAX_PROMPT_ARGUMENT;
-use crate::program::{self, Program, Ran};
+use crate::program::{Program, Ran};
 use crate::progress;
 use crate::settings;
 use crate::trace::{Format, Trace};
+
+/// The program, unless `command` says otherwise.
+const COMMAND: &str = "cursor-agent";
 
 /// What it is told when the prompt is too long for an argument.
 const READ_PROMPT: &str = "Read the whole of the file at this path and do what it says:";
@@ -28,8 +30,8 @@ const DIRECTORY_KEYS: [&str; 6] = ["workspace", "workingDirectory", "repoPath", 
 
 /// What `config` of the agent may hold.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Settings {
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
     /// The program.
     command: String,
     /// Name of the model, in place of the agent's `model`.
@@ -45,12 +47,24 @@ struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            command: "cursor-agent".to_owned(),
+            command: COMMAND.to_owned(),
             model: None,
             workspace: None,
             output_format: Output::StreamJson,
             resume: true,
         }
+    }
+}
+
+impl settings::Settings for Settings {
+    fn properties() -> Value {
+        json!({
+            "command": { "type": "string", "description": format!("The program; `{COMMAND}` by default.") },
+            "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
+            "workspace": { "type": "string", "description": "Directory it works in, relative to the thread's; `context` finds it in what was said before. That of the thread by default." },
+            "outputFormat": { "enum": ["stream-json", "text"], "description": "What it prints; `stream-json` by default, which tells turns and tool calls." },
+            "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same chat; true by default." },
+        })
     }
 }
 
@@ -84,7 +98,7 @@ pub struct CursorAgent {
 impl CursorAgent {
     /// One run, in a new chat or in one that is there; `asked` is the turn as far as it is known beforehand.
     fn run(&mut self, context: &Context<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
-        let opened = opened(context)?;
+        let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
         let model = settings::model_name(context, settings.model.as_ref().or(opened.agent.model.as_ref()))?;
         let workspace = workspace(context, &settings, opened)?;
@@ -139,7 +153,7 @@ impl CursorAgent {
 
 impl Agent for CursorAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = program::form(context);
+        self.form = context.asked_form();
         Ok(())
     }
 
@@ -156,7 +170,7 @@ impl Agent for CursorAgent {
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
-        let resumes = settings::read::<Settings>(&opened(context)?.agent)?.resume;
+        let resumes = settings::read::<Settings>(&context.opened()?.agent)?.resume;
         let Some(chat) = self.chat.clone().filter(|_| resumes) else { return Ok(None) };
         let asked = Turn::asked(vec![text.to_owned()]);
         self.run(context, text, asked, Some(&chat)).map(Some)
@@ -255,7 +269,6 @@ fn event(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn directories_are_found_where_they_are_named() {

@@ -5,7 +5,6 @@
 
 pub mod acp;
 pub mod advisors;
-mod attempt_settings;
 pub mod cas_get;
 pub mod check;
 pub mod choice;
@@ -70,7 +69,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
 /// # Errors
 /// `Usage` outside an attempt, `Config` for an unknown agent, those of the context and of the agent's settings.
 pub fn prompt(context: &Context<'_>) -> Result<String> {
-    let opened = attempt_settings::opened(context)?;
+    let opened = context.opened()?;
     let Some(name) = opened.agent.played_by() else {
         return Ok(context.prompt(AnswerForm::Frontmatter, context.prompt_budget())?.text());
     };

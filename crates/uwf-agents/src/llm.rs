@@ -11,13 +11,15 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Recorder, Result, submit};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_llm::{ChatRequest, Client, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
 
-use crate::attempt_settings::{Settings, opened};
 use crate::exchange;
-use crate::model;
+use crate::model::{self, ModelSettings};
 use crate::progress;
+use crate::settings;
 
 /// Name of the value in requests: that of the tool, or of the schema.
 const VALUE: &str = "submit";
@@ -30,6 +32,45 @@ const SOURCE: &str = "wire";
 
 /// The word for deciding by the role's schema.
 const AUTO: &str = "auto";
+
+/// What `config` of the agent may hold.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
+    structured: Structured,
+    system: Option<String>,
+    #[serde(flatten)]
+    model: ModelSettings,
+}
+
+/// How the output is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Structured {
+    /// As the role's schema says.
+    #[default]
+    Auto,
+    /// In this way.
+    As(Mode),
+}
+
+impl<'de> Deserialize<'de> for Structured {
+    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> std::result::Result<Structured, D::Error> {
+        match String::deserialize(source)?.as_str() {
+            AUTO => Ok(Structured::Auto),
+            mode => mode.parse().map(Structured::As).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+impl settings::Settings for Settings {
+    fn properties() -> Value {
+        let ways: Vec<&str> = [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect();
+        ModelSettings::with(json!({
+            "structured": { "enum": ways, "description": "How the output is asked for. By default, auto: as a value in the best way the model has, or as text under a header when the role's schema has no place for prose." },
+            "system": { "type": "string", "description": "What the model is told before the prompt." },
+        }))
+    }
+}
 
 /// The agent of one step.
 #[derive(Default)]
@@ -50,14 +91,11 @@ enum Asked {
 
 impl Agent for LlmAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        let settings = Settings::of(opened(context)?);
-        self.form = match settings.text("structured")?.unwrap_or(AUTO) {
-            AUTO if prose::has_place(context.schema().value()) => Asked::Value(None),
-            AUTO | "text" => Asked::Text,
-            mode => Asked::Value(Some(mode.parse().map_err(|_| {
-                let words: Vec<&str> = [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect();
-                settings.refuse("structured", &format!("it is `{mode}`; it can be {}", words.join(", ")))
-            })?)),
+        let settings: Settings = settings::read(&context.opened()?.agent)?;
+        self.form = match settings.structured {
+            Structured::Auto if prose::has_place(context.schema().value()) => Asked::Value(None),
+            Structured::Auto | Structured::As(Mode::PlainText) => Asked::Text,
+            Structured::As(mode) => Asked::Value(Some(mode)),
         };
         Ok(())
     }
@@ -94,21 +132,14 @@ struct Session {
 
 impl Session {
     fn open(context: &Context<'_>, prompt: &Prompt) -> Result<Session> {
-        let opened = opened(context)?;
-        let settings = Settings::of(opened);
+        let agent = &context.opened()?.agent;
+        let Settings { system, model, .. } = settings::read(agent)?;
         let home = context.thread().home();
-        let endpoint = model::endpoint(home, &home.config()?, opened.agent.model.as_deref())?;
-        let system = settings.text("system")?.map(str::to_owned);
         let mut texts: Vec<String> = system.iter().cloned().collect();
         texts.extend(prompt.parts.iter().map(|part| part.text.clone()));
         let messages = system.into_iter().map(Message::System).chain([Message::User(prompt.text())]).collect();
-        let request = ChatRequest {
-            temperature: settings.number("temperature")?,
-            max_tokens: settings.count("maxTokens", model::MAX_TOKENS)?,
-            stream: settings.flag("stream")?.unwrap_or(true),
-            ..ChatRequest::new(messages)
-        };
-        let client = model::client(endpoint, model::timeouts(&settings)?)?;
+        let request = ChatRequest { messages, ..model.request() };
+        let client = model.client(home, agent)?;
         Ok(Session { client, modes: model::modes(home), request, texts, recorder: Recorder::begin(context, SOURCE)? })
     }
 

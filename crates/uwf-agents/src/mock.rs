@@ -14,19 +14,36 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
 use agent_kit::{Agent, Context, Error, Kind, Result, submit};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
 
-use crate::program;
+use crate::settings;
 use script::{Act, Entry, Reply, Script};
 
 /// Environment variable that names the script of a mock whose configuration names none.
 pub const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 
-/// Key of an agent's `config` that names its script.
-const SCRIPT_KEY: &str = "script";
+/// What `config` of the agent may hold.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
+    script: Option<String>,
+}
+
+impl settings::Settings for Settings {
+    fn properties() -> Value {
+        json!({
+            "script": {
+                "type": "string",
+                "description": format!("YAML file with the answers per role and visit; relative to the storage root. {SCRIPT_VARIABLE} does the same."),
+            },
+        })
+    }
+}
 
 /// The agent of one step.
 #[derive(Default)]
@@ -39,7 +56,7 @@ pub struct MockAgent {
 
 impl Agent for MockAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = program::form(context);
+        self.form = context.asked_form();
         Ok(())
     }
 
@@ -68,13 +85,7 @@ impl Agent for MockAgent {
 
     fn follow_up(&mut self, _context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
         Ok(self.follow_ups.pop_front().map(|reply| {
-            let turn = Turn {
-                input: vec![text.to_owned()],
-                output: reply.clone(),
-                tool_calls: Vec::new(),
-                tokens: None,
-                latency_ms: 0,
-            };
+            let turn = Turn { output: reply.clone(), ..Turn::asked(vec![text.to_owned()]) };
             Answer { turns: vec![turn], ..Answer::text(reply) }
         }))
     }
@@ -154,13 +165,8 @@ fn check_prompt(entry: &Entry, prompt: &Prompt) -> Result<()> {
 /// environment (both relative to the workspace, which is the current directory).
 fn script_path(home: &Home, context: &Context<'_>) -> Result<PathBuf> {
     let spec = context.attempt().map(|attempt| &attempt.opened.agent);
-    if let Some(named) = spec.and_then(|spec| spec.config.get(SCRIPT_KEY)) {
-        let Some(path) = named.as_str() else {
-            return Err(Error::new(
-                Kind::Config,
-                format!("the mock's `config.{SCRIPT_KEY}` is {named}, not the path of a file"),
-            ));
-        };
+    let settings = spec.map(settings::read::<Settings>).transpose()?.unwrap_or_default();
+    if let Some(path) = settings.script {
         return Ok(home.root().join(path));
     }
     let by_argument = spec.and_then(|spec| spec.args.first()).map(PathBuf::from);

@@ -1,16 +1,20 @@
 //! From the configuration to a model one can talk to.
 
+use std::time::Duration;
+
 use agent_kit::{Error, Kind, Result};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::config::{Config, Provider};
 use uwf_core::node::Tokens;
 use uwf_core::workflow::nearest;
+use uwf_engine::agents::AgentSpec;
 use uwf_engine::environment;
 use uwf_engine::home::Home;
-use uwf_llm::{Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
+use uwf_llm::{ChatRequest, Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
 
-use crate::attempt_settings::Settings;
 use crate::progress;
+use crate::settings::TimeLimit;
 
 /// The model of an alias, or the default one, with its key.
 ///
@@ -64,39 +68,68 @@ fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
     })
 }
 
-/// Time limits as an agent's settings have them.
-///
-/// # Errors
-/// `Config` for a value that is no duration.
-pub fn timeouts(settings: &Settings<'_>) -> Result<Timeouts> {
-    let usual = Timeouts::default();
-    Ok(Timeouts {
-        connect: settings.duration("connectTimeout")?.unwrap_or(usual.connect),
-        idle: settings.duration("idleTimeout")?.unwrap_or(usual.idle),
-        total: settings.duration("totalTimeout")?.unwrap_or(usual.total),
-    })
-}
-
-/// What every agent that talks to a model itself can be told about that: properties of its settings' schema.
-pub fn settings_schema() -> Value {
-    let duration = |what: &str, usual: &str| {
-        json!({
-            "type": ["string", "number"],
-            "description": format!("{what}: seconds, or a text such as 90s or 15m; {usual} by default"),
-        })
-    };
-    json!({
-        "connectTimeout": duration("limit on making a connection to the provider", "15s"),
-        "idleTimeout": duration("limit on a silence of the provider", "3m"),
-        "totalTimeout": duration("limit on one exchange with the model, its retries included", "20m"),
-        "temperature": { "type": "number", "minimum": 0, "description": "left to the provider by default" },
-        "maxTokens": { "type": "integer", "minimum": 1, "description": "most tokens of one answer; left to the provider by default" },
-        "stream": { "type": "boolean", "description": "let answers come in pieces; true by default" },
-    })
+/// What every agent that talks to a model itself can be told about that.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ModelSettings {
+    connect_timeout: Option<TimeLimit>,
+    idle_timeout: Option<TimeLimit>,
+    total_timeout: Option<TimeLimit>,
+    temperature: Option<f64>,
+    max_tokens: Option<u32>,
+    stream: Option<bool>,
 }
 
 /// Most tokens of one answer that can be asked for; beyond is a slip.
-pub const MAX_TOKENS: u32 = 10_000_000;
+const MAX_TOKENS: u32 = 10_000_000;
+
+/// What stands for no limit of time: the connection is long gone by then.
+const UNLIMITED: Duration = Duration::from_secs(7 * 24 * 3600);
+
+impl ModelSettings {
+    /// The settings of an agent that has these and some of its own, as [`crate::settings::Settings`] wants them.
+    pub(crate) fn with(own: Value) -> Value {
+        let common = json!({
+            "connectTimeout": TimeLimit::schema("Limit on making a connection to the provider, 15s by default."),
+            "idleTimeout": TimeLimit::schema("Limit on a silence of the provider, 3m by default."),
+            "totalTimeout": TimeLimit::schema("Limit on one exchange with the model, its retries included, 20m by default."),
+            "temperature": { "type": "number", "minimum": 0, "description": "Left to the provider by default." },
+            "maxTokens": { "type": "integer", "minimum": 1, "maximum": MAX_TOKENS, "description": "Most tokens of one answer; left to the provider by default." },
+            "stream": { "type": "boolean", "description": "Whether answers come in pieces; true by default." },
+        });
+        let maps = [own, common].into_iter().filter_map(|map| map.as_object().cloned());
+        Value::Object(maps.flatten().collect())
+    }
+
+    /// A request without messages.
+    pub(crate) fn request(self) -> ChatRequest {
+        ChatRequest {
+            temperature: self.temperature,
+            max_tokens: self.max_tokens,
+            stream: self.stream.unwrap_or(true),
+            ..ChatRequest::default()
+        }
+    }
+
+    /// A client for the model of an attempt's agent.
+    ///
+    /// # Errors
+    /// `Config` when there is no such model, or it cannot be used.
+    pub(crate) fn client(self, home: &Home, agent: &AgentSpec) -> Result<Client> {
+        let endpoint = endpoint(home, &home.config()?, agent.model.as_deref())?;
+        client(endpoint, self.timeouts())
+    }
+
+    fn timeouts(self) -> Timeouts {
+        let usual = Timeouts::default();
+        let limit = |set: Option<TimeLimit>, usual: Duration| set.map_or(usual, |limit| limit.0.unwrap_or(UNLIMITED));
+        Timeouts {
+            connect: limit(self.connect_timeout, usual.connect),
+            idle: limit(self.idle_timeout, usual.idle),
+            total: limit(self.total_timeout, usual.total),
+        }
+    }
+}
 
 /// A client that tells of its retries.
 ///

@@ -10,10 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Context, Error, Kind, Result};
+use agent_kit::{Error, Kind, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
-use uwf_core::config::OutputMode;
-use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::error::AtPath;
@@ -42,14 +40,6 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Bytes of stderr that are kept for what a program says there of itself.
 const STDERR_CAP: usize = 256 << 10;
-
-/// The form of answer an agent is asked for whose `output` decides it.
-pub(crate) fn form(context: &Context<'_>) -> AnswerForm {
-    match context.attempt().map(|attempt| attempt.opened.agent.output_mode()) {
-        Some(OutputMode::Json) => AnswerForm::Json,
-        Some(OutputMode::Text | OutputMode::Step) | None => AnswerForm::Frontmatter,
-    }
-}
 
 /// A program to be run within an attempt.
 pub(crate) struct Program<'a> {

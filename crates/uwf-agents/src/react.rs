@@ -12,17 +12,18 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, ToolCall, Turn};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Recorder, Result, submit as kit_submit};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use uwf_core::prompt::Prompt;
 use uwf_engine::environment::Redactor;
 use uwf_engine::processes::become_subreaper;
 use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
 
-use crate::attempt_settings::{Settings, opened};
 use crate::excerpt;
 use crate::exchange;
-use crate::model;
+use crate::model::{self, ModelSettings};
 use crate::progress;
+use crate::settings;
 use machine::{Effect, End, Event, Round, State, handle};
 use tools::submit::{self, Submit};
 use tools::{ALL, Scene};
@@ -46,6 +47,34 @@ const SOURCE: &str = "wire";
 /// Answer of a tool whose result nothing was in: some providers refuse empty texts.
 const NOTHING: &str = "(nothing)";
 
+/// What `config` of the agent may hold.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
+    max_rounds: u32,
+    #[serde(flatten)]
+    model: ModelSettings,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { max_rounds: DEFAULT_MAX_ROUNDS, model: ModelSettings::default() }
+    }
+}
+
+impl settings::Settings for Settings {
+    fn properties() -> Value {
+        ModelSettings::with(json!({
+            "maxRounds": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_ROUNDS,
+                "description": format!("Requests to the model in one step; {DEFAULT_MAX_ROUNDS} by default."),
+            },
+        }))
+    }
+}
+
 /// The agent of one step.
 #[derive(Default)]
 pub struct ReactAgent {
@@ -56,10 +85,9 @@ impl Agent for ReactAgent {
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         // What commands leave behind comes back here, so that it can be told from what still runs.
         become_subreaper();
-        let opened = opened(context)?;
-        let rounds = Settings::of(opened).count("maxRounds", MAX_ROUNDS)?.unwrap_or(DEFAULT_MAX_ROUNDS);
-        let session = self.session.insert(Session::open(context, prompt)?);
-        session.converse(context, prompt.text(), rounds)
+        let settings: Settings = settings::read(&context.opened()?.agent)?;
+        let session = self.session.insert(Session::open(context, prompt, settings.model)?);
+        session.converse(context, prompt.text(), settings.max_rounds)
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
@@ -90,22 +118,12 @@ struct Session {
 }
 
 impl Session {
-    fn open(context: &Context<'_>, prompt: &Prompt) -> Result<Session> {
-        let opened = opened(context)?;
-        let settings = Settings::of(opened);
-        let home = context.thread().home();
-        let endpoint = model::endpoint(home, &home.config()?, opened.agent.model.as_deref())?;
+    fn open(context: &Context<'_>, prompt: &Prompt, model: ModelSettings) -> Result<Session> {
+        let opened = context.opened()?;
         let workspace = Workspace::open(&opened.workspace)?;
-        let form = ChatRequest {
-            tools: offered(context),
-            temperature: settings.number("temperature")?,
-            max_tokens: settings.count("maxTokens", model::MAX_TOKENS)?,
-            stream: settings.flag("stream")?.unwrap_or(true),
-            ..ChatRequest::default()
-        };
         Ok(Session {
-            client: model::client(endpoint, model::timeouts(&settings)?)?,
-            form,
+            client: model.client(context.thread().home(), &opened.agent)?,
+            form: ChatRequest { tools: offered(context), ..model.request() },
             state: State::new(&instruction(&workspace)),
             workspace,
             prompt: prompt.parts.iter().map(|part| part.text.clone()).collect(),
@@ -211,7 +229,7 @@ impl Session {
     }
 
     fn call(&self, context: &Context<'_>, name: &str, arguments: &Map<String, Value>) -> Result<Event> {
-        let opened = opened(context)?;
+        let opened = context.opened()?;
         let scene = Scene {
             workspace: &self.workspace,
             store: context.thread().home().store(),

@@ -7,9 +7,7 @@ use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::agents::{AgentSpec, CURSOR};
 use uwf_engine::reextract;
 
-use crate::attempt_settings::opened;
 use crate::command;
-use crate::program;
 use crate::trace::{Format, Trace};
 
 /// Where its answers come from.
@@ -23,7 +21,7 @@ pub struct ReextractAgent {
 
 impl Agent for ReextractAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = program::form(context);
+        self.form = context.asked_form();
         Ok(())
     }
 
@@ -32,12 +30,12 @@ impl Agent for ReextractAgent {
     }
 
     fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
-        let Some(attempt) = opened(context)?.reextract else {
+        let Some(attempt) = context.opened()?.reextract else {
             return Err(Error::new(Kind::Usage, "there is no text to read again")
                 .hint("`uwf thread step ID --reextract` reads that of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;
-        let answer = match trace(&opened(context)?.agent, &raw)? {
+        let answer = match trace(&context.opened()?.agent, &raw)? {
             Some(Trace { answer: Some(said), turns, tokens, session_id, .. }) => {
                 Answer { turns, tokens, session_id, ..Answer::text(said) }
             }

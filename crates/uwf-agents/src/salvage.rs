@@ -10,7 +10,6 @@ use uwf_engine::attempts::OutputFiles;
 use uwf_engine::child;
 use uwf_engine::home::Home;
 
-use crate::attempt_settings::opened;
 use crate::command;
 use crate::hermes;
 use crate::trace::{Format, Trace};
@@ -22,7 +21,7 @@ use crate::trace::{Format, Trace};
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
     let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty()) else { return Ok(()) };
-    let opened = opened(&context)?;
+    let opened = context.opened()?;
     let form = match opened.agent.output_mode() {
         OutputMode::Json => AnswerForm::Json,
         OutputMode::Step | OutputMode::Text => AnswerForm::Frontmatter,
@@ -37,7 +36,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 }
 
 fn left(context: &Context<'_>) -> Result<Option<Trace>> {
-    let opened = opened(context)?;
+    let opened = context.opened()?;
     let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
     if opened.agent.is_built_in(HERMES) {
         return hermes::left(context, &files);

@@ -1,4 +1,6 @@
-//! `agents.<alias>.config` as a struct, for agents that drive a program of somebody else's.
+//! `agents.<alias>.config` as a built-in agent reads it. Each agent has a struct of its settings and, beside it, their
+//! description, which `uwf agent describe` shows. A configuration is held against both here and nowhere else, so that
+//! `uwf config validate` says what a step would say.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,22 +8,107 @@ use std::time::Duration;
 use agent_kit::{Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use uwf_core::config::parse_duration;
+use uwf_core::workflow::Document;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::home::Home;
 
-/// The settings an agent understands, from its `config`.
+/// What `config` of a built-in agent may hold. No setting is required: every field has a default.
+pub(crate) trait Settings: DeserializeOwned {
+    /// Whether other keys are allowed too: those of a program that the agent runs.
+    const OPEN: bool = false;
+
+    /// The keys, each with a JSON Schema that says what it is for: `properties` of the schema of `config`.
+    fn properties() -> Value;
+}
+
+/// The settings of an agent that has none.
+#[derive(Debug, Deserialize)]
+pub(crate) struct NoSettings {}
+
+impl Settings for NoSettings {
+    fn properties() -> Value {
+        json!({})
+    }
+}
+
+/// Something in a `config` that its agent cannot use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    /// Where it is: a JSON pointer, from `config` on.
+    pub(crate) pointer: String,
+    /// What cannot be used: `config`, or one of its keys such as `config.maxTurns`.
+    pub(crate) what: String,
+    /// Why not, and what could.
+    pub(crate) why: String,
+}
+
+/// JSON Schema of `config`.
+pub(crate) fn schema<S: Settings>() -> Value {
+    let others = if S::OPEN {
+        json!({ "description": "Of the program that is run: it can ask for all of it with `uwf agent context`." })
+    } else {
+        json!(false)
+    };
+    json!({ "type": "object", "properties": S::properties(), "additionalProperties": others })
+}
+
+/// The settings of an agent.
 ///
 /// # Errors
-/// `Config` when a key is not one of its settings, or a value makes no sense.
-pub(crate) fn read<S: DeserializeOwned>(spec: &AgentSpec) -> Result<S> {
-    S::deserialize(Value::Object(spec.config.clone())).map_err(|error| {
-        Error::new(Kind::Config, format!("the `config` of agent `{}`: {error}", spec.name)).hint(format!(
-            "`uwf agent describe {}` lists the settings it understands",
-            spec.built_in().unwrap_or(&spec.name)
-        ))
-    })
+/// `Config` with everything that is wrong with them.
+pub(crate) fn read<S: Settings>(spec: &AgentSpec) -> Result<S> {
+    let refused = |why: String| {
+        Error::new(Kind::Config, why)
+            .hint(format!("`uwf agent describe {}` lists the settings it has", spec.built_in().unwrap_or(&spec.name)))
+    };
+    let wrong = wrong::<S>(&spec.config);
+    if !wrong.is_empty() {
+        let told: Vec<String> =
+            wrong.iter().map(|Wrong { what, why, .. }| format!("`{what}` of agent `{}`: {why}", spec.name)).collect();
+        return Err(refused(told.join("; ")));
+    }
+    S::deserialize(Value::Object(given(&spec.config)))
+        .map_err(|error| refused(format!("`config` of agent `{}`: {error}", spec.name)))
+}
+
+/// Everything in a `config` that the agent cannot use.
+pub(crate) fn wrong<S: Settings>(config: &Map<String, Value>) -> Vec<Wrong> {
+    match json_cas::Schema::compile(&schema::<S>()) {
+        Ok(schema) => given(config).iter().flat_map(|(key, value)| wrong_in::<S>(&schema, key, value)).collect(),
+        Err(error) => vec![Wrong { pointer: String::new(), what: "config".to_owned(), why: error.to_string() }],
+    }
+}
+
+/// What is wrong with one key: first by the description, which says it best, then by what the struct takes. Each key is
+/// tried alone, since serde does not tell which one it stumbled over.
+fn wrong_in<S: Settings>(schema: &json_cas::Schema, key: &str, value: &Value) -> Vec<Wrong> {
+    let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
+    let found = schema.violations(&alone);
+    if found.is_empty() {
+        let refused = S::deserialize(alone).err();
+        return refused.into_iter().map(|error| Wrong::at(&Document::below("", key), error.to_string())).collect();
+    }
+    let is_unknown = |path: &str| path.is_empty();
+    found
+        .into_iter()
+        .map(|violation| match is_unknown(&violation.path) {
+            true => Wrong { pointer: Document::below("", key), what: "config".to_owned(), why: violation.message },
+            false => Wrong::at(&violation.path, violation.message),
+        })
+        .collect()
+}
+
+impl Wrong {
+    fn at(pointer: &str, why: String) -> Wrong {
+        Wrong { pointer: pointer.to_owned(), what: format!("config{}", pointer.replace('/', ".")), why }
+    }
+}
+
+/// What was written; a key without a value is as good as none.
+fn given(config: &Map<String, Value>) -> Map<String, Value> {
+    config.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// What an agent's program calls a model: the name behind an alias of `models`, else the word itself, which the program
@@ -43,9 +130,19 @@ pub(crate) fn directory(home: &Home, written: &str) -> PathBuf {
     }
 }
 
-/// A time limit as people write it: seconds as a number, or `90s`, `15m`, `2h`; 0 is no limit.
-#[derive(Debug, Clone, Copy, Default)]
+/// A time limit as people write it: seconds as a number, or `500ms`, `90s`, `15m`, `2h`; 0 is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
+
+impl TimeLimit {
+    /// The JSON Schema of a setting that is one.
+    pub(crate) fn schema(description: &str) -> Value {
+        json!({
+            "type": ["string", "number"],
+            "description": format!("{description} Seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit."),
+        })
+    }
+}
 
 impl<'de> Deserialize<'de> for TimeLimit {
     fn deserialize<D: serde::Deserializer<'de>>(source: D) -> std::result::Result<TimeLimit, D::Error> {
@@ -55,9 +152,64 @@ impl<'de> Deserialize<'de> for TimeLimit {
         };
         let limit = parse_duration(&written).ok_or_else(|| {
             serde::de::Error::custom(format!(
-                "`{written}` is not a duration; write seconds as a number, or 90s, 15m, 2h"
+                "`{written}` is not a duration; write seconds as a number, or 500ms, 90s, 15m, 2h"
             ))
         })?;
         Ok(TimeLimit(Some(limit).filter(|limit| !limit.is_zero())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Sample {
+        max_rounds: Option<u32>,
+        timeout: TimeLimit,
+        how: Option<String>,
+    }
+
+    impl Settings for Sample {
+        fn properties() -> Value {
+            json!({
+                "maxRounds": { "type": "integer", "minimum": 1, "maximum": 10 },
+                "timeout": TimeLimit::schema("Limit."),
+                "how": { "enum": ["fast", "well"] },
+            })
+        }
+    }
+
+    fn told(config: Value) -> Vec<String> {
+        let wrong = wrong::<Sample>(config.as_object().unwrap());
+        wrong.into_iter().map(|wrong| format!("{} {}: {}", wrong.pointer, wrong.what, wrong.why)).collect()
+    }
+
+    #[test]
+    fn every_key_that_cannot_be_used_is_told_by_its_name() {
+        assert_eq!(told(json!({ "maxRounds": 10, "timeout": "90s", "how": "well" })), [""; 0]);
+        assert_eq!(told(json!({ "maxRounds": null })), [""; 0], "a key without a value is none");
+        assert_eq!(
+            told(json!({ "maxRounds": 11, "timeout": "soon", "how": "slowly", "maxRound": 1, "colour": "red" })),
+            [
+                "/maxRounds config.maxRounds: expected 10 or less, found 11",
+                "/timeout config.timeout: `soon` is not a duration; write seconds as a number, or 500ms, 90s, 15m, 2h",
+                "/how config.how: expected \"fast\" or \"well\", found \"slowly\"",
+                "/maxRound config: unknown key `maxRound`; did you mean `maxRounds`?",
+                "/colour config: unknown key `colour`; allowed are `maxRounds`, `timeout` and `how`",
+            ]
+        );
+    }
+
+    #[test]
+    fn times_are_read_as_everywhere_in_the_configuration() {
+        let read = |written: Value| TimeLimit::deserialize(written).ok();
+        let limit = |millis: u64| Some(TimeLimit(Some(Duration::from_millis(millis))));
+        assert_eq!(read(json!("90s")), limit(90_000));
+        assert_eq!(read(json!(0.5)), limit(500));
+        assert_eq!(read(json!(2)), limit(2_000));
+        assert_eq!(read(json!(0)), Some(TimeLimit(None)));
+        assert_eq!((read(json!("soon")), read(json!(-1)), read(json!(true))), (None, None, None));
     }
 }

@@ -3,6 +3,7 @@
 //! The child is found again at every try, so whatever ends this process (a crash, Ctrl-C, a wait, a limit) costs no
 //! step of the child: the next try goes on with it.
 
+mod account;
 mod relay;
 
 use std::collections::BTreeMap;
@@ -14,8 +15,7 @@ use agent_kit::ladder::Ladder;
 use agent_kit::{Context, Error, Kind, Result, agent, submit};
 use json_cas::Hash;
 use serde::Deserialize;
-use serde_json::Value;
-use uwf_core::config::ExtractRungs;
+use serde_json::{Value, json};
 use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
@@ -25,12 +25,14 @@ use uwf_engine::children::{self, Child, Task};
 use uwf_engine::history::{self, Finished};
 use uwf_engine::home::Home;
 use uwf_engine::load::{self, Thread};
-use uwf_engine::settings::Settings;
+use uwf_engine::settings::Settings as ThreadSettings;
 use uwf_engine::spoken;
 use uwf_engine::step::{Report, Request, Upcoming};
 use uwf_engine::{keeper, lock};
 
 use crate::extractor::LlmExtractor;
+use crate::settings;
+use account::Account;
 use relay::Relay;
 
 /// Share of the prompt budget that the child's task may fill with previous steps; the rest is for the child's own.
@@ -42,17 +44,30 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Times in a row a step of the child may find its head moved by somebody else. Each costs a whole step.
 const MAX_OVERTAKEN: usize = 20;
 
-/// `agents.<alias>.config`.
+/// What `config` of the agent may hold.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Config {
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Config {
     /// The workflow, when it is not the first argument.
     workflow: Option<String>,
     /// Role of the child → agent; `agentOverrides` hold for the others.
-    #[serde(default)]
     agents: BTreeMap<String, String>,
     /// Most steps the child may have.
     max_steps: Option<u64>,
+}
+
+impl settings::Settings for Config {
+    fn properties() -> Value {
+        json!({
+            "workflow": { "type": "string", "description": "The workflow that plays the role: path, name or hash. The agent's first argument does the same." },
+            "agents": {
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+                "description": "Role of that workflow → agent, for its child threads. For all others agentOverrides and defaultAgent hold.",
+            },
+            "maxSteps": { "type": "integer", "minimum": 1, "description": "Most steps a child thread may have; `maxSteps` of the configuration by default." },
+        })
+    }
 }
 
 /// Plays a role of a thread by a child thread, from its begin or from where it stands to its end.
@@ -62,11 +77,7 @@ struct Config {
 /// are, `AgentFailed` when it fails or was killed, `NotExtractable` when what it ended with is no output of this role.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
-    let Some(attempt) = context.attempt() else {
-        return Err(Error::new(Kind::Usage, "the workflow agent is run by `uwf thread step`, never by hand")
-            .hint("`uwf thread start WORKFLOW -p TEXT` starts a thread of its own"));
-    };
-    let step = play(&context, &attempt.opened).inspect_err(|error| {
+    let step = play(&context, context.opened()?).inspect_err(|error| {
         // Told to stop, it is the keeper who knows why.
         if !matches!(error.kind, Kind::Interrupted | Kind::Terminated) {
             agent::give_up(&context, error, None);
@@ -92,17 +103,16 @@ fn play(context: &Context<'_>, opened: &Opened) -> Result<Hash> {
 /// What the child thread is to do and how.
 fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
     let spec = &opened.agent;
-    let config = Config::deserialize(Value::Object(spec.config.clone()))
-        .map_err(|error| Error::new(Kind::Config, format!("`config` of agent `{}`: {error}", spec.name)))?;
+    let config: Config = settings::read(spec)?;
     let workflow = config.workflow.or_else(|| spec.args.first().cloned()).ok_or_else(|| {
         Error::new(Kind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
             .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
     })?;
-    let settings = Settings {
+    let settings = ThreadSettings {
         workspace: opened.workspace.clone(),
         agents: config.agents,
         max_steps: config.max_steps,
-        ..Settings::default()
+        ..ThreadSettings::default()
     };
     Ok(Task { workflow, prompt: prompt(context, opened)?, settings })
 }
@@ -205,8 +215,8 @@ fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
     }
     let step = load::step_record(home.store(), ended.head)?;
     let answer = answer(context, step.output, step.detail)?;
-    let rungs = context.attempt().map_or_else(ExtractRungs::default, |attempt| attempt.opened.extract);
-    let mut extractor = LlmExtractor::new(home);
+    let rungs = context.opened()?.extract;
+    let mut extractor = Account { home, ended, role: &step.role, model: LlmExtractor::new(home) };
     let ladder = Ladder { rungs, feedback: None, extractor: Some(&mut extractor) };
     submit::submit_child(context, answer, AnswerForm::Frontmatter, ladder, ended.head).map_err(|error| Error {
         message: format!("child thread {child} has ended, but {}", error.message),

@@ -1,5 +1,6 @@
 //! Which agent plays a role, and the command line it becomes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub const CURSOR: &str = "cursor";
 pub const HERMES: &str = "hermes";
 
 /// Key of an agent's `config` that says in which format its program's stdout is a trace.
-pub const TRACE_KEY: &str = "trace";
+const TRACE_KEY: &str = "trace";
 
 /// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -255,6 +256,19 @@ pub fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
     let mut keys: Vec<String> = own.into_iter().chain(extracting).map(str::to_owned).collect();
     keys.dedup();
     keys
+}
+
+/// Secrets that the steps of a child thread may need, by the names of their variables: those that some agent of the
+/// configuration is given, and the keys of the models that agents and advisors use.
+pub fn keys_of_all(config: &Config) -> Vec<String> {
+    let of_agents = config.agents.iter().flat_map(|(name, agent)| {
+        let spec = AgentSpec::new(name, agent);
+        own_keys(config, &spec).into_iter().chain(spec.env)
+    });
+    let models = config.model_overrides.values().flatten().chain(&config.default_model);
+    let of_models = models.filter_map(|alias| model_key(config, alias)).map(str::to_owned);
+    let keys: BTreeSet<String> = of_agents.chain(of_models).chain(extraction_key(config).map(str::to_owned)).collect();
+    keys.into_iter().collect()
 }
 
 /// The variable that holds the key of the model that extracts.

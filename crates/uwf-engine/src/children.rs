@@ -77,6 +77,14 @@ pub fn find_or_begin(
     begin(home, parent, id, head, &Settings { parent: Some(parent.id.clone()), ..task.settings })
 }
 
+/// Whether a role has a child thread at the parent's head that has ended.
+///
+/// # Errors
+/// Those of the index and the history.
+pub fn has_ended(parent: &Thread<'_>, role: &str) -> Result<bool> {
+    Ok(matches!(find(parent.home(), &id_for(parent, role))?, Some(Child::Ended(_))))
+}
+
 /// Known to its parent first, then in the index: whoever kills the parent finds it, or it finds the parent killed.
 fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &Settings) -> Result<Child> {
     let dir = home.children_dir(&parent.id);

@@ -96,13 +96,17 @@ pub struct Redactor {
 impl Redactor {
     /// Knows every configured secret by name, and whatever in `.env` is named like one.
     pub fn new(names: impl IntoIterator<Item = String>, env_file: &[(String, String)]) -> Redactor {
-        let configured = names.into_iter().filter_map(|name| {
-            let from_file = env_file.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
-            Some((name.clone(), std::env::var(&name).ok().or(from_file)?))
+        // Every value there is: of the environment and the file it depends on who asks which one counts.
+        let configured = names.into_iter().flat_map(|name| {
+            let in_file = env_file.iter().filter(|(known, _)| *known == name).map(|(_, value)| value.clone());
+            let values: Vec<String> = std::env::var(&name).ok().into_iter().chain(in_file).collect();
+            values.into_iter().map(move |value| (name.clone(), value))
         });
         let named_like_one = env_file.iter().filter(|(name, _)| looks_secret(name)).cloned();
+        // White space around a key is no part of what is sent, and so of what comes back.
+        let trimmed = |(name, value): (String, String)| (name, value.trim().to_owned());
         let mut secrets: Vec<(String, String)> =
-            configured.chain(named_like_one).filter(|(_, value)| value.len() >= SHORTEST_SECRET).collect();
+            configured.chain(named_like_one).map(trimmed).filter(|(_, value)| value.len() >= SHORTEST_SECRET).collect();
         // The longest first, so that a secret that contains another is replaced whole.
         secrets.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
@@ -174,5 +178,12 @@ mod tests {
             redactor.value(&serde_json::json!({"k": ["sk-0123456789", 1]})),
             serde_json::json!({"k": ["[redacted A_KEY]", 1]})
         );
+    }
+
+    #[test]
+    fn every_value_of_a_secret_is_redacted_without_the_white_space_around_it() {
+        let file = [pair("ACCOUNT", "first-value"), pair("ACCOUNT", " second-value\n")];
+        let redactor = Redactor::new(["ACCOUNT".to_owned()], &file);
+        assert_eq!(redactor.text("first-value, second-value."), "[redacted ACCOUNT], [redacted ACCOUNT].");
     }
 }

@@ -55,7 +55,7 @@ impl Plan {
         spec.own_keys = agents::own_keys(&self.config, &spec);
         if spec.built_in() == Some(agents::WORKFLOW) {
             // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.
-            spec.own_keys = self.config.secret_names().into_iter().collect();
+            spec.own_keys = agents::keys_of_all(&self.config);
         }
         Ok(spec)
     }

@@ -4,30 +4,38 @@ use json_cas::Hash;
 use uwf_core::node::Content;
 
 use crate::agents::{self, AgentSpec};
+use crate::children;
 use crate::error::{Error, Kind, Result};
 use crate::load::{self, Thread};
 
 /// Name of the built-in agent that hands the kept text in again. It is none of those one can configure.
 pub const AGENT: &str = "reextract";
 
-/// The newest of the failed attempts at this position whose text can be read again, and the agent that wrote it.
+/// What is read again.
+pub struct Readable {
+    /// The agent that wrote it.
+    pub agent: AgentSpec,
+    /// The failed attempt that holds its text; `None` when it is a child thread, which its agent itself reads again.
+    pub attempt: Option<Hash>,
+}
+
+/// The newest of the failed attempts at this position that can be read again.
 ///
 /// # Errors
-/// `NotFound` when there is none, `Usage` when it was a child thread, those of the nodes.
-pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<(Hash, AgentSpec)> {
+/// `NotFound` when there is none, `Usage` when it is a child thread that has not ended, those of the nodes.
+pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<Readable> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
         let attempt = load::attempt(store, *hash)?;
-        if attempt.role == role && !text(thread, *hash)?.trim().is_empty() {
-            let agent = AgentSpec::recorded(load::typed(store, attempt.agent)?);
-            if agent.is_built_in(agents::WORKFLOW) {
-                return Err(Error::new(
-                    Kind::Usage,
-                    format!("role `{role}` was played by a child thread, which is read again at every step"),
-                )
-                .hint(format!("`uwf thread step {}` does it, and runs nobody", thread.id)));
-            }
-            return Ok((*hash, agent));
+        if attempt.role != role {
+            continue;
+        }
+        let agent = AgentSpec::recorded(load::typed(store, attempt.agent)?);
+        if agent.is_built_in(agents::WORKFLOW) {
+            return child_thread(thread, role).map(|()| Readable { agent, attempt: None });
+        }
+        if !text(thread, *hash)?.trim().is_empty() {
+            return Ok(Readable { agent, attempt: Some(*hash) });
         }
     }
     Err(Error::new(
@@ -35,6 +43,16 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<(Has
         format!("thread {} has no failed attempt at role `{role}` whose text could be read again", thread.id),
     )
     .hint(format!("`uwf thread step {}` runs the agent", thread.id)))
+}
+
+/// That the child thread of a role has an end to be read.
+fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
+    if children::has_ended(thread, role)? {
+        return Ok(());
+    }
+    let told =
+        format!("role `{role}` is played by a child thread that has not ended: there is no result of it to read");
+    Err(Error::new(Kind::Usage, told).hint(format!("`uwf thread step {}` goes on with it", thread.id)))
 }
 
 /// What the agent of an attempt had printed.

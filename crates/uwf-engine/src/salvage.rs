@@ -16,8 +16,9 @@ use crate::processes;
 /// Name of the built-in agent that reads what was left. It is none of those one can configure.
 pub const AGENT: &str = "salvage";
 
-/// How long reading may take: whoever stepped the thread waits for it. An export of hermes takes two or three seconds.
-const LIMIT: Duration = Duration::from_secs(20);
+/// How long reading may take: whoever stepped the thread waits for it. An export of hermes takes two or three seconds,
+/// on a busy machine ten times that.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);

@@ -26,7 +26,7 @@ use crate::moderate::{self, Explained};
 use crate::persist;
 use crate::plan::Plan;
 use crate::recover::{self, Left};
-use crate::reextract;
+use crate::reextract::{self, Readable};
 use crate::verdict;
 
 /// What to step, and how.
@@ -229,9 +229,9 @@ impl Step<'_> {
 
     /// An attempt in which uwf reads what the agent of an earlier one wrote.
     fn open_again(&self, role: &str, earlier: Vec<Hash>) -> Result<Attempt> {
-        let (attempt, mut agent) = reextract::readable(self.thread, role, &earlier)?;
+        let Readable { mut agent, attempt } = reextract::readable(self.thread, role, &earlier)?;
         agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
-        self.open(role, agent, earlier, Some(attempt))
+        self.open(role, agent, earlier, attempt)
     }
 
     /// Records the attempt before anything is started.
@@ -286,7 +286,9 @@ impl Step<'_> {
         let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
         let env_path = self.home.env_file();
         environment::protect_env_file(&env_path)?;
-        let env_file = environment::read_env_file(&env_path)?;
+        // The keepers of a child thread read the file themselves.
+        let reads_itself = opened.agent.built_in() == Some(agents::WORKFLOW);
+        let env_file = if reads_itself { Vec::new() } else { environment::read_env_file(&env_path)? };
         let secrets = self.plan.config.secret_names();
         let given = [opened.agent.env.as_slice(), &opened.agent.own_keys].concat();
         let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &given);
@@ -445,7 +447,7 @@ impl Step<'_> {
             self.mark(mark, &opened.role, &error.message);
         }
         let error = match error.kind {
-            Kind::NotExtractable if !opened.agent.is_built_in(agents::WORKFLOW) => error
+            Kind::NotExtractable => error
                 .hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id)),
             _ => error,
         };

@@ -1,5 +1,7 @@
 //! What an agent did, turn by turn, and the nodes that tell it.
 
+use std::collections::{HashMap, HashSet};
+
 use json_cas::{Draft, Hash};
 use serde::{Deserialize, Serialize};
 use uwf_core::node::{Content, Payload, ReactToolCall, ReactTurn, Tokens};
@@ -53,13 +55,16 @@ pub struct ToolCall {
 pub struct Batch {
     /// The nodes; those below another come before it.
     pub drafts: Vec<Draft>,
+    known: HashSet<Hash>,
+    /// Texts of turns, before redaction, and their nodes: each turn's input repeats most of the one before.
+    texts: HashMap<String, Hash>,
 }
 
 impl Batch {
     /// Adds a node.
     pub fn add(&mut self, draft: Draft) -> Hash {
         let hash = draft.hash();
-        if !self.drafts.iter().any(|known| known.hash() == hash) {
+        if self.known.insert(hash) {
             self.drafts.push(draft);
         }
         hash
@@ -70,16 +75,26 @@ impl Batch {
         self.add(Content { text: text.to_owned() }.draft())
     }
 
-    /// Adds a turn with its texts and tool calls, secrets redacted.
+    /// Adds a text without its secrets.
+    fn redacted(&mut self, text: &str, redactor: &Redactor) -> Hash {
+        if let Some(hash) = self.texts.get(text) {
+            return *hash;
+        }
+        let hash = self.content(&redactor.text(text));
+        self.texts.insert(text.to_owned(), hash);
+        hash
+    }
+
+    /// Adds a turn with its texts and tool calls, secrets redacted; always by the same redactor.
     pub fn turn(&mut self, turn: &Turn, redactor: &Redactor) -> Hash {
-        let input = turn.input.iter().map(|text| self.content(&redactor.text(text))).collect();
-        let output = self.content(&redactor.text(&turn.output));
+        let input = turn.input.iter().map(|text| self.redacted(text, redactor)).collect();
+        let output = self.redacted(&turn.output, redactor);
         let tool_calls = turn
             .tool_calls
             .iter()
             .map(|call| {
-                let arguments = self.content(&redactor.text(&call.arguments));
-                let result = self.content(&redactor.text(&call.result));
+                let arguments = self.redacted(&call.arguments, redactor);
+                let result = self.redacted(&call.result, redactor);
                 let call = ReactToolCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms };
                 self.add(call.draft())
             })

@@ -132,16 +132,22 @@ impl Client {
     }
 
     /// Tries until it succeeds, the error is final, the tries are used up, or the next would be too late. `attempt` is
-    /// told whether it is the first.
+    /// told whether it is the first. The error carries what had come last, be it in an earlier try.
     fn with_retries<T>(&self, deadline: Instant, mut attempt: impl FnMut(bool) -> Result<T>) -> Result<T> {
         let mut number = 1;
+        let mut had_come = String::new();
         loop {
             let error = match attempt(number == 1) {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
+            if !error.partial().is_empty() {
+                error.partial().clone_into(&mut had_come);
+            }
             let wait = self.retry.wait(&error, number, fastrand::f64());
-            let Some(wait) = wait.filter(|wait| Instant::now() + *wait < deadline) else { return Err(error) };
+            let Some(wait) = wait.filter(|wait| Instant::now() + *wait < deadline) else {
+                return Err(error.after(&had_come));
+            };
             if let Some(hook) = &self.on_retry {
                 hook(&Retrying { attempt: number, of: self.retry.attempts, wait, error: &error });
             }

@@ -4,6 +4,7 @@
 
 pub mod llm_server;
 mod numbered;
+pub mod processes;
 mod steady;
 
 pub use numbered::numbered;
@@ -175,6 +176,17 @@ impl TestHome {
     /// A text with everything that differs from run to run taken out.
     pub fn steady(&self, text: &str) -> String {
         steady(&text.replace(&*self.dir.path().to_string_lossy(), "<dir>"))
+    }
+
+    /// All that is known of the step at a thread's head, with references expanded: `output`, `detail` and more.
+    pub fn last_step(&self, thread: &str) -> Value {
+        let head = text(&self.json(&["thread", "show", thread]), "head");
+        self.json(&["thread", "step-details", &head, "--format", "json"])
+    }
+
+    /// How the output of that step came to be.
+    pub fn last_detail(&self, thread: &str) -> Value {
+        self.last_step(thread)["detail"].take()
     }
 
     /// The head of an active thread, straight from the index.

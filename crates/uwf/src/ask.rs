@@ -2,6 +2,7 @@
 
 mod hidden;
 
+use std::cell::OnceCell;
 use std::io::IsTerminal;
 
 use uwf_engine::error::{AtPath, Kind};
@@ -16,7 +17,8 @@ const SHOWN: usize = 20;
 /// Asks a person.
 pub(crate) struct Asker {
     printer: Printer,
-    hidden: hidden::Guard,
+    /// From the first hidden line on.
+    hidden: OnceCell<hidden::Guard>,
 }
 
 /// One of several things a person can choose from.
@@ -34,11 +36,8 @@ impl Asker {
     }
 
     /// Begins to ask.
-    ///
-    /// # Errors
-    /// `Io` when signals cannot be listened to, without which a terminal could be left without echo.
-    pub(crate) fn new(printer: Printer) -> Result<Asker, CommandError> {
-        Ok(Asker { printer, hidden: hidden::Guard::new()? })
+    pub(crate) fn new(printer: Printer) -> Asker {
+        Asker { printer, hidden: OnceCell::new() }
     }
 
     /// Says something.
@@ -62,7 +61,7 @@ impl Asker {
         }
     }
 
-    /// Yes or no.
+    /// Yes or no; no when nothing is typed.
     ///
     /// # Errors
     /// As of [`Asker::line`].
@@ -71,13 +70,29 @@ impl Asker {
         Ok(matches!(typed.to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
+    /// Yes or no; yes when nothing is typed.
+    ///
+    /// # Errors
+    /// As of [`Asker::line`].
+    pub(crate) fn unless_no(&self, question: &str) -> Result<bool, CommandError> {
+        let typed = self.typed(&format!("{} [Y/n]: ", style::bold(question)))?;
+        Ok(!matches!(typed.to_ascii_lowercase().as_str(), "n" | "no"))
+    }
+
     /// One line that is not shown; may be empty.
     ///
     /// # Errors
     /// `Interrupted` by Ctrl-C, `Terminated`, `Io`; the terminal is as it was.
     pub(crate) fn hidden(&self, question: &str) -> Result<String, CommandError> {
+        let guard = match self.hidden.get() {
+            Some(guard) => guard,
+            None => {
+                let guard = hidden::Guard::new()?;
+                self.hidden.get_or_init(|| guard)
+            }
+        };
         self.printer.talk_raw(&format!("{} (not shown): ", style::bold(question)));
-        let typed = self.hidden.read();
+        let typed = guard.read();
         self.printer.talk("");
         typed
     }
@@ -136,7 +151,11 @@ impl Asker {
         }
     }
 
-    fn typed(&self, prompt: &str) -> Result<String, CommandError> {
+    /// One line, after a prompt that is shown as it is; may be empty.
+    ///
+    /// # Errors
+    /// As of [`Asker::line`].
+    pub(crate) fn typed(&self, prompt: &str) -> Result<String, CommandError> {
         self.printer.talk_raw(prompt);
         let mut line = String::new();
         match std::io::stdin().read_line(&mut line).at("read", "the terminal")? {

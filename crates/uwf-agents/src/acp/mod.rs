@@ -20,8 +20,6 @@ use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result, mcp};
 use uwf_core::prompt::{Part, PartKind, Prompt};
 
-use crate::attempt_settings::opened;
-
 use session::{Prompted, Session};
 use settings::Settings;
 
@@ -61,7 +59,7 @@ pub(crate) fn with_instruction(mut prompt: Prompt, mcp: bool) -> Prompt {
 
 impl Agent for AcpAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.settings = Some(Settings::of(&opened(context)?.agent)?);
+        self.settings = Some(Settings::of(&context.opened()?.agent)?);
         Ok(())
     }
 
@@ -73,7 +71,7 @@ impl Agent for AcpAgent {
         let settings = self.settings()?.clone();
         let settings = Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings };
         let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
-        let session = self.session.insert(Session::open(context, opened(context)?, settings)?);
+        let session = self.session.insert(Session::open(context, context.opened()?, settings)?);
         let prompted = session.prompt(context, input, true)?;
         Ok(answer(session, prompted))
     }

@@ -7,6 +7,7 @@ use uwf_engine::error::{Error, Kind, Result};
 
 use super::permission::Policy;
 use super::preset::{Counting, PRESETS, Preset, preset};
+use crate::settings;
 
 /// An agent that speaks the protocol.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,10 +43,10 @@ pub struct Mode {
     pub required: bool,
 }
 
-/// `agents.<alias>.config`.
+/// What `config` of the agent may hold.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Config {
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Config {
     preset: Option<String>,
     command: Option<String>,
     mode: Option<String>,
@@ -55,6 +56,21 @@ struct Config {
     usage: Option<Counting>,
 }
 
+impl settings::Settings for Config {
+    fn properties() -> Value {
+        let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        json!({
+            "preset": { "enum": presets, "description": "A known agent: its program, arguments and modes." },
+            "command": { "type": "string", "description": "The program, in place of the preset's; without either it is the first of `args`." },
+            "mode": { "type": "string", "description": "Session mode, by the agent's name for it." },
+            "authMethod": { "type": "string", "description": "Login method to call first, by the agent's name for it." },
+            "permissions": { "enum": ["allow", "deny", "ask"], "description": "The answer when it asks for permission, `allow` by default; `ask` ends the step as waiting." },
+            "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`; true by default." },
+            "usage": { "enum": ["prompt", "session", "none"], "description": "What its token counts stand for; the preset knows." },
+        })
+    }
+}
+
 impl Settings {
     /// The settings of an agent as it is configured. A preset's program can be replaced by `command`; `args` come after
     /// the preset's own, and without preset and `command` their first is the program.
@@ -62,20 +78,12 @@ impl Settings {
     /// # Errors
     /// `Config` for unknown keys and values, and when no program is named.
     pub fn of(spec: &AgentSpec) -> Result<Settings> {
-        let wrong = |told: String| Error::new(Kind::Config, format!("the config of agent `{}`: {told}", spec.name));
-        let config: Config =
-            serde_json::from_value(Value::Object(spec.config.clone())).map_err(|error| wrong(error.to_string()))?;
-        let known = match &config.preset {
-            None => None,
-            Some(name) => Some(preset(name).ok_or_else(|| {
-                let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-                wrong(format!("there is no preset `{name}`")).hint(format!("presets: {}", names.join(", ")))
-            })?),
-        };
+        let config: Config = settings::read(spec)?;
+        let known = config.preset.as_deref().and_then(preset);
         let mut words = spec.args.iter().cloned();
         let command = config.command.or_else(|| known.map(|preset| preset.command.to_owned())).or_else(|| words.next());
         let Some(command) = command else {
-            return Err(wrong("it names no program".to_owned())
+            return Err(Error::new(Kind::Config, format!("agent `{}` does not say which program it is", spec.name))
                 .hint("set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`"));
         };
         let settings = match known {
@@ -127,32 +135,4 @@ impl Settings {
             model: None,
         }
     }
-}
-
-/// JSON Schema of `agents.<alias>.config`.
-pub fn config_schema() -> Value {
-    let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "preset": { "enum": presets, "description": "a known agent: its program, arguments and modes" },
-            "command": {
-                "type": "string",
-                "description": "the program, in place of the preset's; without either it is the first of `args`",
-            },
-            "mode": { "type": "string", "description": "session mode, by the agent's name for it" },
-            "authMethod": { "type": "string", "description": "login method to call first, by the agent's name for it" },
-            "permissions": {
-                "enum": ["allow", "deny", "ask"],
-                "default": "allow",
-                "description": "the answer when it asks for permission; `ask` ends the step as waiting",
-            },
-            "mcp": { "type": "boolean", "default": true, "description": "whether it is given the tool `submit`" },
-            "usage": {
-                "enum": ["prompt", "session", "none"],
-                "description": "what its token counts stand for; the preset knows",
-            },
-        },
-    })
 }

@@ -11,7 +11,7 @@ use uwf_core::prompt::Prompt;
 use super::{Place, answer, not_made, remove};
 
 /// The program, unless `command` says otherwise.
-const COMMAND: &str = "docx-diff";
+pub(super) const COMMAND: &str = "docx-diff";
 
 /// The document that shows the changes.
 const DIFF: &str = "diff.docx";

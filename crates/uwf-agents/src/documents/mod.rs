@@ -15,12 +15,11 @@ use std::time::{Duration, SystemTime};
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Context, Error, Kind, Result};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
-use crate::attempt_settings::opened;
 use crate::program::{Program, Ran};
 use crate::progress;
 use crate::settings::{self, TimeLimit};
@@ -34,14 +33,25 @@ const BACKDATE: Duration = Duration::from_secs(10);
 
 /// What `config` of these agents may hold.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Settings {
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
     /// Where documents are put.
     output_dir: Option<String>,
     /// The program.
     command: Option<String>,
     /// Limit on one run of it.
     timeout: TimeLimit,
+}
+
+impl settings::Settings for Settings {
+    fn properties() -> Value {
+        let (writer, differ) = (office::COMMAND, diff::COMMAND);
+        json!({
+            "outputDir": { "type": "string", "description": format!("Where documents are put, below it a directory for each thread; `{DEFAULT_OUTPUT_DIR}` in the storage root by default.") },
+            "command": { "type": "string", "description": format!("The program, in place of `{writer}` or `{differ}`. A path is relative to the thread's workspace.") },
+            "timeout": TimeLimit::schema("Limit on one run of it, none by default."),
+        })
+    }
 }
 
 /// One step's place: its agent and its directory.
@@ -55,7 +65,7 @@ struct Place<'c> {
 impl<'c> Place<'c> {
     /// The place of the role's visit that is being played; its directory is made.
     fn of(context: &'c Context<'_>) -> Result<Place<'c>> {
-        let opened = opened(context)?;
+        let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
         let home = context.thread().home();
         let outputs = settings::directory(home, settings.output_dir.as_deref().unwrap_or(DEFAULT_OUTPUT_DIR));

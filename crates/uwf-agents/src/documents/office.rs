@@ -10,12 +10,11 @@ use uwf_core::prompt::{Part, PartKind, Prompt};
 
 use super::task::Task;
 use super::{Place, answer, copy, modified, not_made, remove};
-use crate::attempt_settings::opened;
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::Ran;
 
 /// The program, unless `command` says otherwise.
-const COMMAND: &str = "office-agent";
+pub(super) const COMMAND: &str = "office-agent";
 
 /// A new document.
 const OUTPUT: &str = "output.docx";
@@ -35,7 +34,7 @@ impl Agent for OfficeAgent {
     }
 
     fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
-        let task = Task::read(context.task(), &opened(context)?.workspace)?;
+        let task = Task::read(context.task(), &context.opened()?.workspace)?;
         let text = instruction(&task.prompt, &prompt)?;
         Ok(Prompt { parts: vec![Part { kind: PartKind::Instruction, text }] })
     }

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use agent_kit::{Context, Error, Kind, Result};
 use serde::Deserialize;
+use serde_json::{Value, json};
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::attempts::Opened;
 
 use crate::acp;
 use crate::acp::permission::Policy;
-use crate::attempt_settings::opened;
 use crate::program::Program;
 use crate::settings;
+
+/// The program, unless `command` says otherwise.
+const COMMAND: &str = "hermes";
 
 /// Variable that says where hermes keeps its state.
 const HOME_VARIABLE: &str = "HERMES_HOME";
@@ -21,8 +24,8 @@ const DEFAULT_MAX_TURNS: u32 = 90;
 
 /// What `config` of the agent may hold.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(super) struct Settings {
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Settings {
     /// The program.
     command: String,
     /// Tool-calling rounds of one answer.
@@ -40,13 +43,26 @@ pub(super) struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            command: "hermes".to_owned(),
+            command: COMMAND.to_owned(),
             max_turns: DEFAULT_MAX_TURNS,
             model: None,
             home: None,
             resume: true,
             mcp: false,
         }
+    }
+}
+
+impl settings::Settings for Settings {
+    fn properties() -> Value {
+        json!({
+            "command": { "type": "string", "description": format!("The program; `{COMMAND}` by default.") },
+            "maxTurns": { "type": "integer", "minimum": 1, "description": format!("Tool-calling rounds of one answer; {DEFAULT_MAX_TURNS} by default.") },
+            "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
+            "home": { "type": "string", "description": "HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By default that of the environment, else ~/.hermes." },
+            "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same session; true by default." },
+            "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`, by a configuration of the attempt that is laid over yours; false by default." },
+        })
     }
 }
 
@@ -64,7 +80,7 @@ impl<'c> Hermes<'c> {
     /// # Errors
     /// `Usage` outside an attempt, `Config` for settings that make no sense.
     pub(super) fn of(context: &'c Context<'_>) -> Result<Hermes<'c>> {
-        let opened = opened(context)?;
+        let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
         let home = settings.home.as_deref().map(|written| settings::directory(context.thread().home(), written));
         Ok(Hermes { context, opened, settings, home })

@@ -1,5 +1,7 @@
 //! What hermes is doing, by its own log: with `--quiet` it prints nothing until it has its answer, which can take an
-//! hour. Each call of the model and of a tool is a line there, led by the session's id.
+//! hour. Each call of the model and of a tool is a line there, led by the session's id. All that run with the same
+//! `HERMES_HOME` write into the same file, and a new session's id is told only at its end, so what is not this run's has
+//! to be told by when and how it began.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,22 +15,28 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes of the log that are read at once.
 const AT_ONCE: u64 = 1 << 20;
 
+/// Time in which a run of hermes has begun its session. It takes seconds; on a busy machine, some more. Once a session
+/// has begun, those that begin after this time are of others.
+const STARTUP: Duration = Duration::from_secs(120);
+
 /// The log from now on.
 pub(super) struct Tail {
     path: PathBuf,
     read: u64,
+    begun: Instant,
     looked: Instant,
     rest: String,
-    /// Sessions that began a turn since then. Other sessions of the same home write into the same file.
-    sessions: BTreeSet<String>,
+    sessions: Sessions,
 }
 
 impl Tail {
-    /// Begins at the end of the log of a `HERMES_HOME`.
-    pub(super) fn open(home: &Path) -> Tail {
+    /// Begins at the end of the log of a `HERMES_HOME`. `resumed` is the session the run goes on with; without it the run
+    /// begins one.
+    pub(super) fn open(home: &Path, resumed: Option<&str>) -> Tail {
         let path = home.join("logs").join("agent.log");
         let read = path.metadata().map_or(0, |meta| meta.len());
-        Tail { path, read, looked: Instant::now(), rest: String::new(), sessions: BTreeSet::new() }
+        let now = Instant::now();
+        Tail { path, read, begun: now, looked: now, rest: String::new(), sessions: Sessions::new(resumed) }
     }
 
     /// What was done since the last look, a line each.
@@ -40,12 +48,16 @@ impl Tail {
         self.take();
         let Some(end) = self.rest.rfind('\n') else { return Vec::new() };
         let lines: String = self.rest.drain(..=end).collect();
-        lines.lines().filter_map(|line| event(line, &mut self.sessions)).collect()
+        let events = lines.lines().filter_map(|line| self.sessions.event(line)).collect();
+        if self.begun.elapsed() > STARTUP {
+            self.sessions.no_more();
+        }
+        events
     }
 
-    /// The session that began a turn since then, when there is only one: others may be somebody else's.
+    /// The session of the run, when only one can be it: others may be somebody else's.
     pub(super) fn session(&self) -> Option<&str> {
-        let mut sessions = self.sessions.iter();
+        let mut sessions = self.sessions.ours.iter();
         sessions.next().filter(|_| sessions.next().is_none()).map(String::as_str)
     }
 
@@ -64,33 +76,123 @@ impl Tail {
     }
 }
 
-/// `… INFO [SESSION] agent.conversation_loop: API call #1: …` of a session that began since we look.
-fn event(line: &str, sessions: &mut BTreeSet<String>) -> Option<String> {
-    let (session, said) = line.split_once(" [")?.1.split_once("] ")?;
-    let (_, what) = said.split_once(": ")?;
-    if what.starts_with("conversation turn:") {
-        sessions.insert(session.to_owned());
+/// The sessions that may be those of one run.
+struct Sessions {
+    ours: BTreeSet<String>,
+    /// Whether a session that begins now can be ours.
+    is_open: bool,
+    /// Whether one of ours is being shortened, after which hermes goes on with it under another id.
+    is_shortening: bool,
+}
+
+impl Sessions {
+    fn new(resumed: Option<&str>) -> Sessions {
+        let ours = resumed.map(str::to_owned).into_iter().collect();
+        Sessions { ours, is_open: resumed.is_none(), is_shortening: false }
     }
-    let is_event = what.starts_with("API call #") || what.starts_with("tool ");
-    (is_event && sessions.contains(session)).then(|| what.to_owned())
+
+    /// The time to begin is over: should none have begun, the first that does is taken for ours.
+    fn no_more(&mut self) {
+        self.is_open = self.ours.is_empty();
+    }
+
+    /// What a line tells of our sessions: `… INFO [SESSION] agent.conversation_loop: API call #1: …`.
+    fn event(&mut self, line: &str) -> Option<String> {
+        let (session, said) = line.split_once(" [")?.1.split_once("] ")?;
+        let (_, what) = said.split_once(": ")?;
+        let is_begun = what.starts_with("conversation turn:") && is_new(what);
+        let is_shortened = what.starts_with("context compression done:");
+        if (is_begun && self.is_open) || (is_shortened && self.is_shortening) {
+            self.ours.insert(session.to_owned());
+        }
+        if !self.ours.contains(session) {
+            return None;
+        }
+        let shortens = what.starts_with("context compression started:");
+        self.is_shortening = shortens || (self.is_shortening && !is_shortened);
+        let is_event = what.starts_with("API call #") || what.starts_with("tool ") || shortens || is_shortened;
+        is_event.then(|| what.to_owned())
+    }
+}
+
+/// Whether a turn is the first of a session of the command line. Editors and messengers have sessions of their own.
+fn is_new(turn: &str) -> bool {
+    let field = |name: &str| turn.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    field("platform").is_none_or(|platform| platform == "cli") && field("history").is_none_or(|history| history == "0")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn told(sessions: &mut Sessions, log: &str) -> Vec<String> {
+        log.lines().filter_map(|line| sessions.event(line)).collect()
+    }
+
+    fn call(session: &str, number: u32) -> String {
+        format!(
+            "2026-11-22 02:15:10,892 INFO [{session}] agent.conversation_loop: API call #{number}: in=1 latency=1.8s\n"
+        )
+    }
+
+    fn turn(session: &str, more: &str) -> String {
+        format!(
+            "2026-11-22 02:15:03,518 INFO [{session}] agent.turn_context: conversation turn: session={session} {more} msg='x'\n"
+        )
+    }
+
     #[test]
-    fn calls_of_sessions_that_began_meanwhile_are_events() {
-        let mut sessions = BTreeSet::new();
-        let log = "\
-2026-11-22 02:15:00,001 INFO [other] agent.conversation_loop: API call #7: in=1 out=1
-2026-11-22 02:15:03,518 INFO [mine] agent.turn_context: conversation turn: session=mine history=0 msg='x'
-2026-11-22 02:15:09,291 INFO run_agent: OpenAI client created
-2026-11-22 02:15:10,892 INFO [mine] agent.conversation_loop: API call #1: in=111 out=22 latency=1.8s
-2026-11-22 02:15:12,388 INFO [mine] agent.tool_executor: tool terminal completed (1.45s, 57 chars)
-2026-11-22 02:15:12,400 INFO [other] agent.tool_executor: tool terminal completed (1.45s, 57 chars)
-";
-        let events: Vec<String> = log.lines().filter_map(|line| event(line, &mut sessions)).collect();
-        assert_eq!(events, ["API call #1: in=111 out=22 latency=1.8s", "tool terminal completed (1.45s, 57 chars)"]);
+    fn calls_of_a_session_that_began_meanwhile_are_events() {
+        let mut sessions = Sessions::new(None);
+        let log = [
+            call("other", 7),
+            turn("mine", "model=m platform=cli history=0"),
+            "2026-11-22 02:15:09,291 INFO run_agent: OpenAI client created\n".to_owned(),
+            call("mine", 1),
+            "2026-11-22 02:15:12,388 INFO [mine] agent.tool_executor: tool terminal completed (1.45s, 57 chars)\n"
+                .to_owned(),
+            call("other", 8),
+        ];
+        assert_eq!(
+            told(&mut sessions, &log.concat()),
+            ["API call #1: in=1 latency=1.8s", "tool terminal completed (1.45s, 57 chars)"]
+        );
+    }
+
+    #[test]
+    fn sessions_of_others_are_no_sign_of_life() {
+        let mut late = Sessions::new(None);
+        told(&mut late, &turn("mine", "history=0"));
+        late.no_more();
+        let others = turn("other", "history=0") + &call("other", 1);
+        assert_eq!(told(&mut late, &others), [""; 0], "it began when this run had long begun");
+        assert_eq!(told(&mut late, &call("mine", 1)).len(), 1);
+
+        let mut slow = Sessions::new(None);
+        slow.no_more();
+        assert_eq!(told(&mut slow, &(turn("mine", "history=0") + &call("mine", 1))).len(), 1);
+
+        let mut resumed = Sessions::new(Some("mine"));
+        assert_eq!(told(&mut resumed, &others), [""; 0], "it is known which session goes on");
+        assert_eq!(told(&mut resumed, &(turn("mine", "history=4") + &call("mine", 2))).len(), 1);
+
+        let mut new = Sessions::new(None);
+        for begun in ["platform=cli history=6", "platform=acp history=0"] {
+            assert_eq!(told(&mut new, &(turn("other", begun) + &call("other", 1))), [""; 0], "{begun}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_is_shortened_goes_on_under_another_id() {
+        let mut sessions = Sessions::new(Some("first"));
+        let shortened = |session: &str, how: &str| {
+            format!(
+                "2026-11-22 02:30:00,000 INFO [{session}] agent.conversation_compression: context compression {how}: session={session}\n"
+            )
+        };
+        assert_eq!(told(&mut sessions, &shortened("other", "done")), [""; 0]);
+        let log =
+            [shortened("first", "started"), shortened("second", "done"), call("second", 9), shortened("other", "done")];
+        assert_eq!(told(&mut sessions, &log.concat()).len(), 3);
     }
 }

@@ -10,7 +10,7 @@
 //! A prompt that is too long for an argument goes through the Agent Client Protocol (`hermes acp`), and so does one with
 //! the tool where no configuration can be laid over: there a session takes servers of its own.
 
-mod installed;
+pub(crate) mod installed;
 mod log;
 mod overlay;
 mod session;
@@ -27,7 +27,7 @@ use uwf_engine::live_trace;
 
 use crate::acp::{self, AcpAgent};
 use crate::command::MAX_PROMPT_ARGUMENT;
-use crate::program::{self, Ran};
+use crate::program::Ran;
 use crate::progress;
 use crate::trace::Trace;
 
@@ -73,7 +73,7 @@ impl HermesAgent {
         if let Some(overlay) = &self.overlay {
             chat.command().env(overlay::VARIABLE, overlay);
         }
-        let mut log = log::Tail::open(&hermes.home_dir());
+        let mut log = log::Tail::open(&hermes.home_dir(), resume);
         let mut recorder = if resume.is_none() { Some(Recorder::begin(hermes.context, EXPORT)?) } else { None };
         let ran = chat.run(
             |_| {},
@@ -145,7 +145,7 @@ impl HermesAgent {
 
 impl Agent for HermesAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = program::form(context);
+        self.form = context.asked_form();
         Ok(())
     }
 

@@ -16,6 +16,7 @@ mod stamp;
 mod turns;
 
 use agent_kit::Turn;
+use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::node::Tokens;
 
@@ -35,7 +36,8 @@ pub const MAX_TEXT: usize = 1 << 20;
 const LINES_TO_TELL: usize = 50;
 
 /// A format that can be imported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// The documented format of uwf itself.
     Jsonl,

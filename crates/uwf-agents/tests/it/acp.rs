@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_agents::acp::permission::{Decision, Policy, decide, what};
 use uwf_agents::acp::preset::PRESETS;
-use uwf_agents::acp::settings::{Settings, config_schema};
+use uwf_agents::acp::settings::Settings;
 use uwf_agents::acp::transcript::{MAX_CALLS, Seen, Transcript};
 use uwf_agents::acp::usage::{Counts, dollars};
 use uwf_agents::acp::wire::{Failure, Message, read};
+use uwf_agents::describe::describe;
 use uwf_core::node::Tokens;
 
 /// Cap no test comes near.
@@ -253,7 +254,8 @@ fn tokens_are_told_so_that_parts_are_parts() {
 #[test]
 fn every_preset_is_in_the_schema_and_leaves_nothing_to_ask_only_when_all_is_allowed() {
     let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    assert_eq!(config_schema()["properties"]["preset"]["enum"], json!(names));
+    let schema = describe("acp").unwrap().config_schema;
+    assert_eq!(schema["properties"]["preset"]["enum"], json!(names));
     for preset in &PRESETS {
         let careful = Settings::preset(preset, Policy::Ask);
         assert_eq!(careful.mode, None, "{}", preset.name);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use uwf_llm::{Client, Error, Retry, Timeouts, Waited, Wire};
 use uwf_testing::llm_server::{LlmServer, Say};
 
-use crate::setting::{WIRES, ask, endpoint, retry, talk, timeouts};
+use crate::setting::{WIRES, ask, endpoint, retry, streamed, talk, timeouts};
 
 fn millis(number: u64) -> Duration {
     Duration::from_millis(number)
@@ -51,6 +51,20 @@ fn tries_are_counted_and_each_is_told() {
     assert_eq!(client.chat(&ask("go")).unwrap_err().status(), Some(503));
     assert_eq!(server.requests().len(), 4);
     assert_eq!(*told.lock().unwrap(), ["1/4 Some(503)", "2/4 Some(503)", "3/4 Some(503)"]);
+}
+
+#[test]
+fn what_had_come_is_not_lost_with_a_later_try_in_which_nothing_comes() {
+    for (wire, pieces) in [(Wire::OpenAi, 3), (Wire::Anthropic, 5)] {
+        let half = Say::text("").chunks(["The half ", "of it", " all"]).cut_after(pieces);
+        let silence = Say::text("never").after(Duration::from_secs(60)).repeated();
+        let server = LlmServer::start([half, silence]);
+        let limits = Timeouts { idle: millis(200), ..timeouts() };
+        let client = Client::new(endpoint(&server, wire), limits, retry()).unwrap();
+        let error = client.chat(&streamed("go")).unwrap_err();
+        assert!(matches!(error, Error::Timeout { which: Waited::Idle, .. }), "{error:?}");
+        assert_eq!(error.partial(), "The half of it", "{error:?}");
+    }
 }
 
 #[test]

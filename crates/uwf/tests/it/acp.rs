@@ -32,12 +32,6 @@ fn prompts(prompts: Value) -> Value {
     json!({ "prompts": prompts })
 }
 
-/// Detail of the step at the head, with references expanded.
-fn detail(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])
-}
-
 /// Steps; exit code and error, without the hints.
 fn fails(home: &TestHome, thread: &str) -> String {
     let ran = home.uwf(&["thread", "step", thread]);
@@ -97,7 +91,7 @@ fn the_answer_is_found_among_what_real_agents_say() {
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     assert!(begun.elapsed() < Duration::from_secs(20), "an agent that stays is ended");
     assert_gone(&home);
-    let told = detail(&home, &thread);
+    let told = home.last_step(&thread);
     assert_eq!(told["output"], json!({ "n": 2 }));
     let session = &told["detail"];
     assert_eq!(session["extractedBy"], "frontmatter");
@@ -143,7 +137,7 @@ fn a_value_that_was_rejected_is_corrected_within_the_agents_own_loop() {
     ]]));
     let (home, thread) = scripted(&config("permissions: deny"), &script);
     home.json(&["thread", "step", &thread]);
-    let told = detail(&home, &thread);
+    let told = home.last_step(&thread);
     assert_eq!(told["output"], json!({ "n": 2 }));
     let session = &told["detail"];
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("submit"), &json!("Done: two moons.")));
@@ -172,7 +166,7 @@ fn feedback_is_a_second_prompt_in_the_same_session() {
     ]));
     let (home, thread) = scripted(&config("usage: session"), &script);
     home.json(&["thread", "step", &thread]);
-    let session = &detail(&home, &thread)["detail"];
+    let session = &home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("feedback"), &json!("There are two moons.")));
     let turns = session["turns"].as_array().unwrap();
     let tokens: Vec<&Value> = turns.iter().map(|turn| &turn["tokens"]).collect();
@@ -189,7 +183,7 @@ fn counts_that_may_not_be_the_prompts_own_are_not_told() {
     );
     let (home, thread) = scripted(&config(""), &script);
     home.json(&["thread", "step", &thread]);
-    let session = &detail(&home, &thread)["detail"];
+    let session = &home.last_detail(&thread);
     assert_eq!((&session["tokens"], &session["totalTokens"]), (&Value::Null, &Value::Null));
 }
 
@@ -208,7 +202,7 @@ fn permissions_are_answered_as_the_policy_says() {
     ] {
         let (home, thread) = scripted(&config(&format!("permissions: {policy}")), &script);
         home.json(&["thread", "step", &thread]);
-        let raw = text(&detail(&home, &thread)["detail"], "raw");
+        let raw = text(&home.last_detail(&thread), "raw");
         assert_eq!(raw.lines().next().unwrap().trim(), expected, "{policy}");
     }
 }
@@ -371,7 +365,7 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
     );
     let (home, thread) = scripted(&config(""), &script);
     home.json(&["thread", "step", &thread]);
-    assert_eq!(detail(&home, &thread)["output"], json!({ "n": 3 }));
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 3 }));
 }
 
 #[test]
@@ -417,16 +411,18 @@ fn settings_that_make_no_sense_are_refused() {
         let told = ran.stderr.split("\nhint: all it printed").next().unwrap_or_default().trim_end().to_owned();
         format!("{} {told}", ran.code.unwrap_or(-1))
     });
-    assert_snapshot!(told.join("\n"), @r"
-    78 error: the config of agent `a`: it names no program
+    assert_snapshot!(told.join("\n"), @r#"
+    78 error: agent `a` does not say which program it is
     hint: set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`
-    78 error: the config of agent `a`: there is no preset `cloud`
-    hint: presets: hermes, codex, claude, opencode, gemini, cursor, goose
-    78 error: the config of agent `a`: unknown field `presets`, expected one of `preset`, `command`, `mode`, `authMethod`, `permissions`, `mcp`, `usage`
-    78 error: the config of agent `a`: unknown variant `sometimes`, expected one of `allow`, `deny`, `ask`
+    78 error: `config.preset` of agent `a`: expected "hermes", "codex", "claude", "opencode", "gemini", "cursor" or "goose", found "cloud"; did you mean "claude"?
+    hint: `uwf agent describe acp` lists the settings it has
+    78 error: `config` of agent `a`: unknown key `presets`; did you mean `preset`?
+    hint: `uwf agent describe acp` lists the settings it has
+    78 error: `config.permissions` of agent `a`: expected "allow", "deny" or "ask", found "sometimes"
+    hint: `uwf agent describe acp` lists the settings it has
     78 error: cannot start agent `no-such-program`: No such file or directory (os error 2)
     hint: is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command
-    ");
+    "#);
 }
 
 #[test]
@@ -520,5 +516,5 @@ fn secrets_it_was_not_given_stay_away_from_it_and_out_of_the_trace() {
     );
     home.json(&["thread", "step", &thread]);
     assert_eq!(fs::read_to_string(home.work().join("env")).unwrap(), "none");
-    assert!(text(&detail(&home, &thread)["detail"], "raw").starts_with("key [redacted MOON_KEY]"));
+    assert!(text(&home.last_detail(&thread), "raw").starts_with("key [redacted MOON_KEY]"));
 }

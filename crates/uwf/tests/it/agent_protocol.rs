@@ -351,13 +351,13 @@ fn agents_describe_themselves() {
     home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
     assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
     exit 0
-    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","description":"The program it runs can ask for all of it with `uwf agent context`.","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."}}}}
+    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."}},"additionalProperties":{"description":"Of the program that is run: it can ask for all of it with `uwf agent context`."}}}
     "#);
     let mock = home.json(&["agent", "describe", "mock"]);
     assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
     assert_snapshot!(home.told(&["agent", "describe", "scripted"]), @r#"
     exit 0
-    {"name":"scripted","version":"0.1.0","capabilities":["scripted","offline"],"configSchema":{"type":"object","properties":{"script":{"type":"string","description":"YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same."}}},"runs":{"name":"scripted","command":"uwf-mock","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{"script":"answers.yaml"},"builtIn":"mock","program":null}}
+    {"name":"scripted","version":"0.1.0","capabilities":["scripted","offline"],"configSchema":{"type":"object","properties":{"script":{"type":"string","description":"YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same."}},"additionalProperties":false},"runs":{"name":"scripted","command":"uwf-mock","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{"script":"answers.yaml"},"builtIn":"mock","program":null}}
     "#);
     assert_snapshot!(home.told(&["agent", "describe", "scripted", "--format", "text"]), @r#"
     exit 0
@@ -374,7 +374,7 @@ fn agents_describe_themselves() {
     exit 0
     plain
     capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
-    config:       trace
+    config:       trace, mcp
     command:      my-program --fast
     program:      <dir>/bin/my-program
     output:       text

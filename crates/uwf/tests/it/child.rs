@@ -3,13 +3,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, numbered, text};
+use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::processes::{is_alive, signal, until};
+use uwf_testing::{TestHome, text};
 
-use crate::home;
+use crate::{home, told};
 
 /// `$START` → plan → build → tell → `$END`; `build` is to be played by a workflow.
 const OUTER: &str = r#"name: ship-change
@@ -116,24 +118,18 @@ fn spawn(home: &TestHome, args: &[&str]) -> Child {
     home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what} never came");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// Process id of the child's second agent, once it runs.
 fn checker(home: &TestHome) -> String {
     let file = home.work().join("pid");
-    wait_for("the checker", || fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')));
+    until("the checker has begun", || fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')));
     fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
-fn is_alive(pid: &str) -> bool {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
-    !stat.is_empty() && !stat.contains(") Z ")
+/// The newest line of this kind in a thread's record of attempts.
+fn recorded(home: &TestHome, thread: &str, kind: &str) -> Value {
+    let record = fs::read_to_string(home.root().join("threads").join(thread).join("attempt.jsonl")).unwrap();
+    let line = record.lines().rfind(|line| line.contains(&format!("\"{kind}\""))).unwrap();
+    serde_json::from_str(line).unwrap()
 }
 
 /// The one child of a thread, active or not.
@@ -147,10 +143,6 @@ fn child_of(home: &TestHome, thread: &str) -> String {
 
 fn state(home: &TestHome, thread: &str) -> Value {
     home.json(&["thread", "show", thread])["state"].clone()
-}
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
 }
 
 #[test]
@@ -253,6 +245,7 @@ fn what_the_child_ended_with_becomes_the_output_of_the_role() {
     --- stderr
     error: child thread <id> has ended, but the answer has no valid output for role `build`: there is no header: the answer must begin with `---`, the keys, and `---` again
     hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread begins it anew
+    hint: `uwf thread step <id> --reextract` reads it again, without the agent
     hint: all it printed is kept: `uwf thread step-details #1`
     ");
     let before = ran(&home).len();
@@ -265,18 +258,62 @@ fn what_the_child_ended_with_becomes_the_output_of_the_role() {
 }
 
 #[test]
+fn a_child_that_has_ended_is_read_again_without_being_paid_again() {
+    let home = staffed();
+    home.script("checks", "#!/bin/sh\necho check >> ran\necho '{\"text\": \"It is done.\"}'\n");
+    home.script("says", "#!/bin/sh\necho \"$UWF_ROLE\" >> ran\necho '{\"text\": \"I chose a cable car.\"}'\n");
+    let inner = INNER.replace(
+        "built: { type: string } }\n      required: [built]",
+        "text: { type: string } }\n      required: [text]",
+    );
+    home.put("write-code", &inner);
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--reextract"]).code, Some(69), "nothing is there yet");
+    let failed = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(failed.code, Some(41), "{}", failed.told());
+    assert!(
+        failed.stderr.contains(&format!("`uwf thread step {thread} --reextract` reads it again")),
+        "{}",
+        failed.stderr
+    );
+
+    let server =
+        LlmServer::start([Say::call("extracted", json!({ "found": true, "value": { "built": "a cable car" } }))]);
+    let models = format!(
+        "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: reader }}\n",
+        server.url()
+    );
+    home.config(&format!("{AGENTS}{models}"));
+    let report = home.json(&["thread", "step", &thread, "--reextract"]);
+    assert_eq!(json!([report["role"], report["agent"]]), json!(["build", "inner"]));
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps[-1].output"]), json!({ "built": "a cable car" }));
+    let asked = &server.asked()[0].text;
+    assert!(asked.contains("I chose a cable car.") && asked.contains("It is done."), "all steps are read: {asked}");
+    assert_eq!(ran(&home), ["plan", "code", "check"], "nobody was run again");
+}
+
+#[test]
+fn a_child_that_has_not_ended_has_nothing_to_read() {
+    let home = staffed();
+    home.script("checks", "#!/bin/sh\nexit 3\n");
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    assert_snapshot!(told(&home, &["thread", "step", &thread, "--reextract"]), @r"
+    exit 64
+    --- stderr
+    error: role `build` is played by a child thread that has not ended: there is no result of it to read
+    hint: `uwf thread step <id>` goes on with it
+    ");
+}
+
+#[test]
 fn killed_hard_in_the_middle_the_same_child_goes_on_and_nobody_is_paid_twice() {
     let home = staffed();
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let checker = checker(&home);
-    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
-    let opened: Value =
-        serde_json::from_str(record.lines().rfind(|line| line.contains("\"opened\"")).unwrap()).unwrap();
-    let started: Value =
-        serde_json::from_str(record.lines().rfind(|line| line.contains("\"started\"")).unwrap()).unwrap();
-    for pid in [&opened["keeper"], &started["pid"]] {
-        kill(pid.as_u64().unwrap(), "KILL");
+    for pid in [&recorded(&home, &thread, "opened")["keeper"], &recorded(&home, &thread, "started")["pid"]] {
+        signal(pid, "KILL");
     }
     assert_eq!(window.wait().unwrap().code(), Some(70));
     let child = child_of(&home, &thread);
@@ -297,9 +334,7 @@ fn a_keeper_that_dies_alone_leaves_the_child_to_its_own() {
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let checker = checker(&home);
-    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
-    let line = record.lines().rfind(|line| line.contains("\"opened\"")).unwrap();
-    kill(serde_json::from_str::<Value>(line).unwrap()["keeper"].as_u64().unwrap(), "KILL");
+    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
     assert_eq!(window.wait().unwrap().code(), Some(70));
     // At once, so that the agent of the dead keeper may still be there.
     let again = spawn(&home, &["run", &thread]);
@@ -310,18 +345,13 @@ fn a_keeper_that_dies_alone_leaves_the_child_to_its_own() {
     assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
 }
 
-fn kill(pid: u64, signal: &str) {
-    let status = std::process::Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
-    assert!(status.unwrap().success());
-}
-
 #[test]
 fn stopping_the_parent_ends_the_agents_of_the_child() {
     let home = staffed();
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let first = checker(&home);
-    kill(u64::from(window.id()), "INT");
+    signal(window.id(), "INT");
     assert_eq!(window.wait().unwrap().code(), Some(130));
     assert!(!is_alive(&first));
     let child = child_of(&home, &thread);
@@ -578,6 +608,29 @@ fn agents_of_a_child_get_their_secrets_and_no_others() {
     assert!(run.status().unwrap().success());
     let seen = fs::read_to_string(home.work().join("seen")).unwrap();
     assert_eq!(seen, "plan none none\ncode none none\ncheck alpha-secret none\ntell none none\n");
+}
+
+#[test]
+fn the_process_between_parent_and_child_holds_no_secret_that_no_agent_is_given() {
+    let home = staffed();
+    home.config(&format!(
+        "secrets: [A_TOKEN, B_TOKEN, C_TOKEN]\n{}",
+        AGENTS.replace("checks: { command: checks,", "checks: { command: checks, env: [A_TOKEN, C_TOKEN],")
+    ));
+    fs::write(home.root().join(".env"), "C_TOKEN=gamma-secret\n").unwrap();
+    let thread = planned(&home);
+    let mut step = home.command(&["thread", "step", &thread]);
+    step.env("A_TOKEN", "alpha-secret").env("B_TOKEN", "beta-secret").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut window = step.spawn().unwrap();
+    let checker = checker(&home);
+    let environment = |pid: &str| fs::read_to_string(Path::new("/proc").join(pid).join("environ")).unwrap();
+    let held =
+        |pid: &str| ["alpha", "beta", "gamma"].map(|secret| environment(pid).contains(&format!("{secret}-secret")));
+    let between = recorded(&home, &thread, "started")["pid"].to_string();
+    assert_eq!(held(&between), [true, false, false], "only what the child's keepers cannot read in .env");
+    assert_eq!(held(&checker), [true, false, true]);
+    go(&home);
+    assert!(window.wait().unwrap().success());
 }
 
 #[test]

@@ -404,17 +404,17 @@ maxStep: 5
        |     ^
        = hint: add `big: {provider: …, name: …}` to `models`
 
-    <dir>/root/config.yaml:14:15: error[bad-setting]: `config` of the agent `mock`: expected a string, found 5
+    <dir>/root/config.yaml:14:15: error[bad-setting]: `config.script` of the agent `mock`: expected a string, found 5
        |
     14 |     config: { script: 5, scrpt: x }
        |               ^
        = hint: `uwf agent describe mock` tells what it takes
 
-    <dir>/root/config.yaml:14:26: warning[unknown-setting]: the agent `mock` does not know the setting `scrpt`
+    <dir>/root/config.yaml:14:26: error[bad-setting]: `config` of the agent `mock`: unknown key `scrpt`; did you mean `script`?
        |
     14 |     config: { script: 5, scrpt: x }
        |                          ^
-       = hint: did you mean `script`?
+       = hint: `uwf agent describe mock` tells what it takes
 
     <dir>/root/config.yaml:16:1: warning[unknown-key]: the key `maxStep` is not known here and is ignored
        |
@@ -422,7 +422,7 @@ maxStep: 5
        | ^
        = hint: did you mean `maxSteps`?
 
-    <dir>/root/config.yaml: not valid, 3 errors, 7 warnings
+    <dir>/root/config.yaml: not valid, 4 errors, 6 warnings
     ");
     home.config("agents:\n  a: { command: nothing-of-that-name }\n");
     assert_eq!(home.json(&["config", "validate"])["valid"], json!(true));

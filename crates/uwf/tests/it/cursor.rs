@@ -60,12 +60,6 @@ fn with_cursor(settings: &str, answers: &Value, task: &str) -> (TestHome, String
     (home, thread)
 }
 
-/// Detail of the step at the head, with references expanded.
-fn detail(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
-}
-
 fn calls(home: &TestHome) -> Vec<Value> {
     let calls = fs::read_to_string(home.root().join("calls.jsonl")).unwrap_or_default();
     calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -79,7 +73,7 @@ fn args(call: &Value) -> Vec<&str> {
 fn its_events_are_the_turns_and_its_last_message_the_answer() {
     let (home, thread) = with_cursor("{}", &json!([{ "text": RIGHT }]), "count");
     home.json(&["thread", "step", &thread]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     let told = ["sessionId", "source", "extractedBy", "raw", "tokens"].map(|key| detail[key].clone());
     let chat = json!("c6b62c6f-7ead-4fd6-9922-e952131177ff");
     assert_eq!(told, [chat, json!("stdout"), json!("frontmatter"), json!(RIGHT), Value::Null]);
@@ -112,7 +106,7 @@ fn its_events_are_the_turns_and_its_last_message_the_answer() {
 fn a_plain_text_is_an_answer_too() {
     let (home, thread) = with_cursor("{ outputFormat: text, model: sonnet }", &json!([RIGHT]), "count");
     home.json(&["thread", "step", &thread]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     assert_eq!((&detail["raw"], &detail["sessionId"]), (&json!(format!("{RIGHT}\n")), &Value::Null));
     let calls = calls(&home);
     let given = args(&calls[0]);
@@ -124,7 +118,7 @@ fn a_plain_text_is_an_answer_too() {
 fn feedback_goes_to_the_same_chat() {
     let (home, thread) = with_cursor("{}", &json!([{ "text": "One line." }, { "text": RIGHT }]), "count");
     home.json(&["thread", "step", &thread]);
-    let told = detail(&home, &thread);
+    let told = home.last_detail(&thread);
     assert_eq!((&told["extractedBy"], &told["raw"]), (&json!("feedback"), &json!("One line.")));
     let calls = calls(&home);
     let given = args(&calls[1]);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Script};
+use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::home;
@@ -202,18 +203,6 @@ fn marks_of_ended_threads_are_stale() {
 /// An agent that leaves its process id, and a child that does not listen to TERM.
 const STUBBORN: &str = "#!/bin/sh\ncat >/dev/null\necho $$ > \"$PWD/pid\"\n(trap '' TERM; exec setsid sleep 300) &\necho $! > child\nsleep 300\n";
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn alive(pid: &str) -> bool {
-    fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
-}
-
 /// A home whose agent works at a step: the window's process and the pids of agent and child.
 fn working(home: &TestHome) -> (String, std::process::Child, [String; 2]) {
     home.script("worker", STUBBORN);
@@ -227,34 +216,31 @@ fn working(home: &TestHome) -> (String, std::process::Child, [String; 2]) {
     (thread, window, pids)
 }
 
-fn kill(pid: &str) {
-    assert!(Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
-}
-
 #[test]
 fn agents_of_a_dead_keeper_are_ended_and_nobody_elses() {
     let (dead, live) = (home(), home());
     let (thread, mut window, orphans) = working(&dead);
     let (_, mut other_window, others) = working(&live);
-    kill(&fs::read_to_string(dead.root().join("threads").join(&thread).join("lock")).unwrap());
+    let lock = fs::read_to_string(dead.root().join("threads").join(&thread).join("lock")).unwrap();
+    signal(lock.trim(), "KILL");
     window.wait().unwrap();
-    assert!(orphans.iter().all(|pid| alive(pid)));
+    assert!(orphans.iter().all(|pid| is_alive(pid.trim())));
 
     let told = found(&dead, &[], "orphans");
     assert!(told.starts_with("warn: ") && told.contains("of 1 attempt outlived their keeper (thread <id>: "), "{told}");
     assert_eq!(found(&dead, &[], "attempts"), "warn: the keeper of 1 open attempt is dead: <id>");
     assert_eq!(found(&live, &["--fix"], "orphans"), "ok: no agent outlived its keeper");
-    assert!(orphans.iter().chain(&others).all(|pid| alive(pid)), "looking ends nothing");
+    assert!(orphans.iter().chain(&others).all(|pid| is_alive(pid.trim())), "looking ends nothing");
 
     let told = found(&dead, &["--fix"], "orphans");
     assert!(told.starts_with("ok: ended ") && told.ends_with("of thread <id>"), "{told}");
-    assert!(!orphans.iter().any(|pid| alive(pid)));
-    assert!(others.iter().all(|pid| alive(pid)), "an agent with a keeper goes on");
+    assert!(!orphans.iter().any(|pid| is_alive(pid.trim())));
+    assert!(others.iter().all(|pid| is_alive(pid.trim())), "an agent with a keeper goes on");
     assert_eq!(found(&dead, &[], "orphans"), "ok: no agent outlived its keeper");
 
     Command::new("kill").arg(other_window.id().to_string()).status().unwrap();
     other_window.wait().unwrap();
-    assert!(!others.iter().any(|pid| alive(pid)));
+    assert!(!others.iter().any(|pid| is_alive(pid.trim())));
 }
 
 #[test]

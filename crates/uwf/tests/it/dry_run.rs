@@ -174,7 +174,7 @@ fn an_agent_that_speaks_the_protocol_is_given_it_when_it_asks() {
 fn what_keeps_the_step_from_asking_is_told() {
     let server = LlmServer::start([]);
     for (agent, told) in [
-        ("command: uwf-llm, config: { structured: magic }", "it is `magic`"),
+        ("command: uwf-llm, config: { structured: magic }", "found \"magic\""),
         ("command: uwf-nobody", "there is no built-in agent `nobody`"),
     ] {
         let home = modelled(&server, agent);

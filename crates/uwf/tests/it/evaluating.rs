@@ -7,13 +7,10 @@ use serde_json::json;
 use uwf_testing::{TestHome, numbered};
 
 use crate::review::{damage, hashes, reviewing_home, step};
+use crate::told;
 
 /// Time any expression may take: the child's two seconds, and what starting and stopping it costs on a busy machine.
 const LIMIT: Duration = Duration::from_secs(6);
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
-}
 
 fn reviewed(home: &TestHome) -> String {
     let thread = home.start("review-text", "Write about cats.");

@@ -30,11 +30,6 @@ fn prose(server: &LlmServer, answer: &str) -> (TestHome, String) {
     (home, thread)
 }
 
-fn session(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
-}
-
 fn runs(home: &TestHome) -> usize {
     fs::read_to_string(home.root().join("runs")).unwrap_or_default().lines().count()
 }
@@ -48,7 +43,7 @@ fn a_model_reads_what_no_reader_could() {
     let server = LlmServer::start([found(3)]);
     let (home, thread) = prose(&server, "I counted three of them.");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
-    let session = session(&home, &thread);
+    let session = home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("llm"), &json!("I counted three of them.\n")));
     let rungs: Vec<&str> =
         session["extraction"].as_array().unwrap().iter().filter_map(|rung| rung["rung"].as_str()).collect();
@@ -89,7 +84,7 @@ fn a_model_that_does_not_find_it_says_so_and_the_text_can_be_read_again_later() 
     let report = home.json(&["thread", "step", &thread, "--reextract"]);
     assert_eq!((&report["done"], &report["agent"]), (&json!(true), &json!("a")));
     assert_eq!(runs(&home), 1, "the agent itself ran once");
-    let session = session(&home, &thread);
+    let session = home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("llm"), &json!("I counted some.\n")));
     assert_eq!(session["source"], "attempt");
     assert_eq!(session["attempts"].as_array().unwrap().len(), 2);
@@ -189,7 +184,7 @@ fn the_model_looks_up_what_the_text_refers_to() {
     invalid arguments: unknown field `node`, expected `hash`
     ");
 
-    let session = session(&home, &thread);
+    let session = home.last_detail(&thread);
     assert_eq!(session["extractedBy"], "llm");
     let turns = &session["turns"].as_array().unwrap()[1..];
     let calls: Vec<Value> = turns
@@ -230,7 +225,7 @@ fn a_model_that_can_call_no_tools_is_told_the_nodes_the_text_names() {
     let asked = server.asked();
     assert_eq!(asked.len(), 3, "forced tool, tool, schema");
     assert!(asked[2].text.contains("the count is one"), "{}", asked[2].text);
-    let input = session(&home, &thread)["turns"][1]["input"].as_array().unwrap().clone();
+    let input = home.last_detail(&thread)["turns"][1]["input"].as_array().unwrap().clone();
     assert!(input[2].as_str().unwrap().ends_with("which is:\n\nthe count is one"), "{input:#?}");
 }
 

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use json_cas::{Draft, Hash, cbor};
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, numbered, text};
+use uwf_testing::{TestHome, text};
 
-use crate::home;
+use crate::{home, told};
 
 const WORKFLOW: Hash = Hash::literal("0KZQB61FPVDKS");
 const START: [Hash; 2] = [Hash::literal("120VN86QG7052"), Hash::literal("FPVH9K1XJ2DZA")];
@@ -130,10 +130,6 @@ fn foreign_home() -> (TestHome, Hashes) {
     home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
     let hashes = write_store(&home);
     (home, hashes)
-}
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
 }
 
 #[test]

@@ -2,13 +2,10 @@
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, numbered, text};
+use uwf_testing::{TestHome, text};
 
 use crate::review::{damage, hashes, reviewing_home, step};
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
-}
+use crate::told;
 
 fn finished(home: &TestHome) -> String {
     let thread = home.start("review-text", "Write about cats.");

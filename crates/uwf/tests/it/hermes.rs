@@ -134,12 +134,6 @@ fn with_hermes(behave: &Value) -> (TestHome, String) {
     (home, thread)
 }
 
-/// Detail of the step at the head, with references expanded.
-fn detail(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
-}
-
 fn calls(home: &TestHome) -> Vec<Value> {
     let calls = fs::read_to_string(home.root().join("hermes/calls.jsonl")).unwrap_or_default();
     calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -150,7 +144,7 @@ fn the_answer_and_its_turns_come_from_the_exported_session() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     let stepped = home.json(&["thread", "step", &thread]);
     assert_eq!(stepped["done"], true);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     let told = ["sessionId", "source", "extractedBy", "raw", "tokens", "totalTokens"].map(|key| detail[key].clone());
     let tokens = json!({ "input": 111, "output": 20, "cached": 11, "reasoning": 0 });
     assert_eq!(
@@ -208,7 +202,7 @@ fn every_place_the_session_can_be_is_looked_at() {
         behave["answers"] = json!([RIGHT]);
         let (home, thread) = with_hermes(&behave);
         home.json(&["thread", "step", &thread]);
-        let detail = detail(&home, &thread);
+        let detail = home.last_detail(&thread);
         assert_eq!(
             (detail["source"].as_str(), detail["turns"].as_array().unwrap().len()),
             (Some(source), turns),
@@ -225,7 +219,7 @@ fn every_place_the_session_can_be_is_looked_at() {
 fn feedback_goes_to_the_same_session() {
     let (home, thread) = with_hermes(&json!({ "answers": [WRONG, NEARLY, RIGHT] }));
     home.json(&["thread", "step", &thread]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     assert_eq!((detail["extractedBy"].as_str(), detail["raw"].as_str()), (Some("feedback"), Some(WRONG)));
     let outputs: Vec<&str> =
         detail["turns"].as_array().unwrap().iter().filter_map(|turn| turn["output"].as_str()).collect();
@@ -285,7 +279,11 @@ fn settings_that_make_no_sense_are_refused_before_anything_runs() {
     home.config(&config.replace("{ home: hermes }", "{ home: hermes, maxturns: 3 }"));
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78), "{}", ran.told());
-    assert!(ran.stderr.contains("the `config` of agent `h`: unknown field `maxturns`"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("`config` of agent `h`: unknown key `maxturns`; did you mean `maxTurns`?"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(calls(&home), Vec::<Value>::new());
 }
 
@@ -299,7 +297,7 @@ fn a_prompt_too_long_for_an_argument_goes_through_the_protocol() {
     let started = start.stdin(fs::File::open(task).unwrap()).output().unwrap();
     let thread = text(&serde_json::from_slice(&started.stdout).unwrap(), "thread");
     home.json(&["thread", "step", &thread]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     let told = ["sessionId", "source", "extractedBy"].map(|key| detail[key].clone());
     assert_eq!(told, [json!("55e59452-ba03-489b-9ae6-4f5113015758"), json!("export"), json!("feedback")]);
     let outputs: Vec<&str> =

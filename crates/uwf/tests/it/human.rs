@@ -9,7 +9,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::{Ran, TestHome, numbered, text};
 
-use crate::home;
+use crate::terminal::session;
+use crate::{home, told};
 
 /// `$START` → writer (a mock) → approver (a person) → `$END`, or back to the writer.
 const PUBLISH: &str = r#"name: publish-post
@@ -87,10 +88,6 @@ fn waiting(home: &TestHome) -> String {
     thread
 }
 
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
-}
-
 fn nodes(home: &TestHome) -> usize {
     fs::read_dir(home.root().join("cas")).unwrap().count()
 }
@@ -105,6 +102,23 @@ fn last(home: &TestHome, thread: &str) -> (Value, Value) {
     let step = home.json(&["cas", "get", &head])["payload"].clone();
     let payload = |key: &str| home.json(&["cas", "get", &text(&step, key)])["payload"].clone();
     (payload("output"), payload("detail"))
+}
+
+#[test]
+fn at_a_terminal_a_person_is_asked_key_by_key() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let gone = session(&home, &["thread", "answer", &thread], &[("(Enter for none)", "\u{4}")]);
+    assert_eq!((gone.code, home.json(&["thread", "show", &thread])["state"].as_str()), (Some(130), Some("waiting")));
+    let dialog = [
+        ("(Enter for none)", "late: see #42\r"),
+        ("`approved` (required)", "perhaps\r"),
+        ("expected a boolean", "yes\r"),
+    ];
+    let session = session(&home, &["thread", "answer", &thread], &dialog);
+    assert_eq!((session.code, session.echo), (Some(0), true), "{}", session.shown);
+    let outputs = home.json(&["thread", "eval", &thread, "$last('approver')"]);
+    assert_eq!(outputs, json!({"approved": true, "why": "late: see #42"}));
 }
 
 #[test]

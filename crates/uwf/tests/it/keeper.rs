@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::process::Child;
+use std::time::Duration;
 
 use serde_json::json;
+use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::home;
@@ -24,25 +25,8 @@ fn counting_home(agent: &str) -> (TestHome, String) {
 }
 
 /// Waits until something is so.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 fn lines(path: &Path) -> usize {
     fs::read_to_string(path).map(|text| text.lines().count()).unwrap_or(0)
-}
-
-fn alive(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
-}
-
-fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().expect("kill runs");
-    assert!(status.success(), "kill -{name} {pid}");
 }
 
 /// Starts a step in the background and waits until its agent has begun.
@@ -113,10 +97,10 @@ fn what_a_dead_attempt_left_running_is_ended_before_the_next_try() {
     signal(keeper, "KILL");
     signal(process, "KILL");
     window.wait().unwrap();
-    assert!(alive(agent), "the command itself goes on");
+    assert!(is_alive(agent), "the command itself goes on");
     home.script("worker", "#!/bin/sh\ncat > /dev/null\necho again >> ledger\necho '{\"n\": 2}'\n");
     let report = home.json(&["thread", "step", &thread]);
-    assert!(!alive(agent));
+    assert!(!is_alive(agent));
     assert_eq!(report["adopted"], serde_json::Value::Null);
     let detail =
         home.json(&["cas", "get", &text(&home.json(&["cas", "get", &text(&report, "head")])["payload"], "detail")]);
@@ -136,7 +120,7 @@ fn ctrl_c_ends_the_agent_and_keeps_what_it_printed() {
         let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
         signal(window.id(), name);
         assert_eq!(window.wait().unwrap().code(), Some(code), "{name}");
-        assert!(!alive(agent), "{name}");
+        assert!(!is_alive(agent), "{name}");
         assert_eq!(home.head(&thread), before);
         let shown = home.json(&["thread", "show", &thread]);
         assert_eq!(json!([shown["state"], shown["atRole"]]), json!(["stuck", "worker"]));
@@ -153,7 +137,7 @@ fn descendants_in_other_sessions_do_not_survive() {
     home.file("ledger", "");
     home.json(&["thread", "step", &thread]);
     for pid in fs::read_to_string(home.work().join("ledger")).unwrap().lines() {
-        assert!(!alive(pid.parse().unwrap()), "{pid} survived");
+        assert!(!is_alive(pid), "{pid} survived");
     }
 }
 
@@ -164,7 +148,7 @@ fn kill_drops_the_thread_first_and_then_ends_the_agent() {
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
     let report = home.json(&["thread", "kill", &thread]);
     assert_eq!(report, json!({"thread": thread, "archived": true}));
-    assert!(!alive(agent));
+    assert!(!is_alive(agent));
     assert_ne!(window.wait().unwrap().code(), Some(0));
     home.file("go", "");
     let shown = home.json(&["thread", "show", &thread]);

@@ -4,13 +4,9 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, numbered};
 
 use crate::review::{damage, hashes, reviewing_home, step};
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
-}
+use crate::told;
 
 #[test]
 fn a_killed_thread_is_in_the_history_and_can_be_forked() {

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
-use uwf_testing::{TestHome, counting_workflow, text};
+use serde_json::json;
+use uwf_testing::{TestHome, counting_workflow};
 
 use crate::home;
 
@@ -19,12 +19,6 @@ fn mocked(config: &str, script: &str) -> (TestHome, String) {
     (home, thread)
 }
 
-/// Detail of the step at the head, with references expanded.
-fn detail(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])
-}
-
 #[test]
 fn the_session_is_told_what_is_wrong_and_its_correction_counts() {
     let (home, thread) = mocked(
@@ -33,7 +27,7 @@ fn the_session_is_told_what_is_wrong_and_its_correction_counts() {
     );
     let stepped = home.json(&["thread", "step", &thread]);
     assert_eq!(stepped["done"], true);
-    let told = detail(&home, &thread);
+    let told = home.last_step(&thread);
     let session = &told["detail"];
     assert_eq!(session["extractedBy"], "feedback");
     let rungs: Vec<&str> =

@@ -2,14 +2,10 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, numbered, text};
+use uwf_testing::{TestHome, text};
 
-use crate::home;
 use crate::review::{WORKFLOW, damage, hashes, reviewing_home, step};
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
-}
+use crate::{home, told};
 
 /// A stuck thread, an active one and a finished one, oldest first.
 fn three_threads(home: &TestHome) -> [String; 3] {

@@ -40,12 +40,18 @@ mod setup;
 mod shared_examples;
 mod stepping;
 mod supervising;
+mod terminal;
 mod traces;
 mod workflows;
 
-use uwf_testing::TestHome;
+use uwf_testing::{TestHome, numbered};
 
 /// A fresh storage root for one test.
 fn home() -> TestHome {
     TestHome::new(env!("CARGO_BIN_EXE_uwf"))
+}
+
+/// What a command told, with ids and times taken out and hashes numbered.
+fn told(home: &TestHome, args: &[&str]) -> String {
+    numbered(&home.told(args))
 }

@@ -60,11 +60,6 @@ fn said(result: &Value) -> String {
     format!("{mark}{}", result["content"][0]["text"].as_str().unwrap())
 }
 
-fn detail(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])
-}
-
 #[test]
 fn a_rejected_value_is_told_in_facts_and_the_last_accepted_one_counts() {
     let calls = json!([
@@ -91,7 +86,7 @@ fn a_rejected_value_is_told_in_facts_and_the_last_accepted_one_counts() {
     ! not accepted, nothing was kept:
     /n: expected an integer, found false
     "#);
-    let told = detail(&home, &thread);
+    let told = home.last_step(&thread);
     assert_eq!(told["output"], json!({ "n": 2 }), "{told:#}");
     assert_eq!(told["detail"]["extractedBy"], "submit");
     assert_eq!(told["detail"]["raw"], "I have counted.\n");
@@ -163,7 +158,7 @@ fn an_output_that_is_no_object_comes_as_value() {
     expected an array, found an object
     accepted: this is the result of role `worker` now; a later accepted call replaces it
     "#);
-    assert_eq!(detail(&home, &thread)["output"], json!(["io", "europa"]));
+    assert_eq!(home.last_step(&thread)["output"], json!(["io", "europa"]));
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow, numbered};
+use uwf_testing::{TestHome, counting_workflow};
 
-use crate::home;
+use crate::{home, told};
 
 fn counting() -> (TestHome, String) {
     let home = home();
@@ -16,10 +16,6 @@ fn counting() -> (TestHome, String) {
     home.put("count-rounds", &counting_workflow(3));
     let thread = home.start("count-rounds", "count");
     (home, thread)
-}
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
 }
 
 #[test]

@@ -33,12 +33,6 @@ fn counting(home: &TestHome) -> String {
     home.start("count-rounds", "count the files")
 }
 
-/// Detail of the newest step, with references expanded.
-fn session(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
-}
-
 /// The failed attempt an error message names.
 fn attempt(home: &TestHome, stderr: &str) -> Value {
     let hash = stderr.split("step-details ").nth(1).unwrap_or_else(|| panic!("no attempt in {stderr}"));
@@ -175,7 +169,7 @@ fn the_trace_has_every_round_with_its_calls_and_tokens() {
     fs::remove_file(home.work().join("count-rounds.yaml")).unwrap();
     let report = home.json(&["thread", "step", &thread]);
     assert_eq!(report["done"], true);
-    let session = session(&home, &thread);
+    let session = home.last_detail(&thread);
     assert_eq!(
         (&session["source"], &session["extractedBy"], &session["raw"]),
         (&json!("wire"), &json!("submit"), &json!("There are none."))
@@ -208,7 +202,7 @@ fn a_text_with_a_header_is_an_answer_too_and_feedback_goes_on_in_the_same_conver
     let home = with_model(&server, "");
     let thread = counting(&home);
     home.json(&["thread", "step", &thread]);
-    let session = session(&home, &thread);
+    let session = home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("feedback"), &json!("I counted three.")));
     assert_eq!(session["turns"].as_array().unwrap().len(), 2);
     let messages = server.asked()[1].body["messages"].as_array().unwrap().clone();
@@ -316,7 +310,11 @@ fn what_is_missing_in_the_configuration_is_named() {
         "agents:\n  r: { command: uwf-react, config: { maxRounds: many }, model: x }\nmodels: {}\ndefaultAgent: r\n",
     );
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert!(ran.stderr.contains("`config.maxRounds` of agent `r`: it is \"many\""), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("`config.maxRounds` of agent `r`: expected an integer, found the string \"many\""),
+        "{}",
+        ran.stderr
+    );
     assert!(server.asked().is_empty());
 }
 
@@ -337,5 +335,5 @@ fn anthropic_is_spoken_too() {
     let asked = server.asked();
     assert!(asked.iter().all(|request| request.path == "/v1/messages"), "{asked:?}");
     assert!(asked[1].text.contains("tool_result"));
-    assert_eq!(session(&home, &thread)["tokens"], json!({ "input": 22, "output": 14 }));
+    assert_eq!(home.last_detail(&thread)["tokens"], json!({ "input": 22, "output": 14 }));
 }

@@ -5,10 +5,7 @@ use serde_json::json;
 use uwf_testing::{TestHome, numbered, text};
 
 use crate::review::{damage, hashes, reviewing_home, step};
-
-fn told(home: &TestHome, args: &[&str]) -> String {
-    numbered(&home.told(args))
-}
+use crate::told;
 
 /// A finished thread of four steps.
 fn finished(home: &TestHome) -> String {
@@ -658,27 +655,8 @@ fn details_tell_how_an_output_came_to_be() {
       tokens: null
       raw: |
         {"approved": false}
-      attempts:
-      - hash: #6
-        type: attempt
-        role: reviewer
-        agent:
-          hash: #7
-          type: agent
-          name: broken
-          command: broken
-          args: []
-          config:
-            output: text
-        exitCode: 3
-        error: "agent `broken` exited with 3; its last words: no licence for `claude`"
-        raw: |
-          half an answer
-        stderr: |
-          no licence for `claude`
-          error: agent `broken` exited with 3; its last words: no licence for `claude`
       turns:
-      - hash: #8
+      - hash: #6
         type: react-turn
         tokens: null
         input:
@@ -740,6 +718,25 @@ fn details_tell_how_an_output_came_to_be() {
         output: |
           {"approved": false}
         toolCalls: []
+      attempts:
+      - hash: #7
+        type: attempt
+        role: reviewer
+        agent:
+          hash: #8
+          type: agent
+          name: broken
+          command: broken
+          args: []
+          config:
+            output: text
+        exitCode: 3
+        error: "agent `broken` exited with 3; its last words: no licence for `claude`"
+        raw: |
+          half an answer
+        stderr: |
+          no licence for `claude`
+          error: agent `broken` exited with 3; its last words: no licence for `claude`
     "#);
 }
 

@@ -17,12 +17,6 @@ fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
     (home, thread)
 }
 
-/// Detail of the step at the head, with references expanded.
-fn detail(home: &TestHome, thread: &str) -> Value {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
-}
-
 /// Outputs of the turns, with the names of the tools each called.
 fn turns(detail: &Value) -> Vec<String> {
     let turns = detail["turns"].as_array().unwrap().iter().map(|turn| {
@@ -45,7 +39,7 @@ fn the_documented_format_is_imported_with_an_answer() {
     let (home, thread) = with_agent("output: step", script);
     home.file("run.jsonl", &documented());
     home.json(&["thread", "step", &thread]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     let told =
         ["sessionId", "source", "durationMs", "tokens", "totalTokens", "extractedBy"].map(|key| detail[key].clone());
     let tokens = json!({ "input": 30, "output": 12 });
@@ -59,7 +53,7 @@ fn what_the_options_say_counts_more_than_the_trace() {
     let (home, thread) = with_agent("output: step", script);
     home.file("run.jsonl", &documented());
     home.json(&["thread", "step", &thread]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     assert_eq!((&detail["sessionId"], &detail["durationMs"]), (&json!("mine"), &json!(7)));
 }
 
@@ -102,7 +96,7 @@ EOF
 fn a_program_that_prints_a_trace_answers_with_its_final_message() {
     let (home, thread) = with_agent("output: text, config: { trace: codex }", CODEX);
     home.json(&["thread", "step", &thread]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     let told = ["sessionId", "source", "extractedBy", "raw", "totalTokens"].map(|key| detail[key].clone());
     assert_eq!(
         told,
@@ -140,7 +134,7 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78));
     assert!(
-        ran.stderr.contains("`config.trace` of agent `w` is \"codez\"; it can be jsonl, hermes, codex"),
+        ran.stderr.contains("`config.trace` of agent `w`: expected \"jsonl\", \"hermes\", \"codex\""),
         "{}",
         ran.stderr
     );
@@ -154,7 +148,7 @@ fn a_failed_attempt_that_printed_a_trace_can_be_read_again() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
     home.config(&config);
     home.json(&["thread", "step", &thread, "--reextract"]);
-    let detail = detail(&home, &thread);
+    let detail = home.last_detail(&thread);
     assert_eq!((&detail["source"], &detail["extractedBy"]), (&json!("attempt"), &json!("frontmatter")));
     assert_eq!(turns(&detail), [r#" ["shell"]"#, "---\nn: 1\n---\nOne line. []"]);
 }

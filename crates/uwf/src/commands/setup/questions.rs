@@ -24,7 +24,7 @@ pub(super) fn answers(
     known: &Known<'_>,
     no_check: bool,
 ) -> Result<(Answers, Option<Proof>), CommandError> {
-    let asker = Asker::new(printer)?;
+    let asker = Asker::new(printer);
     loop {
         let model = model(&asker, known)?;
         let has_model = model.is_some() || known.config.default_model.is_some();

@@ -4,7 +4,6 @@ mod ask;
 mod editor;
 mod given;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use agent_kit::answer::{Answer, Turn};
@@ -18,6 +17,7 @@ use uwf_engine::child::Signals;
 use uwf_engine::ids;
 use uwf_engine::load::Thread;
 
+use crate::ask::Asker;
 use crate::commands::thread::step;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -94,9 +94,10 @@ fn of_arguments(context: &Context, args: &Args, agent: &AgentContext<'_>) -> Res
     if let Some(file) = &args.file {
         return given::file(agent, input::from_file(file)?);
     }
-    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        context.printer.talk(&human::question(agent));
-        return ask::key_by_key(agent, &mut std::io::stdin().lock(), &mut |text| context.printer.talk_raw(text));
+    if Asker::has_person() {
+        let asker = Asker::new(context.printer);
+        asker.say(&human::question(agent));
+        return ask::key_by_key(agent, &mut |prompt| asker.typed(prompt));
     }
     let form = prompt::json_form(agent.schema().value());
     Err(CommandError::usage("no answer was given, and there is no terminal to ask on")

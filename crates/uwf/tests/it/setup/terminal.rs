@@ -1,42 +1,17 @@
 //! Questions, asked and answered at a pseudo-terminal.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
-use serde_json::{Value, json};
-use uwf_testing::{TestHome, text};
+use serde_json::json;
+use uwf_testing::TestHome;
 
 use super::{KEY, file, ready, refusing};
 use crate::home;
+use crate::terminal::{self, Session};
 
-/// What a session at a terminal came to.
-struct Session {
-    /// Exit code; negative for a signal.
-    code: Option<i64>,
-    /// Everything the terminal showed.
-    shown: String,
-    /// Whether it shows what is typed, after the command has ended.
-    echo: bool,
-}
-
-/// Runs `uwf setup` at a terminal of its own and types answers when their questions are shown.
+/// Runs `uwf setup` at a terminal.
 fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -> Session {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/setup/terminal.py");
-    let mut python = Command::new("python3");
-    home.prepare(&mut python);
-    python.arg(script).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
-    // A python that was installed by a version manager looks for itself in there.
-    python.envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PYENV")));
-    let mut child = python.spawn().expect("python3 starts");
-    let argv: Vec<&str> = [env!("CARGO_BIN_EXE_uwf"), "setup"].iter().chain(args).copied().collect();
-    // What is installed on this machine is not to be found.
-    let order = json!({"argv": argv, "path": home.bin_dir(), "dialog": dialog});
-    child.stdin.take().unwrap().write_all(order.to_string().as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    let shown = text(&report, "shown");
-    assert!(!shown.contains(KEY), "{shown}");
-    Session { code: report["code"].as_i64(), shown, echo: report["echo"] == json!(true) }
+    let session = terminal::session(home, &[&["setup"], args].concat(), dialog);
+    assert!(!session.shown.contains(KEY), "{}", session.shown);
+    session
 }
 
 /// The dialog up to the key.

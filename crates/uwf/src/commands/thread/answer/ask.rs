@@ -1,8 +1,6 @@
 //! Asking key by key on a terminal. The lines typed become the header of an answer and are read as every header is, so
 //! that a person may write `yes`, `[a, b]` or a sentence with a colon in it.
 
-use std::io::BufRead;
-
 use agent_kit::Context as AgentContext;
 use agent_kit::answer::Answer;
 use serde_json::{Map, Value, json};
@@ -15,35 +13,26 @@ use crate::error::CommandError;
 /// Times a key is asked for before it is given up.
 const TRIES: usize = 5;
 
+/// What shows a prompt and returns the line that is typed after it.
+type Ask<'a> = dyn FnMut(&str) -> Result<String, CommandError> + 'a;
+
 /// Asks for each key of the role's output; for the whole of it when it has none.
-pub(super) fn key_by_key(
-    agent: &AgentContext<'_>,
-    lines: &mut impl BufRead,
-    say: &mut dyn FnMut(&str),
-) -> Result<Answer, CommandError> {
+pub(super) fn key_by_key(agent: &AgentContext<'_>, ask: &mut Ask<'_>) -> Result<Answer, CommandError> {
     let schema = agent.schema().value();
     let header = match schema.get("properties").and_then(Value::as_object) {
-        Some(properties) if !properties.is_empty() => header(schema, properties, lines, say)?,
-        _ => {
-            say("> ");
-            line(lines)?.trim().to_owned()
-        }
+        Some(properties) if !properties.is_empty() => header(schema, properties, ask)?,
+        _ => ask("> ")?,
     };
     given::message(agent, header)
 }
 
-fn header(
-    schema: &Value,
-    properties: &Map<String, Value>,
-    lines: &mut impl BufRead,
-    say: &mut dyn FnMut(&str),
-) -> Result<String, CommandError> {
+fn header(schema: &Value, properties: &Map<String, Value>, ask: &mut Ask<'_>) -> Result<String, CommandError> {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     let mut header = String::from("---\n");
     for key in properties.keys() {
         let alone = alone(schema, key, required.contains(&key.as_str()));
-        if let Some(typed) = one_key(&alone, key, lines, say)? {
+        if let Some(typed) = one_key(&alone, key, ask)? {
             header.push_str(&typed);
         }
     }
@@ -62,41 +51,26 @@ fn alone(schema: &Value, key: &str, is_required: bool) -> Value {
 }
 
 /// The header line of one key; `None` when it is optional and nothing was typed.
-fn one_key(
-    alone: &Value,
-    key: &str,
-    lines: &mut impl BufRead,
-    say: &mut dyn FnMut(&str),
-) -> Result<Option<String>, CommandError> {
+fn one_key(alone: &Value, key: &str, ask: &mut Ask<'_>) -> Result<Option<String>, CommandError> {
     let is_required = alone["required"] != json!([]);
     let schema = json_cas::Schema::compile(alone)
         .map_err(|error| CommandError::usage(format!("key `{key}` cannot be asked for alone: {error}")))?;
-    let words = prompt::answer_in_words(alone);
+    let none = if is_required { "" } else { "(Enter for none) " };
+    let question = format!("{}{none}> ", prompt::answer_in_words(alone).trim_start_matches("- "));
+    let mut misfit = String::new();
     for _ in 0..TRIES {
-        let none = if is_required { "" } else { "(Enter for none) " };
-        say(&format!("{}{none}> ", words.trim_start_matches("- ")));
-        let typed = line(lines)?;
-        let typed = typed.trim();
+        let typed = ask(&format!("{misfit}{question}"))?;
         if typed.is_empty() && !is_required {
             return Ok(None);
         }
         let header = format!("{key}: {typed}\n");
         match extract::frontmatter(&format!("---\n{header}---\n"), &schema) {
             Extraction::Found(_) => return Ok(Some(header)),
-            Extraction::Failed(failure) => say(&format!("{}\n", failure.errors.join("; "))),
+            Extraction::Failed(failure) => misfit = format!("{}\n", failure.errors.join("; ")),
         }
     }
     Err(CommandError::usage(format!("no valid value for `{key}` after {TRIES} tries; nothing was recorded"))
         .hint("`--editor` shows the whole form, `--data` takes JSON"))
-}
-
-fn line(lines: &mut impl BufRead) -> Result<String, CommandError> {
-    let mut line = String::new();
-    match lines.read_line(&mut line) {
-        Ok(0) => Err(CommandError::usage("the answer ended before its last key; nothing was recorded")),
-        Ok(_) => Ok(line),
-        Err(error) => Err(CommandError::usage(format!("cannot read the answer: {error}"))),
-    }
 }
 
 #[cfg(test)]
@@ -106,7 +80,11 @@ mod tests {
     fn asked(schema: &Value, typed: &str) -> (Result<String, String>, String) {
         let properties = schema["properties"].as_object().unwrap();
         let mut said = String::new();
-        let header = header(schema, properties, &mut typed.as_bytes(), &mut |text| said.push_str(text));
+        let mut lines = typed.lines();
+        let header = header(schema, properties, &mut |prompt| {
+            said.push_str(prompt);
+            lines.next().map(str::to_owned).ok_or_else(|| CommandError::usage("nobody is there any more"))
+        });
         (header.map_err(|error| error.error), said)
     }
 
@@ -142,6 +120,6 @@ mod tests {
         let (header, _) = asked(&schema(), "\nfalse\n\n\n");
         assert_eq!(header.unwrap(), "---\napproved: false\n---\n");
         assert!(asked(&schema(), "\n\n\n\n\n").0.unwrap_err().starts_with("no valid value for `approved`"));
-        assert!(asked(&schema(), "true\n").0.unwrap_err().starts_with("the answer ended"));
+        assert!(asked(&schema(), "true\n").0.unwrap_err().starts_with("nobody is there"));
     }
 }

@@ -1,7 +1,6 @@
 //! An answer written in an editor. The draft is a file of the thread, so that nothing that was typed is lost: it stays
 //! until the answer is recorded, and the next `--editor` opens it again.
 
-use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +12,7 @@ use uwf_engine::answer::Asked;
 use uwf_engine::error::{AtPath, Error, Kind};
 
 use super::given;
+use crate::ask::Asker;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
@@ -82,12 +82,9 @@ fn open(path: &Path) -> Result<(), CommandError> {
 
 /// Tells what does not fit and asks whether to go on; without a terminal nobody can.
 fn wants_again(context: &Context, misfit: &CommandError) -> bool {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if !Asker::has_person() {
         return false;
     }
     context.printer.failure(misfit);
-    context.printer.talk_raw("edit it again? [Y/n] ");
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    matches!(read, Ok(count) if count > 0) && !line.trim_start().starts_with(['n', 'N'])
+    Asker::new(context.printer).unless_no("edit it again?").unwrap_or(false)
 }
