@@ -1,6 +1,6 @@
 //! The chain cache: for each thread a flat file of fixed-width records, so that no command walks 10,000 nodes twice.
 //!
-//! A record is 32 bytes, little-endian u64s: the StepNode, its output, XXH64 of the role's name, and XXH64 of the last
+//! A record is 32 bytes, little-endian u64s: the StepNode, its output, XXH64 of the role's name, and a checksum of the last
 //! word of the record before (0 for the first) and these three. Records are in thread order and only appended. The file
 //! is trusted up to the first record that is not whole, and only as far as its last record is the head or an ancestor of
 //! it; it can be deleted at any time.
@@ -18,9 +18,6 @@ use crate::load;
 /// Bytes of a record.
 const RECORD: usize = 32;
 
-/// Bytes of a record that its last word covers.
-const COVERED: usize = 24;
-
 /// One step as the cache knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
@@ -36,6 +33,8 @@ pub struct Record {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chain {
     records: Vec<Record>,
+    /// Last word of the last record's bytes.
+    sum: u64,
 }
 
 /// How a role is named in a record.
@@ -58,11 +57,14 @@ impl Chain {
             return Ok(chain);
         }
         let kept = chain.records.len();
-        chain.records.extend(missing.into_iter().rev());
+        let new: Vec<Record> = missing.into_iter().rev().collect();
         if kept == cached && is_whole {
-            let (known, new) = chain.records.split_at(kept);
-            append(home, thread, known, new);
+            append(home, thread, &chain, &new);
+            chain.sum = checksum(chain.sum, &new);
+            chain.records.extend(new);
         } else {
+            chain.records.extend(new);
+            chain.sum = checksum(0, &chain.records);
             rewrite(home, thread, &chain.records);
         }
         Ok(chain)
@@ -111,7 +113,7 @@ impl Chain {
 /// Adds the newest step to a thread's cache, behind those before it; a cache of another length is left alone, the next
 /// reader brings it up to date. Failure costs time later, nothing else.
 pub fn push(home: &Home, thread: &ThreadId, before: &Chain, record: Record) {
-    append(home, thread, &before.records, &[record]);
+    append(home, thread, before, &[record]);
 }
 
 /// The last step the cache has, be it the thread's or not.
@@ -152,50 +154,51 @@ fn read(home: &Home, thread: &ThreadId) -> (Chain, bool) {
     let word = |chunk: &[u8], at: usize| {
         u64::from_le_bytes(chunk[at..at + 8].try_into().expect("a record holds four words of eight bytes"))
     };
-    let mut records = Vec::with_capacity(bytes.len() / RECORD);
-    let mut sum = 0;
+    let mut chain = Chain { records: Vec::with_capacity(bytes.len() / RECORD), sum: 0 };
     for chunk in bytes.chunks_exact(RECORD) {
-        sum = checksum_of(sum, &chunk[..COVERED]);
-        if word(chunk, COVERED) != sum {
+        let (step, output) = (Hash::from_u64(word(chunk, 0)), Hash::from_u64(word(chunk, 8)));
+        let record = Record { step, output, role: word(chunk, 16) };
+        let sum = checksum_of(chain.sum, record);
+        if word(chunk, 24) != sum {
             break;
         }
-        records.push(Record {
-            step: Hash::from_u64(word(chunk, 0)),
-            output: Hash::from_u64(word(chunk, 8)),
-            role: word(chunk, 16),
-        });
+        chain.records.push(record);
+        chain.sum = sum;
     }
-    let is_whole = records.len() * RECORD == bytes.len();
-    (Chain { records }, is_whole)
+    let is_whole = chain.records.len() * RECORD == bytes.len();
+    (chain, is_whole)
 }
 
-fn covered(record: Record) -> Vec<u8> {
-    [record.step.as_u64(), record.output.as_u64(), record.role].into_iter().flat_map(u64::to_le_bytes).collect()
+/// The last word of a record behind one with this last word. It is computed for every record each time a thread is read,
+/// so it is a few multiplications: it has to notice accidents, not forgers. Each word changes it reversibly, so one that is
+/// wrong alone never goes unnoticed, and zeros do not sum up to zero.
+fn checksum_of(before: u64, record: Record) -> u64 {
+    [record.step.as_u64(), record.output.as_u64(), record.role].into_iter().fold(before, |sum, word| {
+        // The odd constant of splitmix64: the golden ratio in 64 bits.
+        let mixed = (sum ^ word).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ (mixed >> 32)
+    })
 }
 
-fn checksum_of(before: u64, covered: &[u8]) -> u64 {
-    json_cas::xxh64(&[&before.to_le_bytes(), covered].concat()).as_u64()
+/// The last word of the last of these records, which follow one with this last word.
+fn checksum(before: u64, records: &[Record]) -> u64 {
+    records.iter().fold(before, |sum, record| checksum_of(sum, *record))
 }
 
-/// The last word of these records.
-fn checksum(records: &[Record]) -> u64 {
-    records.iter().fold(0, |sum, record| checksum_of(sum, &covered(*record)))
-}
-
-/// Records that follow one with this last word.
+/// Records that follow one with this last word, as bytes.
 fn encode(records: &[Record], mut sum: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(records.len() * RECORD);
     for record in records {
-        let covered = covered(*record);
-        sum = checksum_of(sum, &covered);
-        bytes.extend(covered);
-        bytes.extend(sum.to_le_bytes());
+        sum = checksum_of(sum, *record);
+        for word in [record.step.as_u64(), record.output.as_u64(), record.role, sum] {
+            bytes.extend(word.to_le_bytes());
+        }
     }
     bytes
 }
 
 /// Appends behind exactly the known records; the cache is a help, so failures are silent.
-fn append(home: &Home, thread: &ThreadId, known: &[Record], records: &[Record]) {
+fn append(home: &Home, thread: &ThreadId, known: &Chain, records: &[Record]) {
     let path = home.chain_file(thread);
     let open = || OpenOptions::new().append(true).create(true).open(&path);
     let file = open().or_else(|error| {
@@ -208,7 +211,7 @@ fn append(home: &Home, thread: &ThreadId, known: &[Record], records: &[Record]) 
     let Ok(mut file) = file else { return };
     let size = file.metadata().map(|meta| meta.len()).unwrap_or(u64::MAX);
     if size == (known.len() * RECORD) as u64 {
-        let _ = file.write_all(&encode(records, checksum(known)));
+        let _ = file.write_all(&encode(records, known.sum));
     }
 }
 
