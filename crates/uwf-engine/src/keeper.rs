@@ -1,7 +1,7 @@
 //! Window and keeper. `thread step` is a window: it starts a keeper, which performs the whole step in a session of its
 //! own, and reports what the keeper reports. Killing the window loses nothing.
 //!
-//! The keeper is a fork of the window: starting uwf once more would cost a fifth of a short step. A window that an agent
+//! The keeper is a fork of the window: starting uwf once more would cost a tenth of a short step. A window that an agent
 //! started does start it once more, because of what a process inherits for good, see `started_by_agent`.
 
 use std::fs::{File, OpenOptions};
