@@ -2,7 +2,7 @@
 
 use json_cas::Hash;
 use tempfile::TempDir;
-use uwf_engine::error::Kind;
+use uwf_engine::error::{Kind, Result};
 use uwf_engine::home::Home;
 use uwf_engine::registry::{self, Registry};
 use uwf_testing::{Subject, dir_in_memory};
@@ -30,18 +30,20 @@ fn check(bytes: &[u8]) {
     DIR.with(|dir| {
         let home = Home::open(dir.path(), "uwf");
         std::fs::write(home.registry_file(), bytes).expect("the registry can be written");
-        let name = |registry: &mut Registry| registry::name(registry, "new-name", Hash::from_u64(5), 7);
+        let name = |registry: &mut Registry| -> Result<()> {
+            registry::name(registry, "new-name", Hash::from_u64(5), 7);
+            Ok(())
+        };
         match registry::read(&home) {
             Ok(mut registry) => {
-                registry::update(&home, |registry| Ok(name(registry))).expect("what can be read can be changed");
-                name(&mut registry);
+                registry::update(&home, name).expect("what can be read can be changed");
+                name(&mut registry).expect("it is only a map");
                 assert_eq!(registry::read(&home).expect("what was written is read"), registry);
             }
             Err(error) => {
                 assert_eq!(error.kind, Kind::Data, "{error}");
                 assert!(!error.hints.is_empty() && !error.to_string().contains('\n'), "{error}");
-                registry::update(&home, |registry| Ok(name(registry)))
-                    .expect_err("what cannot be read is not replaced");
+                registry::update(&home, name).expect_err("what cannot be read is not replaced");
                 assert_eq!(std::fs::read(home.registry_file()).expect("it is there"), bytes);
             }
         }
