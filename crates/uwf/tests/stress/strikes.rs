@@ -8,7 +8,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use rustix::process::Signal;
 
-use crate::processes::Part;
+use crate::processes::{Part, Process};
 use crate::stage::Stage;
 
 /// How often and how hard.
@@ -22,7 +22,7 @@ pub(crate) struct Strikes {
 }
 
 /// Sets a flag when it goes, also when that is because of a panic.
-struct Over<'f>(&'f AtomicBool);
+pub(crate) struct Over<'f>(pub(crate) &'f AtomicBool);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
@@ -55,13 +55,18 @@ impl Strikes {
         })
     }
 
+    /// Each blow falls on a part of uwf first, then on one of its processes: of windows there are many more than of agents.
     fn strike(&self, stage: &Stage, random: &mut Rng, struck: &mut BTreeMap<Part, usize>) {
-        let mut processes = stage.processes();
-        processes.retain(|process| self.windows || process.part != Part::Window);
-        random.shuffle(&mut processes);
-        for process in processes.into_iter().take(random.usize(1..=self.most)) {
-            process.signal(Signal::KILL);
-            *struck.entry(process.part).or_default() += 1;
+        let mut parts: BTreeMap<Part, Vec<Process>> = BTreeMap::new();
+        for process in stage.processes().into_iter().filter(|process| self.windows || process.part != Part::Window) {
+            parts.entry(process.part).or_default().push(process);
+        }
+        for _ in 0..random.usize(1..=self.most) {
+            let Some((part, processes)) = random.choice(parts.iter_mut()) else { return };
+            if !processes.is_empty() {
+                processes.swap_remove(random.usize(0..processes.len())).signal(Signal::KILL);
+                *struck.entry(*part).or_default() += 1;
+            }
         }
     }
 }
