@@ -109,15 +109,22 @@ impl Records {
 /// * what an agent handed in is a step of its thread, unless the thread has ended without it.
 pub(crate) fn check(home: &Home, heads: &BTreeMap<String, Hash>, ledger: &Ledger, records: &Records) -> String {
     let mut wrong = String::new();
+    let mut paid_with: BTreeMap<&str, (&Position, &[String])> = BTreeMap::new();
+    for (position, paid) in &ledger.paid {
+        paid_with.extend(paid.iter().map(|attempt| (attempt.as_str(), (position, paid.as_slice()))));
+    }
     for (thread, head) in heads {
         let links = chain(home, *head);
-        let mut positions = BTreeSet::new();
         for link in &links {
             let output = home.store().get(link.output).unwrap().payload;
-            let by = output["attempt"].as_str().unwrap_or_default();
-            let paid = ledger.paid.get(&(thread.clone(), link.before));
-            let paid = paid.map(Vec::as_slice).unwrap_or_default();
-            if paid.last().map(String::as_str) != Some(by) || !positions.insert(link.before) {
+            // What a person says is not paid for.
+            let Some(by) = output["attempt"].as_str() else { continue };
+            // A fork has its first steps from the thread it was forked from, where they were paid.
+            let is_last = paid_with
+                .get(by)
+                .is_some_and(|((_, at), paid)| *at == link.before && paid.last().is_some_and(|last| last == by));
+            if !is_last {
+                let paid = paid_with.get(by);
                 let _ = writeln!(wrong, "{thread}: step {} is by {by}, paid at its position were {paid:?}", link.step);
             }
         }
