@@ -9,13 +9,16 @@ use json_cas::Hash;
 use rustix::process::Signal;
 use uwf_core::node::{Kind, StepNode};
 use uwf_engine::home::Home;
-use uwf_testing::TestHome;
+use uwf_testing::{Ran, TestHome};
 
 use crate::ledger;
 use crate::processes::{self, Process};
 
 /// How long processes may take to come to their end by themselves.
 const SETTLE: Duration = Duration::from_secs(60);
+
+/// How often a command is given again that waited ten seconds for others.
+const MAX_BUSY: usize = 20;
 
 /// Rounds of a workflow that no test comes to the end of.
 pub(crate) const ENDLESS: usize = 100_000;
@@ -43,6 +46,16 @@ impl Stage {
     /// Starts a thread.
     pub(crate) fn start(&self) -> String {
         self.home.start("take-turns", "take turns")
+    }
+
+    /// What came of a command, given again while it is told to try again.
+    ///
+    /// # Panics
+    /// When somebody is busy for ever.
+    pub(crate) fn not_busy<A: AsRef<std::ffi::OsStr>>(&self, ran: Ran, args: &[A]) -> Ran {
+        let again = (0..MAX_BUSY).map(|_| self.home.uwf(args));
+        let mut all = std::iter::once(ran).chain(again);
+        all.find(|ran| ran.code != Some(75)).expect("nobody is busy for ever")
     }
 
     /// The root as the engine sees it: what a check reads needs no process.

@@ -148,9 +148,10 @@ fn a_keeper_that_holds_the_index_lets_others_read_and_wait() {
         let (stage, thread, _) = begun();
         let file = if call == RENAME { stage.engine().index_file() } else { index_lock(&stage) };
         let held = Held::at(&stage, call, &file, &["thread", "step", &thread]);
+        let args = ["thread", "start", "take-turns", "-p", "wait"];
         let starts: Vec<Child> = (0..4)
             .map(|_| {
-                let mut start = stage.home.command(&["thread", "start", "take-turns", "-p", "wait"]);
+                let mut start = stage.home.command(&args);
                 start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
             })
             .collect();
@@ -158,7 +159,7 @@ fn a_keeper_that_holds_the_index_lets_others_read_and_wait() {
         assert_eq!(stage.home.json(&["thread", "list"]).as_array().unwrap().len(), 1);
         let late = hash(&held.end_by(Signal::CONT));
         for start in starts {
-            let started: Ran = start.wait_with_output().unwrap().into();
+            let started = stage.not_busy(start.wait_with_output().unwrap().into(), &args);
             assert!(stage.heads().contains_key(&text(&started.json(), "thread")), "{started:?}");
         }
         assert_eq!((stage.heads().len(), stage.heads()[&thread]), (5, late), "at {call}");
