@@ -39,7 +39,8 @@ fn every_thread_has_its_steps_and_nobody_is_paid_twice() {
     // Strikes come as often in both; a short storm would see none of them if they were as far apart.
     let pause = size(60..300, STRIKES);
     let campaign = Campaign::new("storm");
-    let stage = Stage::new(rounds, 30);
+    // Of so many threads most agents are at work at any time, as real ones are.
+    let stage = Stage::new(rounds, size(30, 500));
     let threads: Vec<String> = (0..threads).map(|_| stage.start()).collect();
     let begun = Instant::now();
     let strikes = Strikes { pause, most: MAX_STRUCK, windows: true };
