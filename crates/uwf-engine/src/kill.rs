@@ -1,5 +1,7 @@
 //! `thread kill`: out of the index first, so that no later swap can succeed; then the agent.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use json_cas::Hash;
@@ -97,16 +99,22 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
 }
 
 /// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
-/// holder, and a recycled process id is told apart by the command line.
+/// holder, and a recycled process id is told apart by whether that process has the lock file open. Its command line would
+/// not tell: a keeper has that of its window, where the thread may be named by a part of its id, or by its workflow.
 fn keeper_of(home: &Home, id: &ThreadId) -> Option<Pid> {
-    let owner = FileLock::owner(&home.thread_lock(id)).ok().flatten()?;
+    let lock = home.thread_lock(id);
+    let owner = FileLock::owner(&lock).ok().flatten()?;
     let pid: i32 = owner.trim().parse().ok()?;
-    if cfg!(target_os = "linux") {
-        let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let ours = command.windows(id.as_str().len()).any(|window| window == id.as_str().as_bytes());
-        if !ours {
-            return None;
-        }
+    if cfg!(target_os = "linux") && !has_open(pid, &lock) {
+        return None;
     }
     Pid::from_raw(pid)
+}
+
+/// Whether a process has a file open, whatever the file is called there.
+fn has_open(pid: i32, path: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let Some(wanted) = identity(path) else { return false };
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.into_iter().any(|descriptor| identity(&descriptor.path()) == Some(wanted))
 }
