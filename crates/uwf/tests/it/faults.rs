@@ -17,6 +17,16 @@ fn counting_home() -> (TestHome, String) {
     (home, thread)
 }
 
+/// Runs uwf with one path failing to be opened, once in each process.
+fn unreadable_once(home: &TestHome, path: &str, args: &[&str]) -> Ran {
+    let plain = home.command(args);
+    let mut command = Command::new("strace");
+    home.prepare(&mut command);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-P", path, "-e", "inject=openat:error=EIO:when=1"]);
+    command.arg(plain.get_program()).args(args);
+    command.output().expect("strace is installed").into()
+}
+
 /// Runs uwf with a system call failing in all its processes.
 fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
     let plain = home.command(args);
@@ -28,7 +38,7 @@ fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
         "-o",
         "/dev/null",
         "-e",
-        "trace=fsync,fdatasync,renameat,?clone,?clone3",
+        "trace=fsync,fdatasync,renameat,?unlink,unlinkat,?clone,?clone3",
         "-e",
         &format!("inject={fault}"),
     ]);
@@ -81,6 +91,37 @@ fn what_an_agent_printed_outlives_a_full_disk() {
     assert_eq!(raw["payload"]["text"], "{\"n\": 1}\n");
     assert_eq!(json!([report["adopted"], report["agent"]]), json!([true, "w"]), "its answer was read again");
     assert_eq!(fs::read_to_string(home.work().join("ledger")).unwrap(), "x\n", "the agent was not paid again");
+}
+
+/// Whether the file that has the answer is of this boot decides if it is read; that must be known, not guessed.
+#[test]
+fn what_cannot_be_told_of_an_answer_that_is_kept_pays_nobody_again() {
+    let (home, thread) = counting_home();
+    let boot_id = "/proc/sys/kernel/random/boot_id";
+    let paid = || fs::read_to_string(home.work().join("ledger")).unwrap_or_default();
+    let told = "error: cannot read /proc/sys/kernel/random/boot_id: Input/output error (os error 5)\n";
+    let unopened = unreadable_once(&home, boot_id, &["thread", "step", &thread]);
+    assert_eq!((unopened.code, unopened.stderr.as_str()), (Some(74), told), "an attempt names the boot it is of");
+    assert_eq!(paid(), "");
+    assert_eq!(with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]).code, Some(74));
+    let unread = unreadable_once(&home, boot_id, &["thread", "step", &thread]);
+    assert_eq!((unread.code, unread.stderr.as_str()), (Some(74), told));
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!((report["adopted"].as_bool(), paid().as_str()), (Some(true), "x\n"));
+}
+
+/// Nothing of it is needed any more, so its end does not fail; whoever meets the thread next removes them.
+#[test]
+fn marks_that_could_not_be_removed_go_with_the_next_command() {
+    let (home, thread) = counting_home();
+    home.json(&["thread", "step", &thread]);
+    home.json(&["thread", "step", &thread]);
+    let last = with_fault(&home, "?unlink,unlinkat:error=EIO", &["thread", "step", &thread]);
+    assert_eq!(last.json()["done"], true);
+    let marks = || fs::read_dir(home.root().join("marks")).unwrap().count();
+    assert_eq!(marks(), 1, "what marks an open attempt");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(69));
+    assert_eq!(marks(), 0);
 }
 
 #[test]
