@@ -193,6 +193,19 @@ fn a_type_that_was_lost_is_stored_again() {
 }
 
 #[test]
+fn a_thread_that_could_not_be_begun_leaves_no_records() {
+    let (home, thread) = counting_home();
+    // The settings are replaced first, then the index.
+    for number in [1, 2] {
+        let fault = format!("renameat:error=ENOSPC:when={number}");
+        let ran = with_fault(&home, &fault, &["thread", "start", "count-rounds", "-p", "another"]);
+        assert_eq!(ran.code, Some(74), "{ran:?}");
+        let dirs = fs::read_dir(home.root().join("threads")).unwrap().flatten();
+        assert_eq!(dirs.map(|dir| dir.file_name()).collect::<Vec<_>>(), [thread.as_str()]);
+    }
+}
+
+#[test]
 fn an_unreadable_index_is_an_error_and_never_empty() {
     let (home, thread) = counting_home();
     let index = home.root().join("threads.yaml");
