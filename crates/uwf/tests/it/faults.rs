@@ -1,6 +1,7 @@
 //! Full disks and damaged files: one clear error, the documented exit code, nothing lost.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -17,12 +18,12 @@ fn counting_home() -> (TestHome, String) {
     (home, thread)
 }
 
-/// Runs uwf with one path failing to be opened, once in each process.
-fn unreadable_once(home: &TestHome, path: &str, args: &[&str]) -> Ran {
+/// Runs uwf with a call failing when it is about this file.
+pub(crate) fn failing_at(home: &TestHome, path: &Path, fault: &str, args: &[&str]) -> Ran {
     let plain = home.command(args);
     let mut command = Command::new("strace");
     home.prepare(&mut command);
-    command.args(["-f", "-qq", "-o", "/dev/null", "-P", path, "-e", "inject=openat:error=EIO:when=1"]);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(path).args(["-e", &format!("inject={fault}")]);
     command.arg(plain.get_program()).args(args);
     command.output().expect("strace is installed").into()
 }
@@ -97,15 +98,18 @@ fn what_an_agent_printed_outlives_a_full_disk() {
 #[test]
 fn what_cannot_be_told_of_an_answer_that_is_kept_pays_nobody_again() {
     let (home, thread) = counting_home();
-    let boot_id = "/proc/sys/kernel/random/boot_id";
+    let unread = || {
+        let boot_id = Path::new("/proc/sys/kernel/random/boot_id");
+        failing_at(&home, boot_id, "openat:error=EIO:when=1", &["thread", "step", &thread])
+    };
     let paid = || fs::read_to_string(home.work().join("ledger")).unwrap_or_default();
     let told = "error: cannot read /proc/sys/kernel/random/boot_id: Input/output error (os error 5)\n";
-    let unopened = unreadable_once(&home, boot_id, &["thread", "step", &thread]);
-    assert_eq!((unopened.code, unopened.stderr.as_str()), (Some(74), told), "an attempt names the boot it is of");
+    let ran = unread();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(74), told), "an attempt names the boot it is of");
     assert_eq!(paid(), "");
     assert_eq!(with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]).code, Some(74));
-    let unread = unreadable_once(&home, boot_id, &["thread", "step", &thread]);
-    assert_eq!((unread.code, unread.stderr.as_str()), (Some(74), told));
+    let ran = unread();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(74), told));
     let report = home.json(&["thread", "step", &thread]);
     assert_eq!((report["adopted"].as_bool(), paid().as_str()), (Some(true), "x\n"));
 }
@@ -190,6 +194,42 @@ fn a_type_that_was_lost_is_stored_again() {
         assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]), "after {}", own.kind.title());
     }
     assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+}
+
+/// A thread one step before its end, in a root where another has ended.
+fn before_its_end() -> (TestHome, String) {
+    let (home, thread) = counting_home();
+    let other = home.start("count-rounds", "another");
+    home.json(&["thread", "kill", &other]);
+    home.json(&["thread", "step", &thread]);
+    home.json(&["thread", "step", &thread]);
+    (home, thread)
+}
+
+/// What says that a thread has ended has to be durable before anybody acts on it.
+#[test]
+fn an_end_that_cannot_be_synced_is_none() {
+    let (home, thread) = before_its_end();
+    let history = home.root().join("history.jsonl");
+    let before = fs::read(&history).unwrap();
+    let step = failing_at(&home, &history, "fsync:error=EIO:when=1", &["thread", "step", &thread]).json();
+    let why = format!("cannot sync {}: Input/output error (os error 5)", history.display());
+    assert_eq!(json!([step["done"], step["next"]]), json!([false, { "error": why }]));
+    assert_eq!(fs::read(&history).unwrap(), before);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
+#[test]
+fn a_thread_has_ended_once_the_history_says_so() {
+    let (home, thread) = before_its_end();
+    // The head is moved first, then the thread is dropped.
+    let ran = with_fault(&home, "renameat:error=EIO:when=2", &["thread", "step", &thread]);
+    assert_eq!(ran.json()["done"], true);
+    let index = || fs::read_to_string(home.root().join("threads.yaml")).unwrap();
+    assert!(index().contains(&thread), "it was not dropped");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(69));
+    home.start("count-rounds", "a third");
+    assert!(!index().contains(&thread), "whoever takes the lock next completes that");
 }
 
 #[test]
