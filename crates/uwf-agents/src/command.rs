@@ -13,7 +13,7 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::Prompt;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
@@ -55,20 +55,10 @@ impl settings::Settings for Settings {
 /// The agent of one attempt.
 #[derive(Default)]
 pub struct CommandAgent {
-    form: AnswerForm,
     exit_code: Option<i32>,
 }
 
 impl Agent for CommandAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = context.asked_form();
-        Ok(())
-    }
-
-    fn form(&self) -> AnswerForm {
-        self.form
-    }
-
     fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }

@@ -55,7 +55,12 @@ impl Campaign {
             play.stage.reset();
             match (self.case)(&play, case, &mut Rng::with_seed(drawn(case))) {
                 Ok(outcome) => *outcomes.entry(outcome).or_default() += 1,
-                Err(failure) => failures.push(format!("{SEED}={seed} {ONE}='{case}': {failure}")),
+                Err(failure) => {
+                    let told = format!("{SEED}={seed} {ONE}='{case}': {failure}");
+                    // All cases take long: whoever watches learns of the first at once.
+                    println!("{told}");
+                    failures.push(told);
+                }
             }
         }
         println!("{} {}: seed {seed}, {} cases, {outcomes:?}", self.name, scenario.name, cases.len());
