@@ -9,10 +9,10 @@ use json_cas::durable::FileLock;
 use rustix::process::{Pid, Signal};
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
-use crate::{attempts, children, end, lock, processes, recover};
+use crate::{attempts, children, end, lock, processes, rebuild, recover};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -51,7 +51,7 @@ fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let head = home.heads().read(id.as_str())?.ok_or_else(|| Error::not_active(id))?;
+        let head = home.heads().read(id.as_str())?.ok_or_else(|| rebuild::not_active(home, id))?;
         let ended = match Thread::at(home, id.clone(), head.hash) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.
@@ -88,7 +88,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     {
         let _ = rustix::process::kill_process(keeper, Signal::KILL);
     }
-    recover::end_survivors(&attempt, grace);
+    recover::end_survivors(&attempt, grace)?;
     processes::children_left();
     if let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)?
         && attempt.finished.is_none()

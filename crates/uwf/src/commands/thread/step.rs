@@ -195,7 +195,7 @@ fn dry_run(context: &Context, request: &Request) -> CommandResult {
             let spec = plan.agent(role, request.agent.as_deref())?;
             let mut command = vec![spec.command.clone()];
             command.extend(spec.args.iter().cloned());
-            let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone()));
+            let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone())?);
             let sent = uwf_agents::sent(&AgentContext::of(thread, role, Some(attempt))?)?;
             report.system = sent.system;
             report.prompt = Some(sent.prompt);
