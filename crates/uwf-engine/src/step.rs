@@ -420,7 +420,7 @@ impl Step<'_> {
     /// take over; anything else is kept as a node and the thread is stuck.
     fn conclude(&self, attempt: &Attempt, error: Error) -> Error {
         let opened = &attempt.opened;
-        let error = self.redacted(opened, error);
+        let error = self.redacted(opened, &error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
         let record = attempts::read(self.home, &self.thread.id).ok().flatten();
         if record.as_ref().is_some_and(|record| record.closed.is_some()) {
@@ -468,12 +468,10 @@ impl Step<'_> {
     }
 
     /// The error without secrets: what an agent says last becomes part of it, and it is logged, marked and shown.
-    fn redacted(&self, opened: &Opened, error: Error) -> Error {
+    fn redacted(&self, opened: &Opened, error: &Error) -> Error {
         // Without the file no agent was started that could have told one.
         let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
-        let redactor = Redactor::new(opened.secrets.iter().cloned(), &file);
-        let hints = error.hints.iter().map(|hint| redactor.text(hint)).collect();
-        Error { message: redactor.text(&error.message), hints, ..error }
+        Redactor::new(opened.secrets.iter().cloned(), &file).error(&error)
     }
 
     /// Nothing failed: the step can be done later.

