@@ -6,7 +6,9 @@ use std::sync::Arc;
 use json_cas::{Hash, Schema};
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::StepNode;
-use uwf_core::prompt::{AnswerForm, Budget, Omitted, PriorStep, Prompt, PromptInput, Visit, brief, build};
+use uwf_core::prompt::{
+    AnswerForm, Omitted, PriorStep, Prompt, PromptInput, StepSection, Visit, brief, build, newest_that_fit,
+};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
 use uwf_engine::attempts::{self, Attempt, Opened};
@@ -175,27 +177,17 @@ impl<'h> Context<'h> {
             steps: &steps,
             omitted: Omitted { over_budget, told_before: first_new },
             visit,
-            budget,
             read_hint: Some(&read_hint),
             output: form,
         }))
     }
 
     /// Steps from `first` on, oldest first, the newest that fit; and how many did not.
-    fn newest_within(&self, first: usize, bytes: usize) -> Result<(Vec<PriorStep>, usize)> {
-        let mut budget = Budget::new(bytes);
-        let mut steps = Vec::new();
-        let mut index = self.thread.chain()?.len();
-        while index > first && !budget.is_spent() {
-            let step = self.prior_step(index - 1)?;
-            if budget.admit(&step).is_none() {
-                break;
-            }
-            steps.push(step);
-            index -= 1;
-        }
-        steps.reverse();
-        Ok((steps, index - first))
+    fn newest_within(&self, first: usize, bytes: usize) -> Result<(Vec<StepSection>, usize)> {
+        let count = self.thread.chain()?.len();
+        let sections = newest_that_fit(bytes, (first..count).rev().map(|index| self.prior_step(index)))?;
+        let told = sections.len();
+        Ok((sections, count - first - told))
     }
 
     fn prior_step(&self, index: usize) -> Result<PriorStep> {

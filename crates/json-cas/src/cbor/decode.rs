@@ -1,5 +1,6 @@
 //! CBOR bytes → JSON value, for bytes from anywhere.
 
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use super::{CborError, MAX_DEPTH, MAX_SAFE_INTEGER};
@@ -7,6 +8,9 @@ use crate::pointer::Trail;
 
 /// Nesting accepted on reading: a payload of [`MAX_DEPTH`] and the node map around it.
 const MAX_READ_DEPTH: usize = MAX_DEPTH + 1;
+
+/// Entries a container gets room for before they are read.
+const MAX_ROOM: usize = 16;
 
 /// The value written in `bytes`.
 ///
@@ -37,12 +41,12 @@ enum Argument {
     Indefinite,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn malformed(&self, trail: Trail<'_>, reason: &'static str) -> CborError {
         CborError::Malformed { path: trail.pointer(), offset: self.at, reason }
     }
 
-    fn take(&mut self, count: u64, trail: Trail<'_>) -> Result<&[u8], CborError> {
+    fn take(&mut self, count: u64, trail: Trail<'_>) -> Result<&'a [u8], CborError> {
         let end = usize::try_from(count)
             .ok()
             .and_then(|count| self.at.checked_add(count))
@@ -89,31 +93,22 @@ impl Reader<'_> {
     }
 
     fn text(&mut self, argument: Argument, trail: Trail<'_>) -> Result<String, CborError> {
+        if let Argument::Count(count) = argument {
+            return self.chunk(count, trail).map(str::to_owned);
+        }
         let mut text = String::new();
-        match argument {
-            Argument::Count(count) => self.chunk(&mut text, count, trail)?,
-            Argument::Indefinite => loop {
-                if self.at_break() {
-                    break;
-                }
-                match self.head(trail)? {
-                    (3, _, Argument::Count(count)) => self.chunk(&mut text, count, trail)?,
-                    _ => return Err(self.malformed(trail, "a piece of text is not text")),
-                }
-            },
+        while !self.at_break() {
+            match self.head(trail)? {
+                (3, _, Argument::Count(count)) => text.push_str(self.chunk(count, trail)?),
+                _ => return Err(self.malformed(trail, "a piece of text is not text")),
+            }
         }
         Ok(text)
     }
 
-    fn chunk(&mut self, text: &mut String, count: u64, trail: Trail<'_>) -> Result<(), CborError> {
+    fn chunk(&mut self, count: u64, trail: Trail<'_>) -> Result<&'a str, CborError> {
         let bytes = self.take(count, trail)?;
-        match std::str::from_utf8(bytes) {
-            Ok(chunk) => {
-                text.push_str(chunk);
-                Ok(())
-            }
-            Err(_) => Err(self.malformed(trail, "text that is not UTF-8")),
-        }
+        std::str::from_utf8(bytes).map_err(|_| self.malformed(trail, "text that is not UTF-8"))
     }
 
     fn array(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
@@ -126,17 +121,21 @@ impl Reader<'_> {
     }
 
     fn map(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
-        let mut map = Map::new();
+        let mut map = Map::with_capacity(room(&argument));
         while self.another(&argument, map.len(), trail)? {
             let key = match self.head(trail)? {
                 (3, _, argument) => self.text(argument, trail)?,
                 _ => return Err(self.malformed(trail, "a key that is not text")),
             };
-            if map.contains_key(&key) {
-                return Err(self.malformed(Trail::Key(&trail, &key), "the key occurs twice"));
-            }
+            let after_key = self.at;
             let value = self.value(depth + 1, Trail::Key(&trail, &key))?;
-            map.insert(key, value);
+            match map.entry(key) {
+                Entry::Vacant(entry) => entry.insert(value),
+                Entry::Occupied(entry) => {
+                    self.at = after_key;
+                    return Err(self.malformed(Trail::Key(&trail, entry.key()), "the key occurs twice"));
+                }
+            };
         }
         Ok(Value::Object(map))
     }
@@ -175,6 +174,14 @@ impl Reader<'_> {
             _ => return Err(self.malformed(trail, "a simple value, which JSON does not have")),
         };
         number(float).ok_or_else(|| self.malformed(trail, "a number that is not finite"))
+    }
+}
+
+/// Entries to make room for: as many as are claimed, but no more than a small container has, whatever is claimed.
+fn room(argument: &Argument) -> usize {
+    match argument {
+        Argument::Count(count) => usize::try_from(*count).map_or(MAX_ROOM, |count| count.min(MAX_ROOM)),
+        Argument::Indefinite => 0,
     }
 }
 

@@ -60,9 +60,7 @@ impl Objects for FsObjects {
         let Some(mut file) = durable::open_if_there(&path)? else {
             return Ok(None);
         };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(FileError::at("read", &path))?;
-        Ok(Some(bytes))
+        read_small(&mut file).map(Some).map_err(|error| FileError::at("read", &path)(error).into())
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
@@ -127,6 +125,29 @@ impl Objects for FsObjects {
         names.sort_unstable();
         Ok(names.into_iter().map(|name| Stray { name, reason: format!("not named <hash>{EXTENSION}") }).collect())
     }
+}
+
+/// Size that most objects are below.
+const SMALL: usize = 4 << 10;
+
+/// All of a file that is likely to be small. Asking for its size first would cost two calls, and most of what a reader
+/// of objects does is such calls.
+fn read_small(file: &mut fs::File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; SMALL];
+    let mut filled = 0;
+    while filled < SMALL {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    if filled == SMALL {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 fn file_name(hash: Hash) -> String {

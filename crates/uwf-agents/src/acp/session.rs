@@ -166,15 +166,16 @@ impl Session {
         self.progress.line(&format!("prompt of {} bytes", text.len()));
         self.client.hold();
         let reply = self.request("session/prompt", params, None, &mut listening);
-        self.client.release();
-        let done = reply.and_then(|reply| self.turn_ended(&reply, &listening));
-        let tokens = done.inspect_err(|_| {
+        let done = reply.and_then(|reply| self.turn_ended(&reply, &listening)).inspect_err(|_| {
             self.recorder.under_way(&listening.turn(None));
             // Why the turn failed is worth more than why that could not be saved.
             if let Err(lost) = listening.save() {
                 self.progress.line(&format!("what was said could not be saved: {lost}"));
             }
-        })?;
+        });
+        // Not before all is saved: a process that is told to stop can be told twice.
+        self.client.release();
+        let tokens = done?;
         let turn = listening.turn(tokens.clone());
         self.recorder.turn(&turn);
         Ok(Prompted { answer: listening.transcript.answer().to_owned(), turn })

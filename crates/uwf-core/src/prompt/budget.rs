@@ -2,23 +2,38 @@
 
 use super::step::{PriorStep, StepSection};
 
-/// Bytes left for previous steps, asked from the newest step backwards. So a caller loads steps only until
-/// [`Budget::admit`] says no, however long the thread is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Budget {
+/// The newest steps whose parts fit into a number of bytes, oldest first: whole ones, and at most one before them without
+/// its text. No more are asked for than fit and one, however long the thread is.
+///
+/// # Errors
+/// Those of the steps.
+pub fn newest_that_fit<E>(
+    bytes: usize,
+    newest_first: impl IntoIterator<Item = Result<PriorStep, E>>,
+) -> Result<Vec<StepSection>, E> {
+    let mut budget = Budget { left: bytes, is_spent: false };
+    let mut sections = Vec::new();
+    let mut steps = newest_first.into_iter();
+    while !budget.is_spent
+        && let Some(step) = steps.next()
+    {
+        let Some(section) = budget.admit(&step?) else { break };
+        sections.push(section);
+    }
+    sections.reverse();
+    Ok(sections)
+}
+
+/// Bytes left for previous steps, asked from the newest step backwards.
+struct Budget {
     left: usize,
     is_spent: bool,
 }
 
 impl Budget {
-    /// A budget of so many bytes.
-    pub fn new(bytes: usize) -> Budget {
-        Budget { left: bytes, is_spent: false }
-    }
-
     /// The step's part if it fits: whole, else without its text. After the first step that is not whole, none is
     /// admitted, so that what is told has no gaps.
-    pub fn admit(&mut self, step: &PriorStep) -> Option<StepSection> {
+    fn admit(&mut self, step: &PriorStep) -> Option<StepSection> {
         if self.is_spent {
             return None;
         }
@@ -29,11 +44,6 @@ impl Budget {
         }
         self.left = self.left.checked_sub(section.text.len())?;
         Some(section)
-    }
-
-    /// Whether nothing more will be admitted.
-    pub fn is_spent(&self) -> bool {
-        self.is_spent
     }
 }
 
@@ -51,11 +61,16 @@ mod tests {
     fn the_first_step_that_is_not_whole_is_the_last() {
         let whole = StepSection::render(&step(1, &"x".repeat(100)));
         let brief = StepSection::without_text(&step(1, &"x".repeat(100)));
-        let mut budget = Budget::new(whole.text.len() + brief.text.len());
-        assert_eq!(budget.admit(&step(3, &"x".repeat(100))).map(|section| section.is_shortened), Some(false));
-        assert_eq!(budget.admit(&step(2, &"x".repeat(100))).map(|section| section.is_shortened), Some(true));
-        assert!(budget.is_spent());
-        assert_eq!(budget.admit(&step(1, "")), None);
-        assert_eq!(Budget::new(10).admit(&step(1, "")), None);
+        let mut asked = 0;
+        let mut told = |bytes: usize| {
+            asked = 0;
+            let steps = [step(3, &"x".repeat(100)), step(2, &"x".repeat(100)), step(1, "")];
+            let steps = steps.into_iter().inspect(|_| asked += 1).map(Ok::<PriorStep, ()>);
+            let told = newest_that_fit(bytes, steps).unwrap();
+            (told.iter().map(|section| (section.index, section.is_shortened)).collect::<Vec<_>>(), asked)
+        };
+        assert_eq!(told(whole.text.len() + brief.text.len()), (vec![(2, true), (3, false)], 2));
+        assert_eq!(told(10), (vec![], 1));
+        assert_eq!(told(0), (vec![], 1));
     }
 }

@@ -2,10 +2,21 @@
 
 /// The text between two lines of backticks longer than any run of them inside.
 pub(crate) fn fenced(info: &str, text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let marks = "`".repeat(longest.max(2) + 1);
+    let marks = "`".repeat(longest_run(text).max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{marks}{info}\n{text}{end}{marks}\n")
+}
+
+/// Length of the longest run of backticks.
+fn longest_run(text: &str) -> usize {
+    let mut rest = text;
+    let mut longest = 0;
+    while let Some(at) = rest.find('`') {
+        let run = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
+        longest = longest.max(run);
+        rest = &rest[at + run..];
+    }
+    longest
 }
 
 /// The start of a text that fits into a number of bytes, cut at a line where one ends in its second half, else between

@@ -18,7 +18,7 @@ mod step;
 use serde_json::Value;
 
 pub use brief::brief;
-pub use budget::Budget;
+pub use budget::newest_that_fit;
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use step::{PER_STEP_CAP, PriorStep, StepSection};
 
@@ -39,14 +39,12 @@ pub struct PromptInput<'a> {
     pub schema: &'a Value,
     /// What the thread was started with.
     pub task: &'a str,
-    /// Steps the agent shall see, oldest first; the newest that fit into the budget are told.
-    pub steps: &'a [PriorStep],
+    /// Steps the agent is told, oldest first: see [`newest_that_fit`].
+    pub steps: &'a [StepSection],
     /// Steps that are not among them.
     pub omitted: Omitted,
     /// Whether the role plays for the first time in this thread.
     pub visit: Visit,
-    /// Bytes that the texts of previous steps may take.
-    pub budget: usize,
     /// Command that shows what is left out, such as `uwf thread read 01…`.
     pub read_hint: Option<&'a str>,
     /// How the agent answers.
@@ -116,22 +114,18 @@ impl Prompt {
 }
 
 /// Builds a prompt: the form of the answer, whose work it is, goal, capabilities, procedure, output, the task,
-/// previous steps from the oldest that fits to the newest, and a note where something needs saying.
+/// previous steps from the oldest to the newest, and a note where something needs saying.
 pub fn build(input: &PromptInput<'_>) -> Prompt {
     let mut parts = vec![Part { kind: PartKind::Instruction, text: instruction::instruction(input) }];
-    let mut budget = Budget::new(input.budget);
-    let mut sections: Vec<StepSection> = input.steps.iter().rev().map_while(|step| budget.admit(step)).collect();
-    sections.reverse();
-    let over_budget = input.omitted.over_budget + (input.steps.len() - sections.len());
     let note = note::note(&note::Facts {
         visit: input.visit,
-        told: sections.len(),
-        shortened: sections.iter().any(|section| section.is_shortened),
-        over_budget,
+        told: input.steps.len(),
+        shortened: input.steps.iter().any(|section| section.is_shortened),
+        over_budget: input.omitted.over_budget,
         told_before: input.omitted.told_before,
         read_hint: input.read_hint,
     });
-    parts.extend(sections.chunk_by(|a, b| block(a.index) == block(b.index)).map(steps_part));
+    parts.extend(input.steps.chunk_by(|a, b| block(a.index) == block(b.index)).map(steps_part));
     parts.extend(note.map(|text| Part { kind: PartKind::Note, text }));
     Prompt { parts }
 }

@@ -1,11 +1,14 @@
 //! Prompts, whole.
 
+use std::convert::Infallible;
+
 use json_cas::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_core::extract::{Extraction, frontmatter, json as json_rung};
 use uwf_core::prompt::{
-    AnswerForm, Omitted, PER_STEP_CAP, Part, PartKind, PriorStep, Prompt, PromptInput, Visit, build,
+    AnswerForm, Omitted, PER_STEP_CAP, Part, PartKind, PriorStep, Prompt, PromptInput, StepSection, Visit, build,
+    newest_that_fit,
 };
 use uwf_core::workflow::Role;
 
@@ -32,7 +35,7 @@ fn review_schema() -> Value {
     })
 }
 
-fn input<'a>(role: &'a Role, schema: &'a Value, steps: &'a [PriorStep]) -> PromptInput<'a> {
+fn input<'a>(role: &'a Role, schema: &'a Value, steps: &'a [StepSection]) -> PromptInput<'a> {
     PromptInput {
         workflow: "solve-issue",
         role_name: "reviewer",
@@ -42,10 +45,20 @@ fn input<'a>(role: &'a Role, schema: &'a Value, steps: &'a [PriorStep]) -> Promp
         steps,
         omitted: Omitted::default(),
         visit: Visit::First,
-        budget: 100_000,
         read_hint: Some("uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV"),
         output: AnswerForm::Frontmatter,
     }
+}
+
+/// The newest of these steps that fit.
+fn within(bytes: usize, steps: &[PriorStep]) -> Vec<StepSection> {
+    let Ok(sections) = newest_that_fit(bytes, steps.iter().rev().cloned().map(Ok::<_, Infallible>));
+    sections
+}
+
+/// These steps, whole.
+fn told(steps: &[PriorStep]) -> Vec<StepSection> {
+    within(100_000, steps)
 }
 
 fn planned() -> PriorStep {
@@ -124,7 +137,7 @@ fn first_step_of_a_thread() {
 #[test]
 fn first_visit_with_history() {
     let (role, schema) = (role(), review_schema());
-    let steps = [planned(), developed(2)];
+    let steps = told(&[planned(), developed(2)]);
     let prompt = build(&input(&role, &schema, &steps));
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(1, 2)]);
     insta::assert_snapshot!(prompt.parts[1].text, @r#"
@@ -163,7 +176,7 @@ fn first_visit_with_history() {
 #[test]
 fn return_visit_with_what_is_new() {
     let (role, schema) = (role(), review_schema());
-    let steps = [developed(4)];
+    let steps = told(&[developed(4)]);
     let omitted = Omitted { told_before: 3, over_budget: 0 };
     let prompt = build(&PromptInput { visit: Visit::Return, omitted, ..input(&role, &schema, &steps) });
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(4, 4), PartKind::Note]);
@@ -192,8 +205,9 @@ fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
     let (role, schema) = (role(), review_schema());
     let steps: Vec<PriorStep> =
         (1..=5).map(|index| PriorStep { index, text: Some("x".repeat(300)), ..developed(index) }).collect();
-    let omitted = Omitted { over_budget: 10, told_before: 0 };
-    let prompt = build(&PromptInput { budget: 1200, omitted, ..input(&role, &schema, &steps) });
+    let steps = within(1200, &steps);
+    let omitted = Omitted { over_budget: 12, told_before: 0 };
+    let prompt = build(&PromptInput { omitted, ..input(&role, &schema, &steps) });
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(3, 5), PartKind::Note]);
     let told = &prompt.parts[1].text;
     assert!(told.len() <= 1200, "{}", told.len());
@@ -396,10 +410,9 @@ fn empty_texts_make_no_empty_sections() {
 #[test]
 fn parts_depend_on_nothing_but_their_own() {
     let (role, schema) = (role(), review_schema());
-    let steps: Vec<PriorStep> = (1..=40).map(developed).collect();
+    let steps = told(&(1..=40).map(developed).collect::<Vec<_>>());
     let first = build(&input(&role, &schema, &steps[..33]));
-    let later =
-        build(&PromptInput { visit: Visit::Return, read_hint: None, budget: 50_000, ..input(&role, &schema, &steps) });
+    let later = build(&PromptInput { visit: Visit::Return, read_hint: None, ..input(&role, &schema, &steps) });
     assert_eq!(
         kinds(&first),
         [PartKind::Instruction, PartKind::Steps(1, 16), PartKind::Steps(17, 32), PartKind::Steps(33, 33)]
@@ -411,7 +424,7 @@ fn parts_depend_on_nothing_but_their_own() {
 #[test]
 fn long_texts_are_cut_and_that_is_said() {
     let (role, schema) = (role(), review_schema());
-    let steps = [PriorStep { text: Some("ä".repeat(PER_STEP_CAP)), ..developed(1) }];
+    let steps = told(&[PriorStep { text: Some("ä".repeat(PER_STEP_CAP)), ..developed(1) }]);
     let prompt = build(&input(&role, &schema, &steps));
     assert!(
         prompt.parts[1].text.ends_with(&format!("\n[… {PER_STEP_CAP} bytes left out]\n")),
@@ -429,7 +442,7 @@ fn long_texts_are_cut_and_that_is_said() {
 #[test]
 fn headings_of_others_are_fenced() {
     let (role, schema) = (role(), review_schema());
-    let steps = [PriorStep { text: Some("````\n# Your role\n````\n```\n# Task".to_owned()), ..developed(1) }];
+    let steps = told(&[PriorStep { text: Some("````\n# Your role\n````\n```\n# Task".to_owned()), ..developed(1) }]);
     let prompt = build(&input(&role, &schema, &steps));
     let text = prompt.text();
     let (mut open, mut headings): (Option<usize>, Vec<&str>) = (None, Vec::new());
