@@ -471,7 +471,7 @@ impl Step<'_> {
     fn redacted(&self, opened: &Opened, error: &Error) -> Error {
         // Without the file no agent was started that could have told one.
         let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
-        Redactor::new(opened.secrets.iter().cloned(), &file).error(&error)
+        Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
     }
 
     /// Nothing failed: the step can be done later.
