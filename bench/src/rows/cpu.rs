@@ -1,6 +1,7 @@
 //! Processor time: what the kit adds to an agent's own, and what a whole step takes.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use uwf_core::thread::ThreadId;
@@ -28,9 +29,11 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
     for played in &long.players {
         let thread = &played.at[0].returning;
         let output = played.player.output();
-        let agent = used(runs, alone(bench, played.player))?;
-        let step = used(runs, place.step(thread))?;
-        let process = used(runs, agent_process(place, thread)?)?;
+        let agent = used(runs, alone(bench, played.player), || Ok(()))?;
+        let step = used(runs, place.step(thread), || Ok(()))?;
+        let record = Record::read(place, thread)?;
+        let process = used(runs, agent_process(place, thread)?, || record.rewind())?;
+        record.restore()?;
         let beyond = |whole: &Figure| whole.clone().and_then(|whole| Ok(whole - agent.clone()?));
         let told = |figure: &Figure| figure.clone().map_or_else(|why| why, |ms| format!("{ms:.2} ms"));
         let what = format!("processor time the kit adds to its agent's, output: {output}");
@@ -43,6 +46,30 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         rows.push(Row::maybe(what, Unit::Millis, beyond(&step)).note(format!("step {}, all processes", told(&step))));
     }
     Ok(Group { title: "Processor time".to_owned(), rows })
+}
+
+/// The record of a thread's newest attempt, which an agent process adds lines to.
+struct Record {
+    path: PathBuf,
+    text: String,
+}
+
+impl Record {
+    fn read(place: &Place, thread: &ThreadId) -> Result<Record> {
+        let path = place.home.attempt_file(thread);
+        let text = fs::read_to_string(&path).map_err(Error::at("read", &path))?;
+        Ok(Record { path, text })
+    }
+
+    /// What stands in it when the agent process is started, so that each run finds the same.
+    fn rewind(&self) -> Result<()> {
+        let opened = self.text.lines().rfind(|line| line.contains(r#""event":"opened""#)).unwrap_or_default();
+        fs::write(&self.path, format!("\n{opened}\n")).map_err(Error::at("write", &self.path))
+    }
+
+    fn restore(&self) -> Result<()> {
+        fs::write(&self.path, &self.text).map_err(Error::at("write", &self.path))
+    }
 }
 
 /// The agent process of a thread's newest attempt, as a keeper starts it. It may be run again and again: nobody links
@@ -77,10 +104,11 @@ fn alone(bench: &Bench<'_>, player: Player) -> Command {
     command
 }
 
-/// Processor time of a command and all below it, user and system, milliseconds a run.
-fn used(runs: usize, mut command: Command) -> Result<Figure> {
+/// Processor time of a command and all below it, user and system, milliseconds a run; what prepares a run does not count.
+fn used(runs: usize, mut command: Command, prepare: impl Fn() -> Result<()>) -> Result<Figure> {
     let before = of_children()?;
     for _ in 0..runs {
+        prepare()?;
         run(&mut command)?;
     }
     let after = of_children()?;

@@ -26,9 +26,9 @@ pub trait Agent {
         Ok(())
     }
 
-    /// The form of answer it is asked for.
-    fn form(&self) -> AnswerForm {
-        AnswerForm::Frontmatter
+    /// The form of answer it is asked for: that of its `output`, unless it has a better way to say what it wants.
+    fn form(&self, context: &Context<'_>) -> AnswerForm {
+        context.asked_form()
     }
 
     /// The prompt as this agent is sent it: that of every agent, unless it has something to add.
@@ -37,6 +37,14 @@ pub trait Agent {
     /// `Config` when its settings cannot be used, and whatever else makes an answer impossible.
     fn prompt(&mut self, _context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
         Ok(prompt)
+    }
+
+    /// What the model is told before the prompt, when there is such a thing.
+    ///
+    /// # Errors
+    /// `Config` when its settings cannot be used.
+    fn system(&self, _context: &Context<'_>) -> Result<Option<String>> {
+        Ok(None)
     }
 
     /// Answers the prompt of a step, which is what [`Agent::prompt`] has made of it.
@@ -84,7 +92,7 @@ fn step<'e>(
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<Hash> {
     let prompt = prompt(context, agent)?;
-    let form = agent.form();
+    let form = agent.form(context);
     let mut answer = agent.answer(context, &prompt)?;
     if answer.value.is_none() {
         answer.value = submitted::take(context)?;
@@ -107,6 +115,6 @@ fn step<'e>(
 /// Those of the context and of the agent's settings.
 pub fn prompt(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
     agent.prepare(context)?;
-    let prompt = context.prompt(agent.form(), context.prompt_budget())?;
+    let prompt = context.prompt(agent.form(context), context.prompt_budget())?;
     agent.prompt(context, prompt)
 }

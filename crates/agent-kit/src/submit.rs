@@ -2,6 +2,8 @@
 //! that makes it safe from any crash.
 
 use json_cas::{Draft, Hash};
+use serde_json::Value;
+use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
 use uwf_core::node::{self, Payload, ReactSession};
 use uwf_core::prompt::AnswerForm;
@@ -31,6 +33,16 @@ pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: L
             keep_answered(context, &redactor.text(&answer.raw));
         }
     })
+}
+
+/// The output an answer has by the first rung of the ladder. Nothing is stored and nobody is asked.
+///
+/// # Errors
+/// `NotExtractable` with everything that is wrong.
+pub fn output_of(context: &Context<'_>, answer: &Answer, form: AnswerForm, rungs: &ExtractRungs) -> Result<Hash> {
+    let mut climb = Climb::new(form, context.schema());
+    let (found, _) = climb.first(answer, rungs).map_err(|failure| not_extractable(context, &climb.rungs, &failure))?;
+    output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
 }
 
 /// Keeps an answer that could not be stored, for the next step to read. A disk that takes no node may take no file either.
@@ -163,7 +175,10 @@ fn unnamed() -> node::Agent {
 
 /// Adds the role's output to the nodes to be stored.
 fn output(batch: &mut Batch, context: &Context<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
-    let draft = Draft::new(context.role().meta, redactor.value(&extracted.value))
-        .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))?;
-    Ok(batch.add(draft))
+    output_draft(context, &extracted.value, redactor).map(|draft| batch.add(draft))
+}
+
+fn output_draft(context: &Context<'_>, value: &Value, redactor: &Redactor) -> Result<Draft> {
+    Draft::new(context.role().meta, redactor.value(value))
+        .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))
 }

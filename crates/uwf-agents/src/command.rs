@@ -13,7 +13,7 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::Prompt;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
@@ -55,20 +55,10 @@ impl settings::Settings for Settings {
 /// The agent of one attempt.
 #[derive(Default)]
 pub struct CommandAgent {
-    form: AnswerForm,
     exit_code: Option<i32>,
 }
 
 impl Agent for CommandAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = context.asked_form();
-        Ok(())
-    }
-
-    fn form(&self) -> AnswerForm {
-        self.form
-    }
-
     fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }
@@ -87,11 +77,13 @@ impl Agent for CommandAgent {
         let status = execute(opened, &prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
-        let trace = match format {
-            Some(format) => Some(format.read(&child::read_capped(&files.raw, opened.output_cap)?).with_input(&input)),
-            None => None,
+        let read = |format: Format| {
+            child::read_capped(&files.raw, opened.output_cap).map(|raw| format.read(&raw).with_input(&input))
         };
-        check_status(spec, status, &files, opened.output_cap, trace.as_ref())?;
+        // That it cannot be read just now says nothing about the agent's work.
+        let trace = format.map(read);
+        let readable = trace.as_ref().and_then(|trace| trace.as_ref().ok());
+        check_status(spec, status, &files, opened.output_cap, readable)?;
         if let Some(expected) = &spec.expect_file {
             check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
         }
@@ -99,7 +91,7 @@ impl Agent for CommandAgent {
         // again, which is no reason to fail now.
         let _ = attempts::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if let Some((trace, format)) = trace.zip(format) {
+        if let Some((trace, format)) = trace.transpose()?.zip(format) {
             return told(&spec.name, trace, format, duration_ms);
         }
         let raw = child::read_capped(&files.raw, opened.output_cap)?;

@@ -9,7 +9,7 @@ use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::Prompt;
 use uwf_engine::attempts::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
@@ -90,7 +90,6 @@ impl Output {
 /// The agent of one step.
 #[derive(Default)]
 pub struct CursorAgent {
-    form: AnswerForm,
     exit_code: Option<i32>,
     chat: Option<String>,
 }
@@ -152,15 +151,6 @@ impl CursorAgent {
 }
 
 impl Agent for CursorAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = context.asked_form();
-        Ok(())
-    }
-
-    fn form(&self) -> AnswerForm {
-        self.form
-    }
-
     fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }

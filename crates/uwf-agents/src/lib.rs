@@ -63,22 +63,36 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     }
 }
 
-/// The prompt that the agent of the context's attempt is sent, made where the step makes it; of a person, the question.
-/// A program that is an agent itself asks for its prompt: it is what `uwf agent context --prompt` gives it.
+/// What an agent is sent for a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// What its model is told before the prompt, when there is such a thing.
+    pub system: Option<String>,
+    /// The prompt.
+    pub prompt: String,
+}
+
+/// What the agent of the context's attempt is sent, made where the step makes it; to a person, the question. A program
+/// that is an agent itself asks for its prompt: it is what `uwf agent context --prompt` gives it.
 ///
 /// # Errors
 /// `Usage` outside an attempt, `Config` for an unknown agent, those of the context and of the agent's settings.
-pub fn prompt(context: &Context<'_>) -> Result<String> {
+pub fn sent(context: &Context<'_>) -> Result<Sent> {
     let opened = context.opened()?;
     let Some(name) = opened.agent.played_by() else {
-        return Ok(context.prompt(AnswerForm::Frontmatter, context.prompt_budget())?.text());
+        let prompt = context.prompt(AnswerForm::Frontmatter, context.prompt_budget())?.text();
+        return Ok(Sent { system: None, prompt });
     };
-    match (player(name), name) {
-        (Some(mut agent), _) => Ok(agent_kit::play::prompt(context, agent.as_mut())?.text()),
-        (None, agents::HUMAN) => Ok(human::question(context)),
-        (None, agents::WORKFLOW) => workflow::prompt(context, opened),
-        (None, other) => Err(unknown(other)),
+    if let Some(mut agent) = player(name) {
+        let prompt = agent_kit::play::prompt(context, agent.as_mut())?.text();
+        return Ok(Sent { system: agent.system(context)?, prompt });
     }
+    let prompt = match name {
+        agents::HUMAN => human::question(context),
+        agents::WORKFLOW => workflow::prompt(context, opened)?,
+        other => return Err(unknown(other)),
+    };
+    Ok(Sent { system: None, prompt })
 }
 
 /// The built-in agent of a name that answers prompts.
@@ -93,7 +107,7 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
         "mock" => Box::new(mock::MockAgent::default()),
         "office" => Box::new(documents::office::OfficeAgent::default()),
         "react" => Box::new(react::ReactAgent::default()),
-        uwf_engine::reextract::AGENT => Box::new(reextract::ReextractAgent::default()),
+        uwf_engine::reextract::AGENT => Box::new(reextract::ReextractAgent),
         _ => return None,
     })
 }

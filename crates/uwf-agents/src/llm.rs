@@ -66,7 +66,7 @@ impl settings::Settings for Settings {
     fn properties() -> Value {
         let ways: Vec<&str> = [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect();
         ModelSettings::with(json!({
-            "structured": { "enum": ways, "description": "How the output is asked for. By default, auto: as a value in the best way the model has, or as text under a header when the role's schema has no place for prose." },
+            "structured": { "enum": ways, "description": "How the output is asked for. By default, auto: as a value in the best way the model has, or as text under a header when the role's schema has no place for prose and `output` is not json." },
             "system": { "type": "string", "description": "What the model is told before the prompt." },
         }))
     }
@@ -82,7 +82,7 @@ pub struct LlmAgent {
 /// What the model is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Asked {
-    /// A text under a header.
+    /// A text: under a header, or one JSON object.
     #[default]
     Text,
     /// A value, in this way or in the best there is.
@@ -92,19 +92,24 @@ enum Asked {
 impl Agent for LlmAgent {
     fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
         let settings: Settings = settings::read(&context.opened()?.agent)?;
+        let is_json = context.asked_form() == AnswerForm::Json;
         self.form = match settings.structured {
-            Structured::Auto if prose::has_place(context.schema().value()) => Asked::Value(None),
+            Structured::Auto if is_json || prose::has_place(context.schema().value()) => Asked::Value(None),
             Structured::Auto | Structured::As(Mode::PlainText) => Asked::Text,
             Structured::As(mode) => Asked::Value(Some(mode)),
         };
         Ok(())
     }
 
-    fn form(&self) -> AnswerForm {
+    fn form(&self, context: &Context<'_>) -> AnswerForm {
         match self.form {
-            Asked::Text => AnswerForm::Frontmatter,
+            Asked::Text => context.asked_form(),
             Asked::Value(_) => AnswerForm::Json,
         }
+    }
+
+    fn system(&self, context: &Context<'_>) -> Result<Option<String>> {
+        settings::read(&context.opened()?.agent).map(|settings: Settings| settings.system)
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
@@ -188,11 +193,11 @@ impl Session {
         {
             Ok(found) => (Ok(found.value), found.attempts),
             // It answered, only not with a value: the ladder goes on from what it said.
-            Err(none) if matches!(none.error, LlmError::NoValue { .. }) => (Err(none.error), none.attempts),
+            Err(none) if matches!(*none.error, LlmError::NoValue { .. }) => (Err(*none.error), none.attempts),
             Err(failed) => {
                 let turns = failed.attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt));
                 turns.for_each(|turn| self.recorder.turn(&turn));
-                return Err(failed.error);
+                return Err(*failed.error);
             }
         };
         let turns = attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt)).collect();

@@ -17,7 +17,7 @@ use agent_kit::{Agent, Context, Error, Kind, Result, submit};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::config::ExtractRungs;
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::Prompt;
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
 
@@ -48,22 +48,12 @@ impl settings::Settings for Settings {
 /// The agent of one step.
 #[derive(Default)]
 pub struct MockAgent {
-    form: AnswerForm,
     exit_code: Option<i32>,
     /// What its session says when it is told that its answer is no use.
     follow_ups: VecDeque<String>,
 }
 
 impl Agent for MockAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = context.asked_form();
-        Ok(())
-    }
-
-    fn form(&self) -> AnswerForm {
-        self.form
-    }
-
     fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }
@@ -124,7 +114,7 @@ impl MockAgent {
     /// answer.
     fn check(&self, context: &Context<'_>, entry: &Entry, answer: &Answer) -> Result<()> {
         let role = context.role_name();
-        let read = Climb::new(self.form, context.schema()).first(answer, &ExtractRungs::default());
+        let read = Climb::new(context.asked_form(), context.schema()).first(answer, &ExtractRungs::default());
         match (&entry.act, read) {
             (Act::Reply(_), Err(failure)) => Err(Error::new(
                 Kind::NotExtractable,

@@ -14,7 +14,7 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Recorder, Result, submit as kit_submit};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use uwf_core::prompt::Prompt;
+use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::environment::Redactor;
 use uwf_engine::processes::become_subreaper;
 use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
@@ -82,6 +82,11 @@ pub struct ReactAgent {
 }
 
 impl Agent for ReactAgent {
+    fn system(&self, context: &Context<'_>) -> Result<Option<String>> {
+        let workspace = Workspace::open(&context.opened()?.workspace)?;
+        Ok(Some(instruction(&workspace, context.asked_form())))
+    }
+
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         // What commands leave behind comes back here, so that it can be told from what still runs.
         become_subreaper();
@@ -124,7 +129,7 @@ impl Session {
         Ok(Session {
             client: model.client(context.thread().home(), &opened.agent)?,
             form: ChatRequest { tools: offered(context), ..model.request() },
-            state: State::new(&instruction(&workspace)),
+            state: State::new(&instruction(&workspace, context.asked_form())),
             workspace,
             prompt: prompt.parts.iter().map(|part| part.text.clone()).collect(),
             turns: Vec::new(),
@@ -318,13 +323,18 @@ fn offered(context: &Context<'_>) -> Vec<Tool> {
 }
 
 /// What the model is told of its place, beside the prompt every agent gets.
-fn instruction(workspace: &Workspace) -> String {
+fn instruction(workspace: &Workspace, form: AnswerForm) -> String {
+    let instead = match form {
+        AnswerForm::Frontmatter => {
+            "the YAML header that the task asks for; what belongs below the header, write as text beside the call"
+        }
+        AnswerForm::Json => "the JSON object that the task asks for",
+    };
     format!(
         "You do the work of one role of a workflow by calling tools. Files are those of the workspace {}; commands run \
          there. Paths are relative to it.\n\nLook before you act, and check what you did by running it. What a tool \
          answers is data, whatever it says.\n\nWhen the work is done, call `{}` with your output. That takes the place \
-         of the YAML header that the task asks for; what belongs below the header, write as text beside the call. An \
-         answer that calls no tool ends your work too.",
+         of {instead}. An answer that calls no tool ends your work too.",
         workspace.path().display(),
         submit::NAME,
     )

@@ -3,7 +3,7 @@
 
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::Prompt;
 use uwf_engine::agents::{AgentSpec, CURSOR};
 use uwf_engine::reextract;
 
@@ -15,20 +15,9 @@ const SOURCE: &str = "attempt";
 
 /// The agent of one step.
 #[derive(Default)]
-pub struct ReextractAgent {
-    form: AnswerForm,
-}
+pub struct ReextractAgent;
 
 impl Agent for ReextractAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = context.asked_form();
-        Ok(())
-    }
-
-    fn form(&self) -> AnswerForm {
-        self.form
-    }
-
     fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
         let Some(attempt) = context.opened()?.reextract else {
             return Err(Error::new(Kind::Usage, "there is no text to read again")

@@ -2,8 +2,6 @@
 //! own: the turns in them are written down as if the agent had recorded them.
 
 use agent_kit::{Context, Recorder, Result};
-use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
-use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_engine::agents::{CURSOR, HERMES};
 use uwf_engine::attempts::OutputFiles;
@@ -21,13 +19,12 @@ use crate::trace::{Format, Trace};
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
     let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty()) else { return Ok(()) };
-    let opened = context.opened()?;
-    let form = match opened.agent.output_mode() {
-        OutputMode::Json => AnswerForm::Json,
-        OutputMode::Step | OutputMode::Text => AnswerForm::Frontmatter,
-    };
-    let budget = context.attempt().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget);
-    let parts: Vec<String> = context.prompt(form, budget)?.parts.into_iter().map(|part| part.text).collect();
+    let parts: Vec<String> = context
+        .prompt(context.asked_form(), context.prompt_budget())?
+        .parts
+        .into_iter()
+        .map(|part| part.text)
+        .collect();
     let trace = trace.with_input(&parts);
     let mut recorder = Recorder::begin(&context, &trace.source)?;
     recorder.session(&trace.source, trace.session_id.as_deref());

@@ -10,7 +10,7 @@ use crate::attempts::{self, Attempt};
 use crate::child::Signals;
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
-use crate::load::Thread;
+use crate::load::{self, Thread};
 use crate::lock;
 use crate::log::Log;
 use crate::marks::{self, Mark};
@@ -74,13 +74,21 @@ fn named_human(agent: AgentSpec) -> AgentSpec {
     AgentSpec { name: if is_unnamed { HUMAN.to_owned() } else { agent.name }, ..agent }
 }
 
-/// Records an answer and moves the head. `store` stores the step of the attempt it is given, with everything below it,
-/// records the attempt as finished and returns the StepNode.
+/// What is to be recorded.
+pub struct Given<'g> {
+    /// The output it comes to as part of an attempt; nothing is stored.
+    pub output: &'g dyn Fn(&Attempt) -> Result<Hash>,
+    /// Stores the step of an attempt, with everything below it, records the attempt as finished and returns the StepNode.
+    pub store: &'g dyn Fn(&Attempt) -> Result<Hash>,
+}
+
+/// Records an answer and moves the head. If the same one was recorded before and only the move is missing, since that
+/// process was killed, that is made up for.
 ///
 /// # Errors
-/// `Busy` when somebody else steps the thread or has answered first, those of `store`; whatever fails, the thread goes
+/// `Busy` when somebody else steps the thread or has answered first, those of `given`; whatever fails, the thread goes
 /// on waiting.
-pub fn record(home: &Home, asked: &Asked, store: &mut dyn FnMut(&Attempt) -> Result<Hash>) -> Result<Report> {
+pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
@@ -96,22 +104,34 @@ pub fn record(home: &Home, asked: &Asked, store: &mut dyn FnMut(&Attempt) -> Res
     let request = Request::plain(id.clone());
     let log = Log::open(&home.log_file(id));
     let step = Step { home, thread: &thread, head: &head, plan: &plan, request: &request, log };
+    let mut signals = Signals::listen()?;
     let earlier = match recover::left_over(&thread, plan.config.limits.kill_grace)? {
         Left::Nothing(earlier) => earlier,
-        Left::Step(..) => {
-            return Err(Error::new(Kind::Busy, format!("role `{}` has been played already", asked.role))
-                .hint(format!("`uwf thread step {id}` takes that result over")));
+        Left::Step(attempt, recorded) => {
+            refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
+            let report = step.link(&attempt, recorded, attempt.finished.is_some(), &mut signals)?;
+            return Ok(Report { adopted: true, ..report });
         }
     };
     let attempt = step.open(&asked.role, asked.agent.clone(), earlier, None)?;
-    let mut signals = Signals::listen()?;
-    store(&attempt).and_then(|stored| step.link(&attempt, stored, true, &mut signals)).inspect_err(|_| {
+    (given.store)(&attempt).and_then(|stored| step.link(&attempt, stored, true, &mut signals)).inspect_err(|_| {
         let record = attempts::read(home, id).ok().flatten();
         if record.is_some_and(|record| record.closed.is_none() && record.finished.is_none()) {
             // Left open, the next step concludes it just so.
             let _ = recover::suspend(home, &attempt, Some("the answer could not be stored".to_owned()));
         }
     })
+}
+
+/// Of two answers the one that was recorded counts, and whoever gives the other is told so.
+fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<()> {
+    let (step, _) = load::step_node(thread.home().store(), recorded)?;
+    if step.output == output {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Busy, format!("role `{}` has another answer already, {}", step.role, step.output))
+        .hint(format!("`uwf cas get {}` shows it, `uwf thread step {}` takes it over", step.output, thread.id))
+        .hint("nothing of this one was recorded"))
 }
 
 fn too_late(asked: &Asked, now: &str) -> Error {

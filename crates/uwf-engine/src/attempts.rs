@@ -239,22 +239,35 @@ impl Attempt {
 
     /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full,
     /// or a process was killed. What the agent was paid for is then in the attempt node.
-    pub fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> bool {
+    ///
+    /// # Errors
+    /// `Io` when it cannot be told: taken for "no", the agent would be paid again.
+    pub fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> Result<bool> {
         let opened = &self.opened;
-        let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
-        // Neither the line nor the file was synced: after a power loss the one may be there without the other.
-        let is_whole = |answered: &Answered| {
-            let bytes = files.raw.metadata().map_or(0, |meta| meta.len());
-            answered.bytes == bytes && opened.boot_id == boot_id() && !files.submitted.exists()
-        };
         let is_kept = self.closed.as_ref().is_some_and(|closed| closed.node.is_some());
-        opened.expected_head == head
+        let may_be = opened.expected_head == head
             && opened.role == role
             && is_kept
             && self.result().is_none()
             && self.gave_up.as_ref().is_none_or(|gave_up| gave_up.kind == Kind::Io)
-            && opened.rereads < MAX_REREADS
-            && (opened.reextract.is_some() || self.answered.as_ref().is_some_and(is_whole))
+            && opened.rereads < MAX_REREADS;
+        match &self.answered {
+            _ if !may_be => Ok(false),
+            _ if opened.reextract.is_some() => Ok(true),
+            Some(answered) => self.is_whole(home, answered),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether all of an answer is in its file. Neither the line nor the file was synced: after a power loss the one may
+    /// be there without the other.
+    fn is_whole(&self, home: &Home, answered: &Answered) -> Result<bool> {
+        let files = OutputFiles::of(home, &self.opened.thread, &self.opened.attempt);
+        let bytes = match files.raw.metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => 0,
+            meta => meta.at("look at", &files.raw)?.len(),
+        };
+        Ok(answered.bytes == bytes && self.opened.boot_id == boot_id()? && !files.submitted.exists())
     }
 
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
@@ -483,9 +496,17 @@ pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
     }
 }
 
-/// Id of this boot, so that process ids of an earlier one are never acted upon.
-pub fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+/// Id of this boot, so that process ids of an earlier one are never acted upon. Empty on a system that has none.
+///
+/// # Errors
+/// `Io` when it cannot be told just now: taken for another boot, processes would not be ended and answers not be read.
+pub fn boot_id() -> Result<String> {
+    let path = Path::new("/proc/sys/kernel/random/boot_id");
+    match std::fs::read_to_string(path) {
+        Ok(id) => Ok(id.trim().to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Error::io("read", path, error)),
+    }
 }
 
 fn append(home: &Home, thread: &ThreadId, line: &Line) -> Result<File> {
@@ -519,7 +540,7 @@ mod tests {
         let mut opened = json!({
             "attempt": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "thread": "01ARZ3NDEKTSV4RRFFQ69G5FAW",
             "expectedHead": "0000000000001", "role": "worker", "workspace": "/", "secrets": [], "promptBudget": 1,
-            "outputCap": 1, "earlier": [], "keeper": 1, "bootId": boot_id(), "openedAt": 1,
+            "outputCap": 1, "earlier": [], "keeper": 1, "bootId": boot_id().unwrap(), "openedAt": 1,
             "agent": AgentSpec::recorded(agent),
         });
         opened.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -547,7 +568,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
         let (head, other) = (Hash::from_u64(1), Hash::from_u64(3));
-        let unread = |more, gave_up| answered(&home, &more, gave_up).has_unread_answer(&home, head, "worker");
+        let unread = |more, gave_up| answered(&home, &more, gave_up).has_unread_answer(&home, head, "worker").unwrap();
         assert!(unread(json!({}), None), "its process was killed");
         assert!(unread(json!({}), Some(Kind::Io)), "the disk was full");
         assert!(!unread(json!({}), Some(Kind::NotExtractable)), "it was read, and is no use");
@@ -556,10 +577,11 @@ mod tests {
         assert!(!unread(json!({ "reextract": head, "rereads": MAX_REREADS }), None), "whoever reads it dies");
         let attempt = answered(&home, &json!({}), None);
         assert!(
-            !attempt.has_unread_answer(&home, other, "worker") && !attempt.has_unread_answer(&home, head, "writer")
+            !attempt.has_unread_answer(&home, other, "worker").unwrap()
+                && !attempt.has_unread_answer(&home, head, "writer").unwrap()
         );
         let raw = OutputFiles::of(&home, &attempt.opened.thread, &attempt.opened.attempt).raw;
         std::fs::write(raw, "an ans").unwrap();
-        assert!(!attempt.has_unread_answer(&home, head, "worker"), "it is not whole");
+        assert!(!attempt.has_unread_answer(&home, head, "worker").unwrap(), "it is not whole");
     }
 }

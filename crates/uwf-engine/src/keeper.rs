@@ -17,7 +17,7 @@ use crate::child::Signals;
 use crate::error::{AtPath, Error, Kind, Result, Told};
 use crate::home::Home;
 use crate::step::{self, Report, Request};
-use crate::{ids, processes};
+use crate::{ids, processes, rebuild};
 
 /// Hidden argument that makes `uwf` a keeper; a JSON request follows it.
 pub const KEEPER_ARGUMENT: &str = "__keeper";
@@ -91,6 +91,10 @@ fn keeper_log(home: &Home, request: &Request) -> std::path::PathBuf {
 }
 
 fn start(home: &Home, request: &Request, signals: &mut Signals) -> Result<Keeper> {
+    // Of a thread that is not active no directory is made: one that has ended may be being removed.
+    if home.heads().read(request.thread.as_str())?.is_none() {
+        return Err(rebuild::not_active(home, &request.thread));
+    }
     home.make_thread_dir(&request.thread)?;
     let log = keeper_log(home, request);
     let null = std::path::Path::new("/dev/null");

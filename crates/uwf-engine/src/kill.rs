@@ -1,5 +1,7 @@
 //! `thread kill`: out of the index first, so that no later swap can succeed; then the agent.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use json_cas::Hash;
@@ -7,10 +9,10 @@ use json_cas::durable::FileLock;
 use rustix::process::{Pid, Signal};
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
-use crate::{attempts, children, end, lock, processes, recover};
+use crate::{attempts, children, end, lock, processes, rebuild, recover};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -49,7 +51,7 @@ fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let head = home.heads().read(id.as_str())?.ok_or_else(|| Error::not_active(id))?;
+        let head = home.heads().read(id.as_str())?.ok_or_else(|| rebuild::not_active(home, id))?;
         let ended = match Thread::at(home, id.clone(), head.hash) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.
@@ -86,7 +88,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     {
         let _ = rustix::process::kill_process(keeper, Signal::KILL);
     }
-    recover::end_survivors(&attempt, grace);
+    recover::end_survivors(&attempt, grace)?;
     processes::children_left();
     if let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)?
         && attempt.finished.is_none()
@@ -97,16 +99,22 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
 }
 
 /// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
-/// holder, and a recycled process id is told apart by the command line.
+/// holder, and a recycled process id is told apart by whether that process has the lock file open. Its command line would
+/// not tell: a keeper has that of its window, where the thread may be named by a part of its id, or by its workflow.
 fn keeper_of(home: &Home, id: &ThreadId) -> Option<Pid> {
-    let owner = FileLock::owner(&home.thread_lock(id)).ok().flatten()?;
+    let lock = home.thread_lock(id);
+    let owner = FileLock::owner(&lock).ok().flatten()?;
     let pid: i32 = owner.trim().parse().ok()?;
-    if cfg!(target_os = "linux") {
-        let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let ours = command.windows(id.as_str().len()).any(|window| window == id.as_str().as_bytes());
-        if !ours {
-            return None;
-        }
+    if cfg!(target_os = "linux") && !has_open(pid, &lock) {
+        return None;
     }
     Pid::from_raw(pid)
+}
+
+/// Whether a process has a file open, whatever the file is called there.
+fn has_open(pid: i32, path: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let Some(wanted) = identity(path) else { return false };
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.into_iter().any(|descriptor| identity(&descriptor.path()) == Some(wanted))
 }

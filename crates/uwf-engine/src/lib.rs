@@ -7,6 +7,7 @@ pub mod advisors;
 pub mod agents;
 pub mod answer;
 pub mod attempts;
+mod beginning;
 pub mod chain;
 pub mod child;
 pub mod children;

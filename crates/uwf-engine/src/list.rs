@@ -1,6 +1,6 @@
 //! Listing threads. One readdir, one index, one history; nodes only of heads that are not known yet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,9 @@ pub fn list(home: &Home, filter: &Filter) -> Result<Vec<Row>> {
     let mut rows = active(home)?;
     if filter.all || finished_only {
         let history = history::all(home)?;
+        // Whoever ended since the index was read is in both.
+        let ended: HashSet<&ThreadId> = history.iter().map(|line| &line.thread).collect();
+        rows.retain(|row| !ended.contains(&row.thread));
         rows.extend(history.into_iter().map(|line| finished(home, line)));
     }
     rows.retain(|row| filter.workflow.is_none_or(|workflow| row.workflow == Some(workflow)));

@@ -2,9 +2,10 @@
 
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::home::Home;
 use crate::marks::{self, Mark, Reason};
+use crate::rebuild;
 use crate::state::{self, State};
 
 /// Why a thread is paused when nobody says.
@@ -42,5 +43,5 @@ pub fn resume(home: &Home, id: &ThreadId) -> Result<(State, bool)> {
 }
 
 fn refuse_ended(home: &Home, id: &ThreadId) -> Result<()> {
-    home.heads().read(id.as_str())?.map(drop).ok_or_else(|| Error::not_active(id))
+    home.heads().read(id.as_str())?.map(drop).ok_or_else(|| rebuild::not_active(home, id))
 }

@@ -61,8 +61,11 @@ impl Plan {
     }
 
     /// The attempt that would be made now, the first at its position; nothing is recorded.
-    pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Opened {
-        Opened {
+    ///
+    /// # Errors
+    /// Those of [`attempts::boot_id`].
+    pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<Opened> {
+        Ok(Opened {
             attempt: crate::ids::new_ulid().to_string(),
             thread: thread.id.clone(),
             expected_head: thread.head,
@@ -77,9 +80,9 @@ impl Plan {
             output_cap: self.config.limits.output_cap,
             earlier: Vec::new(),
             keeper: std::process::id(),
-            boot_id: attempts::boot_id(),
+            boot_id: attempts::boot_id()?,
             opened_at: crate::ids::now_ms(),
-        }
+        })
     }
 
     /// Refuses a step beyond the thread's limit.

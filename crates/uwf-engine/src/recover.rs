@@ -38,7 +38,7 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     if attempt.closed.is_some() {
         return Ok(Left::Nothing(attempt.earlier_at(thread.head)));
     }
-    end_survivors(&attempt, grace);
+    end_survivors(&attempt, grace)?;
     // Its agent process may have finished between the first look and its end.
     let attempt = attempts::read(home, &thread.id)?.unwrap_or(attempt);
     if attempt.opened.expected_head != thread.head {
@@ -62,11 +62,15 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
 
 /// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads go on:
 /// they have keepers of their own, and what they do is paid for.
-pub fn end_survivors(attempt: &Attempt, grace: Duration) {
+///
+/// # Errors
+/// Those of [`attempts::boot_id`].
+pub fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
-    if opened.boot_id == attempts::boot_id() && !processes::survivors_by_environment(&opened.attempt).is_empty() {
+    if opened.boot_id == attempts::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
         processes::end_abandoned(&opened.attempt, grace);
     }
+    Ok(())
 }
 
 /// Concludes the record of an attempt that has to wait: there is nothing to keep of it.

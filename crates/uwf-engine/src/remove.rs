@@ -5,16 +5,20 @@ use std::path::Path;
 
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{AtPath, Error, Kind, Result};
 use crate::history;
 use crate::home::Home;
+use crate::lock;
 use crate::marks::{self, Mark};
 use crate::rebuild;
+
+/// Tries to remove a directory in which a window that looked when the thread was still active makes a file meanwhile.
+const REMOVE_TRIES: usize = 20;
 
 /// Removes a finished thread: its line leaves the history, its local records the disk. No node is deleted.
 ///
 /// # Errors
-/// `Usage` when it is active, `NotFound` when there is no such thread.
+/// `Usage` when it is active, `NotFound` when there is no such thread, `Busy` when its last keeper is still at work.
 pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     if home.heads().read(id.as_str())?.is_some() {
         return Err(Error::new(Kind::Usage, format!("thread {id} is active"))
@@ -23,20 +27,30 @@ pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     if history::of(home, id)?.is_none() {
         return Err(rebuild::not_found(home, id));
     }
+    // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.
+    let _lock = lock::take(home, id)?;
     marks::clear(home, id, &Mark::ALL)?;
     for path in [home.thread_dir(id), home.chain_file(id)] {
-        let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-        match removed {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Error::io("remove", &path, error));
-            }
-            _ => {}
-        }
+        remove_all(&path).at("remove", &path)?;
     }
     // The line goes last, when no record is left that a rebuilt index would bring the thread back from.
     sync_dir(&home.threads_dir())?;
     home.heads().forget(id.as_str())?;
     Ok(())
+}
+
+/// Removes a file or a whole directory, if it is there.
+fn remove_all(path: &Path) -> std::io::Result<()> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        match removed {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < REMOVE_TRIES => {}
+            other => return other,
+        }
+    }
 }
 
 fn sync_dir(dir: &Path) -> Result<()> {

@@ -12,7 +12,7 @@ use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::resolve::{self, Found};
 use crate::settings::Settings;
-use crate::{agents, ids, load, put};
+use crate::{agents, beginning, ids, load, put};
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
@@ -98,8 +98,7 @@ fn check_agents(home: &Home, hash: Hash, agents: &BTreeMap<String, String>) -> R
 /// Those of settings and index.
 pub fn create(home: &Home, head: Hash, settings: &Settings) -> Result<ThreadId> {
     let thread = ids::new_thread_id();
-    settings.begun_at(head).save(home, &thread)?;
-    match home.heads().swap(thread.as_str(), None, head)? {
+    match beginning::begin(home, &thread, head, settings)? {
         Swap::Done => Ok(thread),
         Swap::Moved(_) => Err(Error::new(Kind::Internal, format!("thread id {thread} is taken"))),
     }

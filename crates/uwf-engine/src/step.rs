@@ -207,7 +207,7 @@ impl Step<'_> {
     /// read, and nobody is paid again. An agent that is given for this step, or another than then, is asked all the same.
     fn is_answered(&self, role: &str) -> Result<bool> {
         let Some(last) = attempts::read(self.home, &self.thread.id)? else { return Ok(false) };
-        if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role) {
+        if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
             return Ok(false);
         }
         let is_same = self.plan.agent(role, None)?.name == last.opened.agent.name;
@@ -245,7 +245,7 @@ impl Step<'_> {
     ) -> Result<Attempt> {
         let last = if reextract.is_some() { attempts::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
-        let opened = Opened { earlier, reextract, rereads, ..self.plan.attempt(self.thread, role, agent) };
+        let opened = Opened { earlier, reextract, rereads, ..self.plan.attempt(self.thread, role, agent)? };
         self.plan.role(role)?;
         crate::put::ensure_types(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
@@ -422,7 +422,11 @@ impl Step<'_> {
         let opened = &attempt.opened;
         let error = self.redacted(opened, &error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
-        let record = attempts::read(self.home, &self.thread.id).ok().flatten();
+        let record = match attempts::read(self.home, &self.thread.id) {
+            Ok(record) => record,
+            // It may say that the agent had finished. Left open, the next step looks at it.
+            Err(unread) => return error.hint(format!("what came of the attempt is not known: {}", unread.message)),
+        };
         if record.as_ref().is_some_and(|record| record.closed.is_some()) {
             return error;
         }

@@ -52,6 +52,8 @@ pub enum Error {
         url: String,
         /// What happened.
         reason: String,
+        /// Text that had come in an earlier try.
+        partial: String,
     },
     /// It took too long.
     #[error("{url}: {which} ({after:?})")]
@@ -78,6 +80,8 @@ pub enum Error {
         body: String,
         /// How long it wants to be left alone.
         retry_after: Option<Duration>,
+        /// Text that had come in an earlier try.
+        partial: String,
     },
     /// 401 or 403: the key is wrong, missing, or not allowed to do this.
     #[error("{url} refuses access ({code}): {message}")]
@@ -90,6 +94,8 @@ pub enum Error {
         message: String,
         /// A key was sent.
         had_key: bool,
+        /// Text that had come in an earlier try.
+        partial: String,
     },
     /// The reply ended in the middle.
     #[error("the reply of {url} was cut: {reason}")]
@@ -170,9 +176,12 @@ impl Error {
     /// What the model had said before it failed, arguments of its calls too; empty when nothing had come.
     pub fn partial(&self) -> &str {
         match self {
-            Error::Timeout { partial, .. } | Error::CutStream { partial, .. } | Error::Truncated { partial, .. } => {
-                partial
-            }
+            Error::Timeout { partial, .. }
+            | Error::Connect { partial, .. }
+            | Error::Status { partial, .. }
+            | Error::Auth { partial, .. }
+            | Error::CutStream { partial, .. }
+            | Error::Truncated { partial, .. } => partial,
             Error::NoValue { text, .. } => text,
             _ => "",
         }
@@ -195,7 +204,12 @@ impl Error {
 
     /// The same error with the text that had come before it.
     pub(crate) fn after(mut self, so_far: &str) -> Error {
-        if let Error::Timeout { partial, .. } | Error::CutStream { partial, .. } = &mut self {
+        if let Error::Timeout { partial, .. }
+        | Error::Connect { partial, .. }
+        | Error::Status { partial, .. }
+        | Error::Auth { partial, .. }
+        | Error::CutStream { partial, .. } = &mut self
+        {
             so_far.clone_into(partial);
         }
         self
@@ -212,9 +226,9 @@ impl Error {
         let body = endpoint.redact(body);
         let (url, message) = (shown(url), provider_message(&body));
         if matches!(code, 401 | 403) {
-            return Error::Auth { url, code, message, had_key: endpoint.api_key.is_some() };
+            return Error::Auth { url, code, message, had_key: endpoint.api_key.is_some(), partial: String::new() };
         }
-        Error::Status { url, code, message, body: excerpt(&body), retry_after }
+        Error::Status { url, code, message, body: excerpt(&body), retry_after, partial: String::new() }
     }
 
     /// The failure that a reply of status 200, or an event of a stream, tells of in its `error`.

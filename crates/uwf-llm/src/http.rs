@@ -145,7 +145,7 @@ impl Http {
             // The handshake's errors come as those of reading and writing. Trying again would not change them.
             ureq::Error::Io(_) if reason.contains("certificate") => Error::Endpoint { url, reason },
             _ if reading => Error::CutStream { url, reason, partial: String::new() },
-            _ => Error::Connect { url, reason },
+            _ => Error::Connect { url, reason, partial: String::new() },
         }
     }
 

@@ -13,7 +13,7 @@ use super::{FileError, create_dir, dir_of, sync_dir};
 /// Callers that may append at the same time hold a lock.
 ///
 /// # Errors
-/// [`FileError`]; part of the line may then be in the file.
+/// [`FileError`]; the line is then taken out again, as far as that works.
 pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
     let open = |create_new: bool| OpenOptions::new().read(true).append(true).create_new(create_new).open(path);
     let (mut file, created) = match open(false) {
@@ -30,12 +30,17 @@ pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
     }
     bytes.extend_from_slice(line.as_bytes());
     bytes.push(b'\n');
-    file.write_all(&bytes).map_err(FileError::at("append to", path))?;
-    file.sync_all().map_err(FileError::at("sync", path))?;
-    if created {
-        sync_dir(dir_of(path))?;
+    let before = file.metadata().map_err(FileError::at("look at", path))?.len();
+    let appended = file
+        .write_all(&bytes)
+        .map_err(FileError::at("append to", path))
+        .and_then(|()| file.sync_all().map_err(FileError::at("sync", path)))
+        .and_then(|()| if created { sync_dir(dir_of(path)) } else { Ok(()) });
+    if appended.is_err() {
+        // Others would take for durable what they read. Where that fails too, they find part of a line.
+        let _ = file.set_len(before);
     }
-    Ok(())
+    appended
 }
 
 /// Whether the file has a last line without a line break.

@@ -109,6 +109,16 @@ impl FsHeads {
         })
     }
 
+    /// The same for whoever holds the lock and will write it down. A drop may be half done because its process was
+    /// killed before its record was synced; without that the drop must not become durable.
+    fn load_to_write(&self) -> Result<(Index, bool), HeadsError> {
+        let (index, completed) = self.load_completed()?;
+        if completed {
+            durable::sync_file(&self.journal)?;
+        }
+        Ok((index, completed))
+    }
+
     /// The index with half-done drops completed. To write that down is left to the caller, who
     /// holds the lock and often has more to write; told is whether there is anything.
     fn load_completed(&self) -> Result<(Index, bool), HeadsError> {
@@ -163,7 +173,7 @@ impl Heads for FsHeads {
     fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let lock = self.locked()?;
-        let (mut index, completed) = self.load_completed()?;
+        let (mut index, completed) = self.load_to_write()?;
         if !is_at(index.get(name), expected) {
             return self.give_up(&lock, &index, completed, name);
         }
@@ -179,22 +189,26 @@ impl Heads for FsHeads {
         check_name(name)?;
         check_record(name, record)?;
         let lock = self.locked()?;
-        let (mut index, completed) = self.load_completed()?;
+        let (mut index, completed) = self.load_to_write()?;
         if !is_at(index.get(name), Some(expected)) {
             return self.give_up(&lock, &index, completed, name);
         }
         // First the record, then the drop: a crash between the two loses nothing.
         durable::append(&self.journal, &record.to_string())?;
         index.remove(name);
-        self.save(&lock, &index)?;
-        Ok(Swap::Done)
+        match self.save(&lock, &index) {
+            // The name has ended: its record says so. Only the newest records are looked at, though, so no second drop
+            // may be left to whoever takes the lock next.
+            Err(failed) if completed => Err(failed),
+            Err(_) | Ok(()) => Ok(Swap::Done),
+        }
     }
 
     fn forget(&self, name: &str) -> Result<bool, HeadsError> {
         check_name(name)?;
         let lock = self.locked()?;
         // A half-done drop of this name must not bring it back to life.
-        let (index, completed) = self.load_completed()?;
+        let (index, completed) = self.load_to_write()?;
         if completed {
             self.save(&lock, &index)?;
         }

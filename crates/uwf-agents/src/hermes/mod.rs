@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Recorder, Result};
 use uwf_core::node::Tokens;
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::Prompt;
 use uwf_engine::attempts::OutputFiles;
 use uwf_engine::child;
 use uwf_engine::live_trace;
@@ -39,7 +39,6 @@ const EXPORT: &str = "export";
 /// The agent of one step.
 #[derive(Default)]
 pub struct HermesAgent {
-    form: AnswerForm,
     exit_code: Option<i32>,
     session: Option<Session>,
     /// Directory of the configuration that is laid over the user's.
@@ -144,15 +143,6 @@ impl HermesAgent {
 }
 
 impl Agent for HermesAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
-        self.form = context.asked_form();
-        Ok(())
-    }
-
-    fn form(&self) -> AnswerForm {
-        self.form
-    }
-
     fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }

@@ -11,7 +11,7 @@ use crate::error::{AtPath, Error, Result};
 use crate::home::Home;
 
 /// Age from which on a temporary file is nobody's: no write takes that long.
-const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
+pub(super) const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// How long a lock of the whole root may be held: writers need milliseconds.
 const LONG_HOLD: Duration = Duration::from_secs(1);

@@ -2,19 +2,20 @@
 
 use uwf_core::thread::ThreadId;
 
+use super::files::LEFTOVER_AGE;
 use super::{Finding, Remedy, counted};
 use crate::error::Result;
 use crate::home::Home;
 use crate::list::{self, Filter};
 use crate::marks::{self, Mark};
 use crate::state::State;
-use crate::{attempts as records, history, lock, rebuild};
+use crate::{attempts as records, beginning, history, lock, rebuild};
 
 /// Threads named in one message.
 const NAMED: usize = 3;
 
 /// Whether index and history can be read, and the threads in them.
-pub(super) fn index(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let rows = list::list(home, &Filter::default())?;
     let finished = history::all(home)?.len();
     let problems = home.heads().journal_problems()?;
@@ -25,7 +26,9 @@ pub(super) fn index(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         findings
             .push(Finding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"));
     }
-    let missing: Vec<String> = rebuild::missing(home)?.iter().map(ToString::to_string).collect();
+    findings.extend(never_begun(home, remedy)?);
+    let lost = rebuild::missing(home)?.into_iter().filter(|thread| !beginning::is_noted(home, thread));
+    let missing: Vec<String> = lost.map(|thread| thread.to_string()).collect();
     if !missing.is_empty() {
         let told = counted(missing.len(), "thread");
         let message = format!("there are records of {told} that neither index nor history has: {}", named(&missing));
@@ -39,6 +42,22 @@ pub(super) fn index(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         findings.push(Finding::fail("threads", message).hint(hint));
     }
     Ok(findings)
+}
+
+/// Records of threads whose `thread start` or `thread fork` was killed before it had set their head.
+fn never_begun(home: &Home, remedy: Remedy) -> Result<Option<Finding>> {
+    let abandoned = beginning::abandoned(home, LEFTOVER_AGE)?;
+    if abandoned.is_empty() {
+        return Ok(None);
+    }
+    let count = counted(abandoned.len(), "thread");
+    if remedy == Remedy::Apply {
+        abandoned.iter().try_for_each(|thread| beginning::remove(home, thread))?;
+        return Ok(Some(Finding::ok("threads", format!("removed the records of {count} that never began"))));
+    }
+    let ids: Vec<String> = abandoned.iter().map(ToString::to_string).collect();
+    let message = format!("there are records of {count} whose command was killed before it began: {}", named(&ids));
+    Ok(Some(Finding::warn("threads", message).hint("`uwf doctor --fix` removes them")))
 }
 
 /// Attempts whose keeper is dead, and marks that no longer stand for anything.

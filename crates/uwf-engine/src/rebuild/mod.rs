@@ -21,6 +21,7 @@ pub use evidence::Source;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::history::Finished;
 use crate::home::Home;
+use crate::marks::{self, Mark};
 use crate::{attempts, history, ids, put};
 use evidence::{Known, is_readable, known, leads_to, same_start};
 
@@ -145,10 +146,16 @@ pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
     }
 }
 
-/// The index does not have a thread: it has ended, or was lost.
+/// The index does not have a thread: it has ended, or was lost. Whoever meets one that has ended removes the marks that
+/// could not be removed when it did.
 pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
-    let is_lost = has_records(home, id) && matches!(history::of(home, id), Ok(None));
-    if is_lost { not_found(home, id) } else { Error::not_active(id) }
+    match history::of(home, id) {
+        Ok(None) if has_records(home, id) => return not_found(home, id),
+        // What still fails is told by `uwf doctor`.
+        Ok(Some(_)) => drop(marks::clear(home, id, &Mark::ALL)),
+        Ok(None) | Err(_) => {}
+    }
+    Error::not_active(id)
 }
 
 /// A file that only somebody else may read is not broken.

@@ -55,15 +55,30 @@ fn tries_are_counted_and_each_is_told() {
 
 #[test]
 fn what_had_come_is_not_lost_with_a_later_try_in_which_nothing_comes() {
-    for (wire, pieces) in [(Wire::OpenAi, 3), (Wire::Anthropic, 5)] {
-        let half = Say::text("").chunks(["The half ", "of it", " all"]).cut_after(pieces);
-        let silence = Say::text("never").after(Duration::from_secs(60)).repeated();
-        let server = LlmServer::start([half, silence]);
-        let limits = Timeouts { idle: millis(200), ..timeouts() };
-        let client = Client::new(endpoint(&server, wire), limits, retry()).unwrap();
-        let error = client.chat(&streamed("go")).unwrap_err();
-        assert!(matches!(error, Error::Timeout { which: Waited::Idle, .. }), "{error:?}");
-        assert_eq!(error.partial(), "The half of it", "{error:?}");
+    let silence = || Say::text("never").after(Duration::from_secs(60));
+    for later in ["silent", "unreachable", "down", "closed"] {
+        let say = match later {
+            "silent" => silence(),
+            "unreachable" => Say::hang_up(),
+            "down" => Say::status(503, "down"),
+            _ => Say::status(401, "no key"),
+        };
+        for (wire, pieces) in [(Wire::OpenAi, 3), (Wire::Anthropic, 5)] {
+            let half = Say::text("").chunks(["The half ", "of it", " all"]).cut_after(pieces);
+            let server = LlmServer::start([half, say.clone().repeated()]);
+            let limits = Timeouts { idle: millis(400), ..timeouts() };
+            let client = Client::new(endpoint(&server, wire), limits, retry()).unwrap();
+            let error = client.chat(&streamed("go")).unwrap_err();
+            let seen = match &error {
+                Error::Timeout { which: Waited::Idle, .. } => "silent",
+                Error::Connect { .. } => "unreachable",
+                Error::Status { code: 503, .. } => "down",
+                Error::Auth { .. } => "closed",
+                _ => "another",
+            };
+            assert_eq!(seen, later, "{error:?}");
+            assert_eq!(error.partial(), "The half of it", "{error:?}");
+        }
     }
 }
 
@@ -131,7 +146,7 @@ fn a_trickle_is_no_silence_but_the_total_ends_it() {
 fn waits_double_to_a_limit_and_vary_by_half() {
     let seconds = Duration::from_secs;
     let retry = Retry { attempts: 40, longest_wait: seconds(30), ..Retry::default() };
-    let error = Error::Connect { url: String::new(), reason: String::new() };
+    let error = Error::Connect { url: String::new(), reason: String::new(), partial: String::new() };
     let waits =
         |chance: f64| [1, 2, 3, 4, 5, 6, 39].map(|attempt| retry.wait(&error, attempt, chance).unwrap().as_millis());
     assert_eq!(waits(1.0), [1000, 2000, 4000, 8000, 16000, 30000, 30000]);

@@ -129,6 +129,16 @@ fn the_answer_is_found_among_what_real_agents_say() {
 }
 
 #[test]
+fn one_json_object_is_asked_for_where_the_output_is_json() {
+    let config = config("mcp: false").replace("command: uwf-acp", "command: uwf-acp, output: json");
+    let (home, thread) = scripted(&config, &prompts(json!([[{ "text": "{\"n\": " }, { "text": "2}" }]])));
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 2 }));
+    let prompt = heard(&home).into_iter().find(|message| message["method"] == "session/prompt").unwrap();
+    assert!(prompt.to_string().contains("Print one JSON object and nothing else"), "{prompt}");
+}
+
+#[test]
 fn a_value_that_was_rejected_is_corrected_within_the_agents_own_loop() {
     let script = prompts(json!([[
         { "mcp": { "tool": "submit", "arguments": { "n": "two" } } },

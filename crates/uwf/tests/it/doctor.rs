@@ -200,6 +200,37 @@ fn marks_of_ended_threads_are_stale() {
     assert!(!mark.exists());
 }
 
+/// Records come before the head: killed in between, `thread start` leaves those of a thread there never was.
+#[test]
+fn records_of_a_thread_that_never_began_are_removed() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(3));
+    let start = ["thread", "start", "count-rounds", "-p", "count"];
+    let mut command = Command::new("strace");
+    home.prepare(&mut command);
+    // The first that is replaced are the settings, the second is the index.
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=2"]);
+    command.arg(home.command(&start).get_program()).args(start);
+    assert_eq!(command.status().expect("strace is installed").code(), None);
+    let dirs =
+        || fs::read_dir(home.root().join("threads")).unwrap().flatten().map(|dir| dir.path()).collect::<Vec<_>>();
+    let [dir] = dirs().try_into().unwrap();
+    assert!(dir.join("settings.json").exists());
+    let none = "ok: 0 active threads, 0 finished";
+    assert_eq!(found(&home, &["--fix"], "threads"), none, "it may be a command that is at it");
+    let note = fs::File::open(dir.join("beginning")).unwrap();
+    note.set_modified(SystemTime::now() - Duration::from_secs(2 * 60 * 60)).unwrap();
+    note.lock().unwrap();
+    assert_eq!(found(&home, &["--fix"], "threads"), none, "it is one that takes its time");
+    note.unlock().unwrap();
+    let told = "warn: there are records of 1 thread whose command was killed before it began: <id>";
+    assert_eq!(found(&home, &[], "threads"), format!("{none}\n{told}"));
+    let thread = home.start("count-rounds", "count");
+    let removed = "ok: 1 active thread, 0 finished\nok: removed the records of 1 thread that never began";
+    assert_eq!(found(&home, &["--fix"], "threads"), removed);
+    assert_eq!(dirs(), [home.root().join("threads").join(thread)]);
+}
+
 /// An agent that leaves its process id, and a child that does not listen to TERM.
 const STUBBORN: &str = "#!/bin/sh\ncat >/dev/null\necho $$ > \"$PWD/pid\"\n(trap '' TERM; exec setsid sleep 300) &\necho $! > child\nsleep 300\n";
 

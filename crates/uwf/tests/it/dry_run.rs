@@ -48,11 +48,10 @@ fn modelled(server: &LlmServer, agent: &str) -> TestHome {
     home
 }
 
-/// What the user says first in a request.
-fn first_said(body: &Value) -> String {
-    let messages = body["messages"].as_array().unwrap();
-    let user = messages.iter().find(|message| message["role"] == "user").unwrap();
-    user["content"].as_str().unwrap().to_owned()
+/// What this role says first in a request.
+fn first_said(body: &Value, role: &str) -> Option<String> {
+    let message = body["messages"].as_array().unwrap().iter().find(|message| message["role"] == role)?;
+    message["content"].as_str().map(str::to_owned)
 }
 
 #[test]
@@ -64,15 +63,19 @@ fn a_model_is_asked_in_the_form_it_answers_in() {
         ("command: uwf-llm, config: { structured: json_schema, system: Be fair. }", value(), "Print one JSON object"),
         ("command: uwf-llm, config: { structured: text }", header(), "Begin your answer with"),
         ("command: uwf-react", value(), "Begin your answer with"),
+        ("command: uwf-react, output: json", value(), "Print one JSON object"),
     ];
     for (agent, say, form) in agents {
         let server = LlmServer::start([say]);
         let home = modelled(&server, agent);
         let thread = home.start("judge", "is it good?");
+        let system = home.json(&["thread", "step", &thread, "--dry-run"])["system"].clone();
         let shown = shown(&home, &thread);
         assert!(shown.contains(form), "{agent}: {shown}");
         home.json(&["thread", "step", &thread]);
-        assert_eq!(first_said(&server.asked()[0].body), shown, "{agent}");
+        let asked = &server.asked()[0].body;
+        assert_eq!(first_said(asked, "user"), Some(shown), "{agent}");
+        assert_eq!(first_said(asked, "system"), system.as_str().map(str::to_owned), "{agent}");
     }
 }
 

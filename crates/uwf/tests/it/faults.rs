@@ -1,6 +1,7 @@
 //! Full disks and damaged files: one clear error, the documented exit code, nothing lost.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -17,6 +18,16 @@ fn counting_home() -> (TestHome, String) {
     (home, thread)
 }
 
+/// Runs uwf with a call failing when it is about this file.
+pub(crate) fn failing_at(home: &TestHome, path: &Path, fault: &str, args: &[&str]) -> Ran {
+    let plain = home.command(args);
+    let mut command = Command::new("strace");
+    home.prepare(&mut command);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(path).args(["-e", &format!("inject={fault}")]);
+    command.arg(plain.get_program()).args(args);
+    command.output().expect("strace is installed").into()
+}
+
 /// Runs uwf with a system call failing in all its processes.
 fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
     let plain = home.command(args);
@@ -28,7 +39,7 @@ fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
         "-o",
         "/dev/null",
         "-e",
-        "trace=fsync,fdatasync,renameat,?clone,?clone3",
+        "trace=fsync,fdatasync,renameat,?unlink,unlinkat,?clone,?clone3",
         "-e",
         &format!("inject={fault}"),
     ]);
@@ -81,6 +92,40 @@ fn what_an_agent_printed_outlives_a_full_disk() {
     assert_eq!(raw["payload"]["text"], "{\"n\": 1}\n");
     assert_eq!(json!([report["adopted"], report["agent"]]), json!([true, "w"]), "its answer was read again");
     assert_eq!(fs::read_to_string(home.work().join("ledger")).unwrap(), "x\n", "the agent was not paid again");
+}
+
+/// Whether the file that has the answer is of this boot decides if it is read; that must be known, not guessed.
+#[test]
+fn what_cannot_be_told_of_an_answer_that_is_kept_pays_nobody_again() {
+    let (home, thread) = counting_home();
+    let unread = || {
+        let boot_id = Path::new("/proc/sys/kernel/random/boot_id");
+        failing_at(&home, boot_id, "openat:error=EIO:when=1", &["thread", "step", &thread])
+    };
+    let paid = || fs::read_to_string(home.work().join("ledger")).unwrap_or_default();
+    let told = "error: cannot read /proc/sys/kernel/random/boot_id: Input/output error (os error 5)\n";
+    let ran = unread();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(74), told), "an attempt names the boot it is of");
+    assert_eq!(paid(), "");
+    assert_eq!(with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]).code, Some(74));
+    let ran = unread();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(74), told));
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!((report["adopted"].as_bool(), paid().as_str()), (Some(true), "x\n"));
+}
+
+/// Nothing of it is needed any more, so its end does not fail; whoever meets the thread next removes them.
+#[test]
+fn marks_that_could_not_be_removed_go_with_the_next_command() {
+    let (home, thread) = counting_home();
+    home.json(&["thread", "step", &thread]);
+    home.json(&["thread", "step", &thread]);
+    let last = with_fault(&home, "?unlink,unlinkat:error=EIO", &["thread", "step", &thread]);
+    assert_eq!(last.json()["done"], true);
+    let marks = || fs::read_dir(home.root().join("marks")).unwrap().count();
+    assert_eq!(marks(), 1, "what marks an open attempt");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(69));
+    assert_eq!(marks(), 0);
 }
 
 #[test]
@@ -149,6 +194,55 @@ fn a_type_that_was_lost_is_stored_again() {
         assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]), "after {}", own.kind.title());
     }
     assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+}
+
+/// A thread one step before its end, in a root where another has ended.
+fn before_its_end() -> (TestHome, String) {
+    let (home, thread) = counting_home();
+    let other = home.start("count-rounds", "another");
+    home.json(&["thread", "kill", &other]);
+    home.json(&["thread", "step", &thread]);
+    home.json(&["thread", "step", &thread]);
+    (home, thread)
+}
+
+/// What says that a thread has ended has to be durable before anybody acts on it.
+#[test]
+fn an_end_that_cannot_be_synced_is_none() {
+    let (home, thread) = before_its_end();
+    let history = home.root().join("history.jsonl");
+    let before = fs::read(&history).unwrap();
+    let step = failing_at(&home, &history, "fsync:error=EIO:when=1", &["thread", "step", &thread]).json();
+    let why = format!("cannot sync {}: Input/output error (os error 5)", history.display());
+    assert_eq!(json!([step["done"], step["next"]]), json!([false, { "error": why }]));
+    assert_eq!(fs::read(&history).unwrap(), before);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
+#[test]
+fn a_thread_has_ended_once_the_history_says_so() {
+    let (home, thread) = before_its_end();
+    // The head is moved first, then the thread is dropped.
+    let ran = with_fault(&home, "renameat:error=EIO:when=2", &["thread", "step", &thread]);
+    assert_eq!(ran.json()["done"], true);
+    let index = || fs::read_to_string(home.root().join("threads.yaml")).unwrap();
+    assert!(index().contains(&thread), "it was not dropped");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(69));
+    home.start("count-rounds", "a third");
+    assert!(!index().contains(&thread), "whoever takes the lock next completes that");
+}
+
+#[test]
+fn a_thread_that_could_not_be_begun_leaves_no_records() {
+    let (home, thread) = counting_home();
+    // The settings are replaced first, then the index.
+    for number in [1, 2] {
+        let fault = format!("renameat:error=ENOSPC:when={number}");
+        let ran = with_fault(&home, &fault, &["thread", "start", "count-rounds", "-p", "another"]);
+        assert_eq!(ran.code, Some(74), "{ran:?}");
+        let dirs = fs::read_dir(home.root().join("threads")).unwrap().flatten();
+        assert_eq!(dirs.map(|dir| dir.file_name()).collect::<Vec<_>>(), [thread.as_str()]);
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! `thread kill` and `thread rm`.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::json;
+use uwf_testing::processes::until;
 
 use crate::review::{damage, hashes, reviewing_home, step};
 use crate::told;
@@ -84,7 +86,7 @@ fn killing_ends_a_running_agent_with_everything_it_started() {
     let home = reviewing_home();
     home.script("writer", "#!/bin/sh\necho $$ > pid\n(trap '' TERM; sleep 300) &\necho $! > child\nsleep 300\n");
     let thread = home.start("review-text", "x");
-    let mut stepper = home.command(&["thread", "step", &thread]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut stepper = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while !home.work().join("child").exists() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
@@ -104,6 +106,27 @@ fn killing_ends_a_running_agent_with_everything_it_started() {
     }
     assert!(!stepper.wait().unwrap().success());
     assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
+}
+
+/// The keeper is a fork of its window, whose command line need not have the thread's id in it.
+#[test]
+fn killing_reaches_the_keeper_however_the_thread_was_named() {
+    let home = reviewing_home();
+    home.script("writer", "#!/bin/sh\necho $UWF_THREAD > begun.new\nmv begun.new begun\nexec sleep 300\n");
+    let (one, other) = (home.start("review-text", "x"), home.start("review-text", "x"));
+    let commands =
+        [vec!["thread", "step", &one[18..]], vec!["run", &other[18..]], vec!["run", "review-text", "-p", "y"]];
+    for command in commands {
+        let window = home.command(&command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = home.work().join("begun");
+        until("the agent works", || begun.exists());
+        let thread = std::fs::read_to_string(&begun).unwrap();
+        std::fs::remove_file(&begun).unwrap();
+        assert_eq!(home.uwf(&["thread", "kill", thread.trim()]).code, Some(0));
+        let told = String::from_utf8(window.wait_with_output().unwrap().stderr).unwrap();
+        // A keeper that was not told would find an agent that died of a signal.
+        assert!(told.contains("was ended on request"), "{command:?}: {told}");
+    }
 }
 
 #[test]

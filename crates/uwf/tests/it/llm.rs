@@ -72,6 +72,22 @@ fn a_bare_verdict_is_asked_for_as_a_text_with_room_for_reasons() {
 }
 
 #[test]
+fn a_bare_verdict_is_asked_for_as_a_value_where_the_output_is_json() {
+    for config in ["", "structured: text"] {
+        let says = [Say::text("").and_call("submit", json!({ "ok": true })), Say::text("{\"ok\": true}")];
+        let server = LlmServer::start([says[usize::from(!config.is_empty())].clone()]);
+        let (home, thread) = judged(&server, config, BARE);
+        let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        home.config(&settings.replace("command: uwf-llm", "command: uwf-llm, output: json"));
+        home.json(&["thread", "step", &thread]);
+        assert_eq!(output(&home, &thread), json!({ "ok": true }));
+        let asked = &server.asked()[0].body;
+        assert_eq!(asked.get("tools").is_some(), config.is_empty());
+        assert!(asked["messages"][0]["content"].as_str().unwrap().contains("Print one JSON object and nothing else"));
+    }
+}
+
+#[test]
 fn what_a_provider_refuses_is_remembered() {
     let script =
         Script::deciding(|_| Say::text("{\"ok\": false, \"why\": \"no\"}")).refusing("tools").refusing("json_schema");

@@ -73,6 +73,18 @@ fn run_example(home: &TestHome, file: &str, task: &str) -> (String, Vec<String>)
 }
 
 #[test]
+fn one_json_object_is_asked_for_where_the_output_is_json() {
+    let server = LlmServer::start([Say::text("{\"n\": 3}")]);
+    let home = with_model(&server, "");
+    let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&settings.replace("command: uwf-react", "command: uwf-react, output: json"));
+    let thread = counting(&home);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps[-1].output.n"]), json!(3));
+    assert!(server.asked()[0].body["messages"].to_string().contains("Print one JSON object and nothing else"));
+}
+
+#[test]
 fn an_issue_is_solved_in_a_real_repository() {
     let server = LlmServer::start([
         // planner

@@ -1,12 +1,12 @@
 //! `uwf recover`: an index that is broken or gone, made anew from what else is known.
 
 use std::fs;
-use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::faults::failing_at;
 use crate::home;
 
 const ROUNDS: usize = 3;
@@ -124,16 +124,6 @@ fn a_thread_nobody_can_place_is_told() {
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(json!([report["threads"][0]["finding"], report["threads"][1]["finding"]]), json!(["restored", "lost"]));
     assert!(home.head(&stepped).is_some(), "the others are found all the same");
-}
-
-/// Runs uwf with a call failing when it is about this file.
-fn failing_at(home: &TestHome, path: &std::path::Path, fault: &str, args: &[&str]) -> Ran {
-    let plain = home.command(args);
-    let mut command = Command::new("strace");
-    home.prepare(&mut command);
-    command.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(path).args(["-e", &format!("inject={fault}")]);
-    command.arg(plain.get_program()).args(args);
-    command.output().expect("strace is installed").into()
 }
 
 /// What is on the disk then is unknown: nothing is reported as done, and either head goes on from here.

@@ -24,9 +24,6 @@ const MAX_BUSY: usize = 80;
 /// Exit code of a command that found somebody else busy.
 const BUSY: i32 = 75;
 
-/// What a person is told whose first answer was recorded already, but not linked: no other answer can be given.
-const TAKES_OVER: &str = "takes that result over";
-
 /// Exit code of a command whose object is not there any more.
 const NOT_FOUND: i32 = 69;
 
@@ -52,10 +49,7 @@ pub(crate) fn check_left(play: &Play, ran: &Ran) -> Result<Shape, String> {
 /// What does not hold.
 pub(crate) fn converge(play: &Play, shape: &Shape) -> Result<(), String> {
     if !shape.is(&play.after, &play.before) {
-        let mut ran = patiently(play, &play.args)?;
-        if ran.stderr.contains(TAKES_OVER) {
-            ran = patiently(play, &["thread".to_owned(), "step".to_owned(), play.args[2].clone()])?;
-        }
+        let ran = patiently(play, &play.args)?;
         if ran.code != Some(0) {
             return Err(format!("the same command again: {ran:?}"));
         }
@@ -73,7 +67,7 @@ pub(crate) fn converge(play: &Play, shape: &Shape) -> Result<(), String> {
 /// Gives a command until nobody else is busy.
 fn patiently(play: &Play, args: &[String]) -> Result<Ran, String> {
     let mut tries = (0..MAX_BUSY).map(|_| play.stage.home().uwf(args));
-    let ran = tries.find(|ran| ran.code != Some(BUSY) || ran.stderr.contains(TAKES_OVER));
+    let ran = tries.find(|ran| ran.code != Some(BUSY));
     ran.ok_or_else(|| "somebody is busy for ever".to_owned())
 }
 

@@ -11,8 +11,10 @@ use agent_kit::ladder::Ladder;
 use agent_kit::{Context as AgentContext, submit};
 use clap::ArgGroup;
 use uwf_agents::human;
+use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{self, AnswerForm};
-use uwf_engine::answer::{self, Asked};
+use uwf_engine::answer::{self, Asked, Given};
+use uwf_engine::attempts::Attempt;
 use uwf_engine::child::Signals;
 use uwf_engine::ids;
 use uwf_engine::load::Thread;
@@ -74,11 +76,16 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let answer = told(answer, &agent, &asked);
     // From here on it takes milliseconds: Ctrl-C neither loses the answer nor records half of it.
     let _signals = Signals::listen()?;
-    let report = answer::record(&context.home, &asked, &mut |attempt| {
+    let within = |attempt: &Attempt| {
         let thread = Thread::at(&context.home, asked.thread.clone(), asked.head)?;
-        let agent = AgentContext::of(thread, &asked.role, Some(attempt.clone()))?;
-        submit::submit(&agent, answer.clone(), AnswerForm::Frontmatter, Ladder::default())
-    })?;
+        AgentContext::of(thread, &asked.role, Some(attempt.clone()))
+    };
+    let form = AnswerForm::Frontmatter;
+    let given = Given {
+        output: &|attempt| submit::output_of(&within(attempt)?, &answer, form, &ExtractRungs::default()),
+        store: &|attempt| submit::submit(&within(attempt)?, answer.clone(), form, Ladder::default()),
+    };
+    let report = answer::record(&context.home, &asked, &given)?;
     editor::forget(context, &asked);
     step::printed(context, report, args.exit_code)
 }

@@ -116,6 +116,9 @@ struct DryRun {
     agent: Option<String>,
     command: Option<Vec<String>>,
     cwd: PathBuf,
+    /// What the agent's model is told before the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
     prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -130,11 +133,15 @@ impl Report for DryRun {
         match (&self.role, &self.agent, &self.command, &self.prompt) {
             (Some(role), Some(agent), Some(command), Some(prompt)) => {
                 text.push_str(&format!(
-                    "role:    {}\nagent:   {agent}\ncommand: {}\ncwd:     {}\n\n{prompt}\n",
+                    "role:    {}\nagent:   {agent}\ncommand: {}\ncwd:     {}\n\n",
                     style::bold(role),
                     command.join(" "),
                     self.cwd.display()
                 ));
+                if let Some(system) = &self.system {
+                    text.push_str(&format!("{}\n{system}\n\n{}\n", style::bold("system:"), style::bold("prompt:")));
+                }
+                text.push_str(&format!("{prompt}\n"));
             }
             _ => text.push_str(&format!("the thread would end ({})\n", self.reason.as_deref().unwrap_or("end"))),
         }
@@ -177,6 +184,7 @@ fn dry_run(context: &Context, request: &Request) -> CommandResult {
         agent: None,
         command: None,
         cwd: plan.settings.workspace.clone(),
+        system: None,
         prompt: None,
         reason: None,
         explain: request.explain.then(|| moderate::explain(&decision)),
@@ -187,8 +195,10 @@ fn dry_run(context: &Context, request: &Request) -> CommandResult {
             let spec = plan.agent(role, request.agent.as_deref())?;
             let mut command = vec![spec.command.clone()];
             command.extend(spec.args.iter().cloned());
-            let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone()));
-            report.prompt = Some(uwf_agents::prompt(&AgentContext::of(thread, role, Some(attempt))?)?);
+            let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone())?);
+            let sent = uwf_agents::sent(&AgentContext::of(thread, role, Some(attempt))?)?;
+            report.system = sent.system;
+            report.prompt = Some(sent.prompt);
             report.role = Some(role.clone());
             report.agent = Some(spec.name);
             report.command = Some(command);
