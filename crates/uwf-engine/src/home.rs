@@ -9,6 +9,7 @@ use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Problem;
 
+use crate::configure;
 use crate::error::{AtPath, Error, Kind, Result};
 
 /// Environment variables that name the storage root, the first that is set wins.
@@ -89,11 +90,7 @@ impl Home {
     /// As [`Home::config`].
     pub fn checked_config(&self) -> Result<(Config, Vec<Problem>)> {
         let path = self.config_file();
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
-            Err(source) => return Err(Error::io("read", &path, source)),
-        };
+        let text = configure::read(&path)?;
         let (config, problems) = Config::parse(&text, &path.display().to_string());
         let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
         if errors.is_empty() {

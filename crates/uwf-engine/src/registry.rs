@@ -56,8 +56,11 @@ enum Written {
 /// `Data` when the file is not readable, `Io`.
 pub fn read(home: &Home) -> Result<Registry> {
     for path in [home.registry_file(), home.older_registry_file()] {
-        match std::fs::read_to_string(&path) {
-            Ok(text) => return parse(&path, &text),
+        match std::fs::read(&path) {
+            Ok(bytes) => {
+                let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&path, "it is not UTF-8 text"))?;
+                return parse(&path, text);
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(Error::io("read", &path, error)),
         }

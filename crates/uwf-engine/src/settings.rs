@@ -40,11 +40,11 @@ impl Settings {
     /// `Io` when the file cannot be read, `Data` when it is not what was written.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
         let path = home.settings_file(thread);
-        let text = match fs::read_to_string(&path) {
+        let text = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other.at("read", &path)?,
         };
-        serde_json::from_str(&text).map(Some).map_err(|error| {
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
             Error::new(Kind::Data, format!("{} is not readable: {error}", path.display()))
                 .hint(format!("remove it, then give the workspace again: `uwf thread step {thread} --cwd DIR`"))
         })

@@ -2,11 +2,13 @@
 //!
 //! It is a crate of its own so that nothing of it can get into the product. Fakes stand at the process border only.
 
+mod fed;
 pub mod llm_server;
 mod numbered;
 pub mod processes;
 mod steady;
 
+pub use fed::{Subject, dir_in_memory};
 pub use numbered::numbered;
 pub use steady::steady;
 

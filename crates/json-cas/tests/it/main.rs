@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 #![expect(clippy::print_stderr, reason = "a test says when the shared vectors are not there")]
 
+mod any_bytes;
 mod backends;
 mod durable;
 mod fs_heads;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
 mod acp;
+mod any_bytes;
 mod machine;
 mod paths;
 mod tools;

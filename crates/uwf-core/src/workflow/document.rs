@@ -52,8 +52,8 @@ impl Document {
         message: String,
         hint: Option<String>,
     ) -> Problem {
-        let Position { line, column } = self.positions.key(pointer);
-        Problem { severity, code, message, hint, file: self.positions.file().to_owned(), line, column }
+        let place = (self.positions.file(), self.positions.key(pointer));
+        Problem::at(place, severity, code, &message, hint.as_deref())
     }
 
     /// Where the part at a JSON pointer stands: `file:line:column`.

@@ -44,7 +44,22 @@ impl Severity {
     }
 }
 
+/// Characters of a message. A key or a value that a message quotes may be as long as the file.
+const MAX_MESSAGE: usize = 2000;
+
 impl Problem {
+    /// A problem at a place of a file. Message and hint may quote whatever stands there: they become one line each.
+    pub(crate) fn at(
+        (file, Position { line, column }): (&str, Position),
+        severity: Severity,
+        code: &'static str,
+        message: &str,
+        hint: Option<&str>,
+    ) -> Problem {
+        let (message, hint) = (one_line(message), hint.map(one_line));
+        Problem { severity, code, message, hint, file: file.to_owned(), line, column }
+    }
+
     /// Whether this problem keeps the file from being used.
     #[must_use]
     pub fn is_error(&self) -> bool {
@@ -58,6 +73,25 @@ impl fmt::Display for Problem {
         let Problem { severity, code, message, hint: _, file, line, column } = self;
         write!(f, "{file}:{line}:{column}: {}[{code}]: {message}", severity.as_str())
     }
+}
+
+/// The text in one line that nothing acts upon: a line of a file could pass for a message, and a control character is
+/// obeyed by terminals.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len().min(MAX_MESSAGE));
+    for (number, char) in text.chars().enumerate() {
+        match char {
+            _ if number == MAX_MESSAGE => {
+                line.push('…');
+                break;
+            }
+            control if control.is_control() || matches!(control, '\u{2028}' | '\u{2029}') => {
+                line.extend(control.escape_default());
+            }
+            other => line.push(other),
+        }
+    }
+    line
 }
 
 /// Sorts by place, then severity, and drops exact repetitions.
@@ -118,8 +152,7 @@ impl Problems {
             self.errors_left_out |= severity == Severity::Error;
             return;
         }
-        let Position { line, column } = at;
-        self.list.push(Problem { severity, code, message, hint, file: self.file.clone(), line, column });
+        self.list.push(Problem::at((&self.file, at), severity, code, &message, hint.as_deref()));
     }
 
     /// The file's name as it stands in messages.

@@ -1,5 +1,6 @@
 //! Tests of the crate's public interface.
 
+mod any_bytes;
 mod config;
 mod extract;
 mod moderator;

@@ -1,6 +1,7 @@
 //! Tests of the client against a scripted provider, one binary.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
+mod any_bytes;
 mod endpoints;
 mod errors;
 mod finding;

@@ -5,6 +5,7 @@
 mod acp;
 mod agent_protocol;
 mod agents;
+mod any_bytes;
 mod cas;
 mod check_release;
 mod child;

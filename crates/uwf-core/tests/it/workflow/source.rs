@@ -159,6 +159,19 @@ fn what_yaml_cannot_say_is_one_error_with_its_place() {
 }
 
 #[test]
+fn what_a_file_holds_cannot_pass_for_a_message() {
+    let forged = "name: solve-it\n\"roles\\nw.yaml:9:9: error[x]: y\\e[2J\\u2028\": 1\n";
+    let problems = check(forged, "w.yaml", None).problems;
+    let told: Vec<String> = problems.iter().map(ToString::to_string).filter(|line| line.contains("[unknown")).collect();
+    let expected = r"w.yaml:2:1: warning[unknown-key]: the key `roles\nw.yaml:9:9: error[x]: y\u{1b}[2J\u{2028}` is not known here and is ignored";
+    assert_eq!(told, [expected]);
+    let long = check(&format!("{}: 1\n", "k".repeat(1000)), "w.yaml", None).problems;
+    assert!(long.iter().any(|problem| problem.message.len() > 1000), "what is not absurd is told in full");
+    let absurd = check(&format!("'{}': 1\n", "k ".repeat(100_000)), "w.yaml", None).problems;
+    assert!(absurd.iter().all(|problem| problem.message.chars().count() <= 2001), "{absurd:?}");
+}
+
+#[test]
 fn merged_keys_are_those_the_mapping_lacks() {
     let text = "
 name: solve-it

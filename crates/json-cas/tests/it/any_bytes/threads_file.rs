@@ -1,0 +1,112 @@
+//! The index of names: read as what it says, or refused as a whole and left alone; written again it says the same.
+
+use std::fs;
+
+use json_cas::{FsHeads, Hash, Heads, HeadsError, Swap, Version};
+use tempfile::TempDir;
+use uwf_testing::{Subject, dir_in_memory};
+
+pub(crate) const SUBJECT: Subject = Subject {
+    name: "threads.yaml",
+    samples: &[
+        b"01ARZ3NDEKTSV4RRFFQ69G5FAV: \"1234567890123\"\n01ARZ3NDEKTSV4RRFFQ69G5FAW: \"0000000000001\"\n",
+        b"a: \"1234567890123\"\nb: \"0000000000001\"\nb.c: \"0ZK4000000000\"\n",
+        b"b: 0000000000001\na: 12345678901E5 # comment\n",
+        b"{\"a\": \"1234567890123\", b: '0000000000001'}",
+        b"\xef\xbb\xbf# threads\r\n---\r\nb: \"0000000000001\"\r\na: \"1234567890123\"\r\n",
+        b"? a\n: \"1234567890123\"\n? 'b'\n: >-\n  0000000000001\n",
+        b"{}\n",
+    ],
+    words: &[
+        "a",
+        "b",
+        "zz",
+        ": ",
+        ": \"",
+        "\"\n",
+        "\n",
+        "1234567890123",
+        "0000000000001",
+        "---\n",
+        "...\n",
+        "&x ",
+        "*x",
+        "!!str ",
+        "|\n  ",
+        "? ",
+        "- ",
+        "{",
+        "}",
+        "#",
+        "'",
+        "<<",
+        "~",
+    ],
+    check,
+};
+
+/// Names that are looked up one by one.
+const LOOKED_UP: usize = 20;
+
+thread_local! {
+    /// One directory for all inputs: what they leave is written anew each time.
+    static DIR: TempDir = dir_in_memory();
+}
+
+fn check(bytes: &[u8]) {
+    DIR.with(|dir| {
+        let file = |name: &str| dir.path().join(name);
+        fs::write(file("threads.yaml"), bytes).expect("the index can be written");
+        let heads = FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("lock"));
+        match heads.list() {
+            Ok(names) => readable(&heads, &names),
+            Err(HeadsError::Unreadable { reason, .. }) => {
+                assert!(!reason.is_empty());
+                unreadable(&heads, bytes);
+            }
+            Err(other) => panic!("{other}"),
+        }
+    });
+}
+
+fn readable(heads: &FsHeads, names: &[(String, Hash)]) {
+    assert!(names.is_sorted_by(|one, next| one.0 < next.0), "{names:?}");
+    assert_eq!(heads.salvage().entries, names);
+    for (name, hash) in names.iter().take(LOOKED_UP) {
+        assert_eq!(hash_of(heads, name), Some(*hash), "{name}");
+    }
+    assert_eq!(hash_of(heads, "no-such-name"), None);
+
+    let mut expected = names.to_vec();
+    let new = Hash::from_u64(77);
+    match expected.binary_search_by(|(name, _)| name.as_str().cmp("b")) {
+        Ok(at) => {
+            let version = heads.read("b").expect("readable").expect("it is there").version;
+            assert_eq!(heads.swap("b", Some(&version), new).expect("a swap"), Swap::Done);
+            expected[at].1 = new;
+        }
+        Err(at) => {
+            assert_eq!(heads.swap("b", None, new).expect("a swap"), Swap::Done);
+            expected.insert(at, ("b".to_owned(), new));
+        }
+    }
+    assert_eq!(heads.list().expect("what was written is readable"), expected);
+    let lines: String = expected.iter().map(|(name, hash)| format!("{name}: \"{hash}\"\n")).collect();
+    // A hash in lower case stays as it is written.
+    let written = fs::read_to_string(heads.index_path()).expect("it is text");
+    assert!(written.eq_ignore_ascii_case(&lines), "{written}");
+}
+
+/// Nothing is written in the place of what nobody can read.
+fn unreadable(heads: &FsHeads, bytes: &[u8]) {
+    let salvaged = heads.salvage();
+    assert!(salvaged.fault.is_some());
+    assert!(salvaged.entries.is_sorted_by(|one, next| one.0 < next.0), "{:?}", salvaged.entries);
+    let swapped = heads.swap("b", Some(&Version::new("0000000000001")), Hash::from_u64(77));
+    assert!(matches!(swapped, Err(HeadsError::Unreadable { .. })), "{swapped:?}");
+    assert_eq!(fs::read(heads.index_path()).expect("it is there"), bytes);
+}
+
+fn hash_of(heads: &FsHeads, name: &str) -> Option<Hash> {
+    heads.read(name).expect("the index is readable").map(|head| head.hash)
+}

@@ -1,0 +1,106 @@
+//! Conditions: refused with a reason, or classified; a plain one gives a value or an error at once, and the same on what
+//! it says it reads as on everything. Those that are not plain run under limits in a process of their own.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use uwf_core::moderator::{Class, Condition, EvalError, Evaluate, History, Reads, StepView, evaluate, truth};
+use uwf_testing::Subject;
+
+pub(crate) const SUBJECT: Subject = Subject {
+    name: "condition",
+    samples: &[
+        b"steps[-1].output.ok = false and $count(steps[role = 'coder']) < 3",
+        b"$last('planner').phases[hash = $last('coder').completedPhase].title != null or $not($exists($first('coder').n))",
+        b"$map(steps, function($s, $i){ $s.output.n + $i }) ~> $sum() > 1e3",
+        b"($a := steps.output; $a[0].comments[[0..2]] & `b c`) in ['x', \"y\"]",
+        b"start.prompt ~> /a+b*?/i ? {'k': $lookup(steps[0], 'role')} : $string($steps[-2].meta.**)",
+        b"$extractedBy(steps[-1]) = 'llm' and $depth + $number('1') % 2 > -1 /* note */",
+        b"steps^(>output.n)[0].output.*",
+    ],
+    words: &[
+        "steps", "$steps", "$", "$$", "output", "meta", "role", "'coder'", "\"planner\"", "0", "-1", "1e300", "1e309", ".", "[",
+        "]", "(", ")", "{", "}", ",", ";", ":", ":=", "?", "??", "?:", "=", "!=", "<", ">=", "+", "-", "*", "/", "%", "**", "&",
+        "and", "or", "in", "~>", "@", "#", "^", "|", "..", "$count(", "$not(", "$last(", "$first(", "$string(", "function($x){",
+        "/a/", "true", "null", "`b c`", "$contains(", "$round(", "$number(", "$lookup(", "$extractedBy(", "$eval(", "$now()",
+        "$pad(", "$power(", "$formatNumber(", "$toMillis(", "é", "\\u0061", "\u{1f600}",
+    ],
+    check,
+};
+
+fn check(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let condition = match Condition::compile(text) {
+        Ok(condition) => condition,
+        Err(error) => {
+            assert!(!error.message.is_empty() && !error.to_string().contains('\n'), "{error}");
+            assert!(error.position.is_none_or(|at| at <= text.len()), "{error}");
+            return;
+        }
+    };
+    assert_eq!(condition.source(), text);
+    assert!(condition.field_reads().iter().all(|read| !read.text.is_empty()));
+    assert!(condition.warnings_given(|_| Some(true)).iter().all(|warning| !warning.is_empty()));
+    if condition.class() == Class::Plain {
+        plain(text, condition.reads());
+    }
+}
+
+fn plain(text: &str, reads: &Reads) {
+    for whole in [History::default(), history()] {
+        let given = run(text, &whole);
+        let on_part = run(text, &part(&whole, reads));
+        match (&given, &on_part) {
+            // The library words some errors by the value at hand.
+            (Err(one), Err(other)) => assert_eq!(one.code, other.code),
+            _ => assert_eq!(given, on_part, "it reads {reads:?}"),
+        }
+        if let Ok(value) = given {
+            let _ = truth(value.as_ref());
+        }
+    }
+}
+
+fn run(text: &str, history: &History) -> Result<Option<Value>, EvalError> {
+    evaluate(&Evaluate::new(text, history))
+}
+
+fn history() -> History {
+    let steps = [
+        ("planner", json!({ "phases": [{ "hash": "A", "title": "t" }, { "hash": "B" }], "b c": true })),
+        ("coder", json!({ "completedPhase": "A", "n": 1, "ok": false })),
+        ("coder", json!({ "completedPhase": "B", "n": 2.5, "ok": null })),
+        ("reviewer", json!({ "comments": ["x", []], "role": "coder", "n": -1, "@": 1 })),
+    ];
+    let step = |(index, (role, output)): (usize, (&str, Value))| StepView {
+        role: role.to_owned(),
+        output,
+        detail: format!("D{index}"),
+        agent: "mock".to_owned(),
+        extracted_by: Some("llm".to_owned()),
+    };
+    let steps: Vec<StepView> = steps.into_iter().enumerate().map(step).collect();
+    History { prompt: "aab".to_owned(), depth: 1, total: steps.len(), steps, ..History::default() }
+}
+
+/// What is loaded for a condition that reads this, and nothing else.
+fn part(whole: &History, reads: &Reads) -> History {
+    let mut part = History { steps: Vec::new(), ..whole.clone() };
+    for position in reads.positions(whole.total) {
+        let step = whole.steps[position].clone();
+        part.steps.push(StepView { extracted_by: step.extracted_by.filter(|_| reads.extracted_by), ..step });
+    }
+    let named = |roles: &BTreeSet<String>, step: &StepView| roles.contains(&step.role);
+    for step in &whole.steps {
+        if named(&reads.count_of, step) {
+            *part.counts.entry(step.role.clone()).or_default() += 1;
+        }
+        if named(&reads.first_of, step) {
+            part.first_of.entry(step.role.clone()).or_insert_with(|| step.output.clone());
+        }
+        if named(&reads.last_of, step) {
+            part.last_of.insert(step.role.clone(), step.output.clone());
+        }
+    }
+    part
+}

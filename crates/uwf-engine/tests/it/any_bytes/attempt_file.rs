@@ -1,0 +1,59 @@
+//! The record of attempts: whatever stands in it, it is read, and a result that is recorded behind it is found.
+
+use json_cas::Hash;
+use tempfile::TempDir;
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempts::{self, Closed, Outcome};
+use uwf_engine::home::Home;
+use uwf_testing::{Subject, dir_in_memory};
+
+pub(crate) const SUBJECT: Subject = Subject {
+    name: "attempt.jsonl",
+    samples: &[
+        br#"
+{"event":"opened","attempt":"01ARZ3NDEKTSV4RRFFQ69G5FAV","thread":"01ARZ3NDEKTSV4RRFFQ69G5FAW","expectedHead":"0000000000001","role":"worker","agent":{"name":"a","command":"a","args":["x"],"output":"text","model":null,"env":[],"ownKeys":[],"timeoutMs":1000,"idleTimeoutMs":null,"exitCodes":[[3,false]],"expectFile":null,"config":{"k":[1]}},"workspace":"/","secrets":["K"],"promptBudget":1,"outputCap":1,"earlier":["0000000000002"],"keeper":1,"bootId":"b","openedAt":1}
+
+{"event":"started","attempt":"01ARZ3NDEKTSV4RRFFQ69G5FAV","pid":7}
+
+{"event":"answered","attempt":"01ARZ3NDEKTSV4RRFFQ69G5FAV","bytes":12}
+
+{"event":"finished","attempt":"01ARZ3NDEKTSV4RRFFQ69G5FAV","step":"0000000000003","finishedAt":2}
+
+{"event":"closed","attempt":"01ARZ3NDEKTSV4RRFFQ69G5FAV","outcome":"linked","closedAt":3}
+"#,
+        br#"{"event":"opened","attempt":"A","thread":"01ARZ3NDEKTSV4RRFFQ69G5FAW","expectedHead":"0000000000001","role":"w","agent":{"name":"a","command":"a","args":[],"output":"step","model":null,"env":[],"ownKeys":[],"timeoutMs":null,"idleTimeoutMs":null,"exitCodes":[],"expectFile":null,"config":{}},"workspace":"/","secrets":[],"promptBudget":1,"outputCap":1,"earlier":[],"keeper":1,"bootId":"b","openedAt":1}
+{"event":"gaveUp","attempt":"A","kind":"io","error":"disk full","exitCode":null}
+{"event":"named","attempt":"A","step":"0000000000003"}
+{"event":"finished","attempt":"OTHER","step":"0000000000004","finishedAt":2}
+{"event":"ended","thread":"01ARZ3NDEKTSV4RRFFQ69G5FAW","workflow":null,"head":"0000000000003","completedAt":5,"status":"killed"}
+{"event":"fini"#,
+    ],
+    words: &[
+        "\"event\"", "\"opened\"", "\"started\"", "\"finished\"", "\"closed\"", "\"ended\"", "\"named\"", "\"attempt\"", "\"A\"",
+        "\"step\"", "\"thread\"", "\"0000000000009\"", "null", "-1", "4294967296", "18446744073709551616", "{", "}", "[", "]", ",", ":", "\n", "\\", "\"", "\0",
+    ],
+    check,
+};
+
+thread_local! {
+    static DIR: TempDir = dir_in_memory();
+}
+
+fn check(bytes: &[u8]) {
+    DIR.with(|dir| {
+        let home = Home::open(dir.path(), "uwf");
+        let thread: ThreadId = "01ARZ3NDEKTSV4RRFFQ69G5FAW".parse().expect("an id");
+        home.make_thread_dir(&thread).expect("a directory");
+        std::fs::write(home.attempt_file(&thread), bytes).expect("the record can be written");
+        attempts::end_of(&home, &thread).expect("a record is readable whatever is in it");
+        let Some(before) = attempts::read(&home, &thread).expect("the same") else { return };
+        let id = before.opened.attempt.clone();
+        let step = Hash::from_u64(9);
+        attempts::finished(&home, &thread, &id, step).expect("a line is added");
+        let closed = Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, closed_at: 4 };
+        attempts::closed(&home, &thread, closed.clone()).expect("a line is added");
+        let after = attempts::read(&home, &thread).expect("readable").expect("the attempt is still there");
+        assert_eq!((after.result(), &after.closed, &after.opened), (Some(step), &Some(closed), &before.opened));
+        assert_eq!((after.started, after.named), (before.started, before.named));
+    });
+}

@@ -1,0 +1,97 @@
+//! The chain cache: whatever is in it, the steps of a thread are those its nodes tell.
+
+use std::cell::OnceCell;
+
+use json_cas::Hash;
+use tempfile::TempDir;
+use uwf_core::node::{Content, Payload, StepNode};
+use uwf_core::thread::ThreadId;
+use uwf_engine::chain::{Chain, Record, role_key};
+use uwf_engine::home::Home;
+use uwf_engine::put::ensure_types;
+use uwf_testing::{Subject, dir_in_memory};
+
+/// The samples are made of real caches by [`check`]: what is fed says how one is spoiled.
+pub(crate) const SUBJECT: Subject = Subject {
+    name: "chain cache",
+    samples: &[b"\x00\x01\x02\x03\x04\x05\x06\x07\x10\x20\x40\x80"],
+    words: &["\0\0\0\0", "\u{7f}"],
+    check,
+};
+
+/// Steps of the thread.
+const STEPS: u64 = 6;
+
+thread_local! {
+    static THREAD: OnceCell<Made> = const { OnceCell::new() };
+}
+
+/// A thread with its cache as it should be.
+struct Made {
+    dir: TempDir,
+    steps: Vec<Record>,
+    cache: Vec<u8>,
+}
+
+fn thread_id() -> ThreadId {
+    "01ARZ3NDEKTSV4RRFFQ69G5FAW".parse().expect("an id")
+}
+
+fn check(bytes: &[u8]) {
+    THREAD.with(|made| {
+        let made = made.get_or_init(make);
+        let home = Home::open(made.dir.path(), "uwf");
+        for spoiled in [bytes.to_vec(), xored(&made.cache, bytes), cut(&made.cache, bytes), spliced(&made.cache, bytes)]
+        {
+            std::fs::write(home.chain_file(&thread_id()), &spoiled).expect("the cache can be written");
+            // Also of a thread that is shorter than its cache, as after a rollback by hand.
+            for length in [made.steps.len(), 2] {
+                let head = made.steps[length - 1].step;
+                let chain = Chain::load(&home, &thread_id(), Some(head)).expect("the nodes are there");
+                assert_eq!(chain.records(), &made.steps[..length], "{}", spoiled.escape_ascii());
+            }
+        }
+    });
+}
+
+fn xored(cache: &[u8], bytes: &[u8]) -> Vec<u8> {
+    cache.iter().zip(bytes.iter().chain(std::iter::repeat(&0))).map(|(kept, byte)| kept ^ byte).collect()
+}
+
+fn cut(cache: &[u8], bytes: &[u8]) -> Vec<u8> {
+    cache[..cache.len().saturating_sub(bytes.len())].to_vec()
+}
+
+fn spliced(cache: &[u8], bytes: &[u8]) -> Vec<u8> {
+    let at = bytes.first().map_or(0, |byte| usize::from(*byte) % cache.len());
+    [&cache[..at], bytes, &cache[at..]].concat()
+}
+
+fn make() -> Made {
+    let dir = dir_in_memory();
+    let home = Home::open(dir.path(), "uwf");
+    ensure_types(&home).expect("the types are stored");
+    let mut steps: Vec<Record> = Vec::new();
+    for number in 1..=STEPS {
+        let text = Content { text: format!("step {number}") }.draft();
+        let output = text.hash();
+        let role = if number % 2 == 0 { "coder" } else { "planner" };
+        let prev = steps.last().map(|record| record.step);
+        let step = StepNode {
+            start: Hash::from_u64(1),
+            prev,
+            role: role.to_owned(),
+            output,
+            detail: output,
+            agent: "a".to_owned(),
+        };
+        let node = step.draft();
+        steps.push(Record { step: node.hash(), output, role: role_key(role) });
+        home.store().put_all(&[text, node]).expect("nodes are stored");
+    }
+    let head = steps.last().map(|record| record.step);
+    let chain = Chain::load(&home, &thread_id(), head).expect("the nodes are there");
+    assert_eq!(chain.records(), steps);
+    let cache = std::fs::read(home.chain_file(&thread_id())).expect("the cache is made");
+    Made { dir, steps, cache }
+}

@@ -1,0 +1,264 @@
+//! Readers of bytes from outside, fed with bytes nobody would write.
+//!
+//! A [`Subject`] is what has to hold whatever is read. Two things feed it: a test of the crate it belongs to, with a number
+//! of damaged samples that is the same every time ([`Subject::feed`]), and libFuzzer, for as long as one likes (`fuzz/`).
+
+use std::path::Path;
+use std::time::Duration;
+
+use fastrand::Rng;
+use tempfile::TempDir;
+
+/// Variable that repeats a run with another choice of inputs.
+const SEED: &str = "UWF_SEED";
+
+/// Variable that asks for many more inputs.
+const LONG: &str = "UWF_LONG";
+
+/// How many times as many those are.
+const LONG_FACTOR: usize = 50;
+
+/// Seed without one being asked for: a test does the same every time.
+const DEFAULT_SEED: u64 = 20_261_122;
+
+/// Most changes of a sample at once: one change finds what checks fail to look at, many find what they forget.
+const MAX_CHANGES: usize = 6;
+
+/// Bytes an input may grow to.
+const MAX_BYTES: usize = 64 << 10;
+
+/// Times a piece is repeated, at most.
+const MAX_REPEATS: usize = 300;
+
+/// Time of the processor for one input, which does not depend on what else the machine does. A thousand times what the
+/// slowest takes: it is for what goes on for ever.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
+
+/// Beginnings of a sample that are tried, at most.
+const MAX_BEGINNINGS: usize = 100;
+
+/// Memory the process may have had at its peak, in KiB; inputs are small, and so has to be what is made of them.
+const MEMORY_LIMIT_KIB: u64 = 1 << 20;
+
+/// A reader, and what has to hold whatever it reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject {
+    /// What is read.
+    pub name: &'static str,
+    /// Small inputs as they should be.
+    pub samples: &'static [&'static [u8]],
+    /// Pieces that mean something in such inputs.
+    pub words: &'static [&'static str],
+    /// Reads, and panics when something does not hold.
+    pub check: fn(&[u8]),
+}
+
+impl Subject {
+    /// Checks every sample, beginnings of each, and `inputs` samples changed at random: always the same ones, others
+    /// with `UWF_SEED`, and fifty times as many with `UWF_LONG`. Says how many there were.
+    ///
+    /// # Panics
+    /// When something does not hold; the input is told. Also when one takes far too long, or much memory.
+    pub fn feed(&self, inputs: usize) {
+        let beginnings = self.samples.iter().flat_map(|sample| {
+            let step = sample.len().div_ceil(MAX_BEGINNINGS).max(1);
+            (0..sample.len()).step_by(step).chain([sample.len()]).map(|end| sample[..end].to_vec())
+        });
+        self.check_all(beginnings.chain(self.changed_inputs(inputs)));
+    }
+
+    /// [`Subject::feed`] without the beginnings, for a check that costs a process.
+    ///
+    /// # Panics
+    /// As [`Subject::feed`].
+    pub fn feed_changed(&self, inputs: usize) {
+        self.check_all(self.changed_inputs(inputs));
+    }
+
+    /// The inputs of [`Subject::feed_changed`], for whoever feeds them in another way.
+    ///
+    /// # Panics
+    /// When `UWF_SEED` is no number.
+    pub fn changed_inputs(&self, inputs: usize) -> impl ExactSizeIterator<Item = Vec<u8>> + use<> {
+        let is_long = std::env::var_os(LONG).is_some_and(|long| !long.is_empty());
+        let count = if is_long { inputs * LONG_FACTOR } else { inputs };
+        let mut random = Rng::with_seed(seed());
+        let subject = *self;
+        (0..count).map(move |_| subject.changed(&mut random))
+    }
+
+    fn check_all(&self, inputs: impl Iterator<Item = Vec<u8>>) {
+        let mut slowest = Duration::ZERO;
+        let mut count = 0;
+        for input in inputs {
+            slowest = slowest.max(self.one(&input));
+            count += 1;
+        }
+        self.say(&format!("{count} inputs, {SEED}={}, the slowest took {} ms", seed(), slowest.as_millis()));
+        if let Some(peak) = peak_memory_kib() {
+            assert!(peak < MEMORY_LIMIT_KIB, "{}: {peak} KiB of memory were used", self.name);
+        }
+    }
+
+    /// Writes the samples as files of `dir`, and the words as the dictionary `dir.dict`, in the forms libFuzzer reads.
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn write_corpus(&self, dir: &Path) {
+        std::fs::create_dir_all(dir).expect("the directory of a corpus can be made");
+        for (number, sample) in self.samples.iter().enumerate() {
+            std::fs::write(dir.join(format!("sample-{number}")), sample).expect("a sample can be written");
+        }
+        let escaped = |word: &&str| word.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+        let lines: String = self.words.iter().map(|word| format!("\"{}\"\n", escaped(word))).collect();
+        std::fs::write(dir.with_extension("dict"), lines).expect("a dictionary can be written");
+    }
+
+    /// Checks one input; returns how long it took the processor.
+    fn one(&self, input: &[u8]) -> Duration {
+        let begun = processor_time();
+        let checked = std::panic::catch_unwind(|| (self.check)(input));
+        let took = processor_time().saturating_sub(begun);
+        let shown = || format!("{} reading b\"{}\"", self.name, input.escape_ascii());
+        if checked.is_err() {
+            // What did not hold has been told by the panic itself.
+            panic!("{}", shown());
+        }
+        assert!(took < TIME_LIMIT, "{took:?} for {}", shown());
+        took
+    }
+
+    #[expect(clippy::print_stdout, reason = "a test says how much it has tried")]
+    fn say(&self, text: &str) {
+        println!("{}: {text}", self.name);
+    }
+
+    /// A sample with a few changes.
+    fn changed(&self, random: &mut Rng) -> Vec<u8> {
+        let mut bytes = random.choice(self.samples).map_or_else(Vec::new, |sample| sample.to_vec());
+        for _ in 0..random.usize(1..=MAX_CHANGES) {
+            self.change(&mut bytes, random);
+        }
+        bytes.truncate(MAX_BYTES);
+        bytes
+    }
+
+    fn change(&self, bytes: &mut Vec<u8>, random: &mut Rng) {
+        let at = random.usize(0..=bytes.len());
+        match random.u8(0..10) {
+            0 => flip(bytes, random),
+            1 => bytes.insert(
+                at,
+                *random.choice(b"\0\x01\x17\x18\x1b\x7f\x80\x9f\xbf\xff\"\\\n\r\t :{}[]-0'#&*").unwrap_or(&0),
+            ),
+            2 => drop(bytes.drain(piece(bytes, random))),
+            3 => bytes.truncate(at),
+            4 => {
+                let copied = bytes[piece(bytes, random)].to_vec();
+                bytes.splice(at..at, copied);
+            }
+            5 => {
+                // Nesting, and lists that are long.
+                let copied = bytes[piece(bytes, random)].to_vec();
+                let room = MAX_BYTES.saturating_sub(bytes.len()) / copied.len().max(1);
+                let times = random.usize(0..MAX_REPEATS).min(room);
+                bytes.splice(at..at, copied.repeat(times));
+            }
+            6 => {
+                let other = random.choice(self.samples).copied().unwrap_or_default();
+                let taken = &other[piece(other, random)];
+                bytes.splice(at..at, taken.iter().copied());
+            }
+            7 => {
+                let word = random.choice(self.words).copied().unwrap_or_default();
+                let replaced = piece(bytes, random);
+                bytes.splice(replaced, word.bytes());
+            }
+            _ => {
+                let word = random.choice(self.words).copied().unwrap_or_default();
+                bytes.splice(at..at, word.bytes());
+            }
+        }
+    }
+}
+
+fn seed() -> u64 {
+    std::env::var(SEED).map_or(DEFAULT_SEED, |seed| seed.parse().expect("UWF_SEED is a number"))
+}
+
+fn flip(bytes: &mut [u8], random: &mut Rng) {
+    if let Some(byte) = random.choice(bytes.iter_mut()) {
+        *byte ^= 1 << random.u8(0..8);
+    }
+}
+
+/// Some bytes, mostly few.
+fn piece(bytes: &[u8], random: &mut Rng) -> std::ops::Range<usize> {
+    let start = random.usize(0..=bytes.len());
+    let longest = if random.u8(0..4) == 0 { bytes.len() } else { 12 };
+    start..bytes.len().min(start + random.usize(0..=longest))
+}
+
+/// A temporary directory, in memory where the system has a place for that: readers of files are fed with many of them,
+/// and it is not the disk that is tried.
+///
+/// # Panics
+/// When there is no room for one.
+pub fn dir_in_memory() -> TempDir {
+    TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).expect("a temporary directory can be made")
+}
+
+/// Time the processor has spent on this thread; nothing where the system does not tell it.
+fn processor_time() -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = told.and_then(|told| told.split(' ').next()?.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
+}
+
+/// The most memory this process has had, where the system tells it.
+fn peak_memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    static SEEN: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+    #[test]
+    fn the_same_inputs_every_time_and_many_different_ones() {
+        let check = |bytes: &[u8]| SEEN.lock().unwrap().push(bytes.to_vec());
+        let subject = Subject { name: "seen", samples: &[b"ab: {c}", b"[]"], words: &["word"], check };
+        subject.feed(2000);
+        let first = std::mem::take(&mut *SEEN.lock().unwrap());
+        subject.feed(2000);
+        let second = std::mem::take(&mut *SEEN.lock().unwrap());
+        assert_eq!(first, second);
+        assert_eq!(first[..4], [&b""[..], b"a", b"ab", b"ab:"], "every beginning");
+        let different: std::collections::HashSet<_> = first.iter().collect();
+        assert!(different.len() > 1000 && first.iter().any(|input| input.len() > 1000), "{}", different.len());
+    }
+
+    #[test]
+    fn what_does_not_hold_is_told_with_its_input() {
+        let check = |bytes: &[u8]| assert!(!bytes.contains(&b'd'), "a d");
+        let subject = Subject { name: "no d", samples: &[b"a\"", b"ad"], words: &[], check };
+        let panic = std::panic::catch_unwind(|| subject.feed(0)).unwrap_err();
+        assert_eq!(panic.downcast_ref::<String>().unwrap(), "no d reading b\"ad\"");
+    }
+
+    #[test]
+    fn a_corpus_is_files_and_a_dictionary() {
+        let dir = tempfile::tempdir().unwrap();
+        let subject = Subject { name: "s", samples: &[b"one", b"\xff"], words: &["a\"", "é"], check: |_| () };
+        subject.write_corpus(&dir.path().join("s"));
+        assert_eq!(std::fs::read(dir.path().join("s/sample-1")).unwrap(), b"\xff");
+        let dictionary = std::fs::read_to_string(dir.path().join("s.dict")).unwrap();
+        assert_eq!(dictionary, "\"\\x61\\x22\"\n\"\\xc3\\xa9\"\n");
+    }
+}
