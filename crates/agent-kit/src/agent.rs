@@ -60,13 +60,13 @@ impl<F: FnOnce(&Context<'_>) -> Result<Answer>> Agent for Work<F> {
 pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
     if let Some(attempt) = context.attempt() {
         let thread = context.thread();
-        let line = GaveUp {
-            attempt: attempt.opened.attempt.clone(),
-            kind: error.kind,
-            error: error.message.clone(),
-            hints: error.hints.clone(),
-            exit_code,
+        // What an agent said last is part of the error, and it may have said a key.
+        let error = match context.redactor() {
+            Ok(redactor) => redactor.error(error),
+            Err(unreadable) => Error::new(error.kind, unreadable.message),
         };
+        let attempt = attempt.opened.attempt.clone();
+        let line = GaveUp { attempt, kind: error.kind, error: error.message, hints: error.hints, exit_code };
         let _ = attempts::gave_up(thread.home(), &thread.id, line);
     }
 }

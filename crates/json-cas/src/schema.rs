@@ -16,7 +16,8 @@ mod seen;
 mod violations;
 mod words;
 
-pub use check::{MAX_SCHEMA_DEPTH, SchemaProblem, Severity, check, is_remote_ref};
+pub use check::{MAX_PATTERNS, MAX_SCHEMA_DEPTH, SchemaProblem, Severity, check, is_remote_ref};
+pub use evaluate::MAX_CHECKS;
 pub use expansion::{MAX_EXPANDED_REFS, MAX_REF_DEPTH};
 pub(crate) use refs::References;
 pub use violations::{MAX_VIOLATIONS, Violation};
@@ -27,16 +28,31 @@ use std::sync::Arc;
 use jsonschema::{PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
+use self::document::Document;
+use self::evaluate::{Evaluator, Verdict};
 use crate::hash::Hash;
 use crate::store::StoreError;
 
 /// The format that makes a string a reference to a node.
 pub const CAS_REF: &str = "cas_ref";
 
+/// Bytes a compiled pattern may take. `^.{1,1000}$` fits (`maxLength` counts without any pattern); under the engine's own
+/// limit `((a{100}){100}){100}` takes a minute to compile, and matching takes the longer the larger a pattern is.
+pub const MAX_PATTERN_SIZE: usize = 1 << 20;
+
 /// A compiled schema.
 pub struct Schema {
     references: Arc<References>,
-    validator: Validator,
+    judge: Judge,
+}
+
+/// Who says whether a payload fits.
+enum Judge {
+    /// The validator, whose time is bounded by the sizes of schema and payload.
+    Validator(Validator),
+    /// The walk that looks at nothing twice and gives up at [`MAX_CHECKS`]: for schemas on which the validator may need
+    /// exponential time.
+    Bounded,
 }
 
 /// Why a value cannot be used as a schema.
@@ -76,8 +92,12 @@ impl Schema {
 
     /// Compiles a schema that was checked when it was put.
     pub(crate) fn compile_stored(references: Arc<References>) -> Result<Schema, SchemaError> {
-        match options().build(references.value()) {
-            Ok(validator) => Ok(Schema { references, validator }),
+        let value = references.value();
+        if expansion::is_unbounded(value) && !expansion::is_dynamic(value) {
+            return Ok(Schema { references, judge: Judge::Bounded });
+        }
+        match options().build(value) {
+            Ok(validator) => Ok(Schema { references, judge: Judge::Validator(validator) }),
             Err(error) => Err(SchemaError {
                 problems: vec![SchemaProblem::error(error.instance_path().to_string(), error.to_string())],
             }),
@@ -98,18 +118,27 @@ impl Schema {
         self.value().get("title")?.as_str()
     }
 
-    /// Whether a payload fits.
+    /// Whether a payload fits. One that is too large to tell, see [`MAX_CHECKS`], does not.
     pub fn is_valid(&self, payload: &Value) -> bool {
-        self.validator.is_valid(payload)
+        self.verdict(payload) == Verdict::Fits
+    }
+
+    fn verdict(&self, payload: &Value) -> Verdict {
+        match &self.judge {
+            Judge::Validator(validator) if validator.is_valid(payload) => Verdict::Fits,
+            Judge::Validator(_) => Verdict::Faulty,
+            Judge::Bounded => Evaluator::decide(&Document::new(self.value()), payload),
+        }
     }
 
     /// Every way in which a payload does not fit, in words that a person or a model can act on.
     /// Empty when it fits.
     pub fn violations(&self, payload: &Value) -> Vec<Violation> {
-        if self.is_valid(payload) {
-            return Vec::new();
+        match self.verdict(payload) {
+            Verdict::Fits => Vec::new(),
+            Verdict::Faulty => violations::of(self.value(), payload),
+            Verdict::Unknown => vec![violations::too_much()],
         }
-        violations::of(self.value(), payload)
     }
 
     /// The references in a payload: see [`crate::Store::refs`].
@@ -124,6 +153,6 @@ fn options<'i>() -> ValidationOptions<'i> {
     jsonschema::options()
         .with_format(CAS_REF, Hash::is_hash)
         .should_validate_formats(true)
-        .with_pattern_options(PatternOptions::regex())
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_SIZE))
         .offline()
 }

@@ -193,11 +193,11 @@ impl Session {
         {
             Ok(found) => (Ok(found.value), found.attempts),
             // It answered, only not with a value: the ladder goes on from what it said.
-            Err(none) if matches!(none.error, LlmError::NoValue { .. }) => (Err(none.error), none.attempts),
+            Err(none) if matches!(*none.error, LlmError::NoValue { .. }) => (Err(*none.error), none.attempts),
             Err(failed) => {
                 let turns = failed.attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt));
                 turns.for_each(|turn| self.recorder.turn(&turn));
-                return Err(failed.error);
+                return Err(*failed.error);
             }
         };
         let turns = attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt)).collect();

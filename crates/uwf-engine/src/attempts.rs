@@ -293,6 +293,9 @@ impl Attempt {
     }
 }
 
+/// Mode of the directory of [`OutputFiles`]: for nobody but their owner.
+pub(crate) const OUTPUT_DIR_MODE: u32 = 0o700;
+
 /// Files one attempt writes its output to.
 #[derive(Debug, Clone)]
 pub struct OutputFiles {

@@ -124,6 +124,12 @@ impl Redactor {
         clean
     }
 
+    /// The error without secrets in what it says and suggests.
+    pub fn error(&self, error: &Error) -> Error {
+        let hints = error.hints.iter().map(|hint| self.text(hint)).collect();
+        Error { hints, ..Error::new(error.kind, self.text(&error.message)) }
+    }
+
     /// The value with every text in it, keys included, without secrets.
     pub fn value(&self, value: &serde_json::Value) -> serde_json::Value {
         use serde_json::Value;

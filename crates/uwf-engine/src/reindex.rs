@@ -1,10 +1,10 @@
 //! `cas reindex`: throws away whatever can be derived and derives it again.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use json_cas::Hash;
-use json_cas::durable::TEMP_PREFIX;
+use json_cas::durable;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
@@ -45,7 +45,7 @@ pub fn reindex(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Reindexed
     chains(home, &mut done, progress)?;
     // A listing of many threads remembers what their heads say.
     list::list(home, &list::Filter::default())?;
-    done.temp_files = sweep(home, SystemTime::now());
+    done.temp_files = sweep(home);
     Ok(done)
 }
 
@@ -95,16 +95,10 @@ fn length(home: &Home, id: &ThreadId, head: Hash) -> Result<usize> {
 }
 
 /// Removes stale temporary files where durable writes leave them after a crash. Returns how many.
-fn sweep(home: &Home, now: SystemTime) -> usize {
+fn sweep(home: &Home) -> usize {
     let mut dirs: Vec<PathBuf> = vec![home.root().to_owned(), home.objects_dir()];
     let threads = std::fs::read_dir(home.threads_dir()).into_iter().flatten().flatten();
     dirs.extend(threads.map(|entry| entry.path()));
-    let entries = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
-    entries.filter(|entry| is_stale(entry, now)).filter(|entry| std::fs::remove_file(entry.path()).is_ok()).count()
-}
-
-fn is_stale(entry: &std::fs::DirEntry, now: SystemTime) -> bool {
-    let is_temp = entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMP_PREFIX));
-    let modified = || entry.metadata().ok().filter(std::fs::Metadata::is_file)?.modified().ok();
-    is_temp && modified().and_then(|at| now.duration_since(at).ok()).is_some_and(|age| age > STALE)
+    // What cannot be removed now only costs space.
+    dirs.iter().filter(|dir| dir.is_dir()).filter_map(|dir| durable::remove_leftovers(dir, STALE).ok()).sum()
 }

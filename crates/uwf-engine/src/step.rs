@@ -1,5 +1,6 @@
 //! One step of a thread: moderator → agent → extract → persist. This runs in the keeper.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::chain::{self, Record};
 use crate::child::{self, Ended, Job, Signals};
 use crate::children;
 use crate::end;
-use crate::environment;
+use crate::environment::{self, Redactor};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
@@ -248,7 +249,8 @@ impl Step<'_> {
         self.plan.role(role)?;
         crate::put::ensure_types(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
-        std::fs::create_dir_all(&dir).at("create", &dir)?;
+        // What an agent prints may hold secrets; it is cleaned of them only when it is stored.
+        std::fs::DirBuilder::new().recursive(true).mode(attempts::OUTPUT_DIR_MODE).create(&dir).at("create", &dir)?;
         attempts::sweep(self.home, &self.thread.id, None);
         attempts::open(self.home, opened.clone())?;
         Ok(Attempt::begun(opened))
@@ -418,6 +420,7 @@ impl Step<'_> {
     /// take over; anything else is kept as a node and the thread is stuck.
     fn conclude(&self, attempt: &Attempt, error: Error) -> Error {
         let opened = &attempt.opened;
+        let error = self.redacted(opened, &error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
         let record = match attempts::read(self.home, &self.thread.id) {
             Ok(record) => record,
@@ -466,6 +469,13 @@ impl Step<'_> {
                 ))
             }
         }
+    }
+
+    /// The error without secrets: what an agent says last becomes part of it, and it is logged, marked and shown.
+    fn redacted(&self, opened: &Opened, error: &Error) -> Error {
+        // Without the file no agent was started that could have told one.
+        let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
+        Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
     }
 
     /// Nothing failed: the step can be done later.

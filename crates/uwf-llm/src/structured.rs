@@ -67,7 +67,7 @@ pub struct Structured {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unstructured {
     /// Why the last attempt failed.
-    pub error: Error,
+    pub error: Box<Error>,
     /// All exchanges.
     pub attempts: Vec<Attempt>,
 }
@@ -153,11 +153,11 @@ impl Asking<'_> {
                     return Ok(Structured { value, text, mode, usage: usage(&attempts), attempts });
                 }
                 Err(failed) if failed.is_refusal() || matches!(failed, Error::NoValue { .. }) => error = Some(failed),
-                Err(failed) => return Err(Unstructured { error: failed, attempts: self.attempts }),
+                Err(failed) => return Err(Unstructured { error: Box::new(failed), attempts: self.attempts }),
             }
         }
         let none = || Error::NoValue { model: endpoint.model.clone(), text: String::new() };
-        Err(Unstructured { error: error.unwrap_or_else(none), attempts: self.attempts })
+        Err(Unstructured { error: Box::new(error.unwrap_or_else(none)), attempts: self.attempts })
     }
 
     /// One way of asking: the value and the text it was read from. `rounds` is how often something may still be looked up.

@@ -68,8 +68,10 @@ pub(crate) fn data(text: &str, is_terminal: bool) -> Cow<'_, str> {
     if is_terminal { Cow::Owned(text.chars().map(harmless).collect()) } else { Cow::Borrowed(text) }
 }
 
+/// A character that a terminal only draws: none that controls it, none that makes it draw others in another order.
 fn harmless(symbol: char) -> char {
-    if symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
+    let reorders = matches!(symbol, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    if reorders || symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
 }
 
 /// Width of a text in columns, marks not counted.
@@ -85,6 +87,11 @@ mod tests {
     fn escape_sequences_of_models_never_reach_a_terminal() {
         let hostile = format!("{} \u{1b}]0;owned\u{7}\u{9b}31m", bold("x"));
         assert_eq!(render(&hostile, true, true), "\u{1b}[1mx\u{1b}[0m \u{FFFD}]0;owned\u{FFFD}\u{FFFD}31m");
+        assert_eq!(
+            render("a\u{202E}b\u{2066}c", true, false),
+            "a\u{FFFD}b\u{FFFD}c",
+            "nor is text shown in another order"
+        );
         assert_eq!(render(&hostile, true, false), "x \u{FFFD}]0;owned\u{FFFD}\u{FFFD}31m");
     }
 

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::{FileError, TEMP_PREFIX};
 
-/// Temporary files in `dir` that are older than `age`. A younger one may be one that a running
-/// process is about to publish, so an hour is a good age.
+/// Temporary files in `dir` that are older than `age`, or as much younger than now: the clock was set back since. Any
+/// other may be one that a running process is about to publish, so an hour is a good age.
 ///
 /// # Errors
 /// [`FileError`]; a file or directory that is gone meanwhile is none.
@@ -24,7 +24,7 @@ pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
         if !entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
             continue;
         }
-        let is_old = |modified: std::time::SystemTime| modified.elapsed().is_ok_and(|elapsed| elapsed >= age);
+        let is_old = |modified: SystemTime| modified.elapsed().unwrap_or_else(|ahead| ahead.duration()) >= age;
         match entry.metadata().and_then(|metadata| metadata.modified()) {
             Ok(modified) if is_old(modified) => found.push(entry.path()),
             Ok(_) => {}

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::document::Place;
-use super::options;
+use super::document::{Document, Place};
 
 /// A subschema for one item or key, and the keyword it stands under.
 pub(super) type Rule<'s> = (&'static str, Place<'s>);
@@ -24,14 +23,14 @@ pub(super) fn for_item<'s>(place: Place<'s>, index: usize) -> Vec<Rule<'s>> {
 }
 
 /// What a subschema says of the value of `key`.
-pub(super) fn for_key<'s>(place: Place<'s>, key: &str) -> Vec<Rule<'s>> {
+pub(super) fn for_key<'s>(document: &Document<'s>, place: Place<'s>, key: &str) -> Vec<Rule<'s>> {
     let mut found = Vec::new();
     let named = |keyword: &str| place.keyword(keyword).and_then(Value::as_object);
     if let Some(schema) = named("properties").and_then(|named| named.get(key)) {
         found.push(("properties", schema));
     }
     for (pattern, schema) in named("patternProperties").into_iter().flatten() {
-        if matches(pattern, key) {
+        if document.key_matches(pattern, key) {
             found.push(("patternProperties", schema));
         }
     }
@@ -72,11 +71,4 @@ pub(super) fn dependent<'s>(place: Place<'s>) -> Vec<(&'s str, Place<'s>)> {
         .filter(|(_, schema)| schema.is_object() || schema.is_boolean())
         .map(|(key, schema)| (key.as_str(), place.enter(schema)))
         .collect()
-}
-
-/// Whether a pattern matches a key, by the same engine that validates. A pattern it cannot
-/// compile is taken to match: for references, one too many is better than one lost.
-fn matches(pattern: &str, key: &str) -> bool {
-    let schema = serde_json::json!({ "pattern": pattern });
-    options().build(&schema).map_or(true, |validator| validator.is_valid(&Value::from(key)))
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::document::{Document, Place};
 use super::evaluate::{Finding, Findings, Mark};
 use super::violations::Violation;
-use super::words::{describe, found, listed};
+use super::words::{cut, describe, found, listed};
 
 /// Most alternatives spelled out.
 const MAX_BRANCHES: usize = 6;
@@ -13,12 +13,16 @@ const MAX_BRANCHES: usize = 6;
 /// Most reasons given for one alternative.
 const MAX_REASONS: usize = 3;
 
+/// Longest description of an alternative, and of why it does not fit, in characters. The reasons of alternatives hold
+/// those of the alternatives below: without a limit the text grows exponentially with the depth of the value.
+const MAX_FORM: usize = 400;
+
 /// What to tell. When one alternative is meant, its own findings are what helps; `anyOf: [T, null]`
 /// is told as T, for example.
-pub(super) fn none_fits(
-    document: &Document<'_>,
+pub(super) fn none_fits<'s>(
+    document: &Document<'s>,
     keyword: &str,
-    branches: &[Place<'_>],
+    branches: &[Place<'s>],
     findings: &[Findings],
     value: &Value,
     path: &str,
@@ -45,8 +49,8 @@ pub(super) fn none_fits(
         .iter()
         .take(MAX_BRANCHES)
         .map(|index| {
-            let form = describe(document, branches[*index]);
-            let reasons = reasons(&findings[*index], path);
+            let form = cut(&describe(document, branches[*index]), MAX_FORM);
+            let reasons = cut(&reasons(&findings[*index], path), MAX_FORM);
             format!("form {} [{form}]: {reasons}", index + 1)
         })
         .collect();

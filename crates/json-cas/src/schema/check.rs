@@ -9,12 +9,15 @@ use super::document::{Document, Place};
 use super::keywords::{self, Holds, subschemas};
 use super::nearest::nearest;
 use super::words::{brief, kind};
-use super::{expansion, options, violations};
+use super::{MAX_PATTERN_SIZE, expansion, options, violations};
 use crate::pointer;
 
 /// Schemas that may be nested in one another as written. Deeper ones are not written by people,
 /// and every reader of schemas here goes down recursively.
 pub const MAX_SCHEMA_DEPTH: usize = 48;
+
+/// Patterns that a schema may have: whoever reads it compiles each, up to [`MAX_PATTERN_SIZE`].
+pub const MAX_PATTERNS: usize = 200;
 
 /// The types that `type` can name.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
@@ -61,7 +64,7 @@ impl SchemaProblem {
 /// Errors: keywords with values they cannot have, references to anything outside the schema or to
 /// nothing, patterns the linear-time engine does not know, more than
 /// [`MAX_EXPANDED_REFS`](super::MAX_EXPANDED_REFS) references when written out, more than
-/// [`MAX_SCHEMA_DEPTH`] levels. Warnings: words that are no keyword, formats that nobody checks.
+/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns. Warnings: words that are no keyword, formats that nobody checks.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {
         let message = format!("a schema is an object, true or false, not {}", kind(schema));
@@ -72,9 +75,14 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
         return vec![SchemaProblem::error(path, message)];
     }
     let document = Document::new(schema);
-    let mut lint = Lint { document: &document, problems: Vec::new() };
+    let mut lint = Lint { document: &document, problems: Vec::new(), patterns: 0 };
     lint.schema(document.root(), "");
+    let patterns = lint.patterns;
     let mut problems = lint.problems;
+    if patterns > MAX_PATTERNS {
+        problems.push(SchemaProblem::error("", format!("it has {patterns} patterns, more than {MAX_PATTERNS}")));
+        return problems;
+    }
     against_meta_schema(schema, &mut problems);
     if !has_errors(&problems) {
         problems.extend(expansion::problem(&document));
@@ -136,6 +144,8 @@ fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
 struct Lint<'d, 's> {
     document: &'d Document<'s>,
     problems: Vec<SchemaProblem>,
+    /// Patterns met, of values and of keys.
+    patterns: usize,
 }
 
 impl<'s> Lint<'_, 's> {
@@ -244,12 +254,21 @@ impl<'s> Lint<'_, 's> {
     }
 
     fn pattern(&mut self, pattern: Option<&str>, path: &str) {
+        self.patterns += 1;
         if let Some(pattern) = pattern
+            && self.patterns <= MAX_PATTERNS
             && options().build(&json!({ "pattern": pattern })).is_err()
         {
+            // A repetition may be what made it too large; the engine does not tell.
+            let size = match pattern.contains('{') {
+                true => {
+                    format!(", or takes more than {} MiB when its repetitions are written out", MAX_PATTERN_SIZE >> 20)
+                }
+                false => String::new(),
+            };
             let message = format!(
                 "`{}` is no regular expression of the linear-time kind (no look-around, no \
-                 back-references)",
+                 back-references){size}",
                 brief(pattern)
             );
             self.error(path, message);

@@ -1,10 +1,14 @@
 //! A schema as a document: which subschema a `$ref` means.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use serde_json::Value;
+use jsonschema::Validator;
+use serde_json::{Value, json};
 
 use super::keywords::subschemas;
+use super::options;
 use crate::pointer;
 
 /// A subschema together with the resource it belongs to, against which its references are
@@ -45,11 +49,25 @@ pub(super) struct Document<'s> {
     ids: HashMap<usize, String>,
     /// Anchor → every subschema that has it, with its resource.
     anchors: HashMap<&'s str, Vec<Place<'s>>>,
+    /// Patterns of keys met so far: compiling one takes longer than matching a thousand keys.
+    patterns: RefCell<HashMap<&'s str, Option<Validator>>>,
+    /// Where the references of a subschema lead, as far as it was asked.
+    targets: RefCell<HashMap<usize, Rc<[Place<'s>]>>>,
+    /// Whether a `$ref` is all that counts where it stands, as it was before draft 2019-09.
+    refs_stand_alone: bool,
 }
 
 impl<'s> Document<'s> {
     pub(super) fn new(root: &'s Value) -> Document<'s> {
-        let mut document = Document { root, resources: HashMap::new(), ids: HashMap::new(), anchors: HashMap::new() };
+        let mut document = Document {
+            root,
+            resources: HashMap::new(),
+            ids: HashMap::new(),
+            anchors: HashMap::new(),
+            patterns: RefCell::default(),
+            targets: RefCell::default(),
+            refs_stand_alone: is_before_2019(root),
+        };
         let base = own_id(root).unwrap_or_default().to_owned();
         document.collect(document.root(), &base);
         document
@@ -87,7 +105,11 @@ impl<'s> Document<'s> {
 
     /// The subschemas that the references of `place` lead to: one per `$ref`, and for a
     /// `$dynamicRef`, which depends on the way taken, every one it could be.
-    pub(super) fn targets(&self, place: Place<'s>) -> Vec<Place<'s>> {
+    pub(super) fn targets(&self, place: Place<'s>) -> Rc<[Place<'s>]> {
+        self.targets.borrow_mut().entry(place.id()).or_insert_with(|| self.find_targets(place).into()).clone()
+    }
+
+    fn find_targets(&self, place: Place<'s>) -> Vec<Place<'s>> {
         let text = |keyword: &str| place.keyword(keyword).and_then(Value::as_str);
         let mut targets = Vec::new();
         targets.extend(text("$ref").and_then(|text| self.resolve(place, text)));
@@ -100,6 +122,19 @@ impl<'s> Document<'s> {
             }
         }
         targets
+    }
+
+    /// Whether nothing beside the `$ref` of this place counts.
+    pub(super) fn is_only_a_reference(&self, place: Place<'s>) -> bool {
+        self.refs_stand_alone && place.keyword("$ref").is_some_and(Value::is_string)
+    }
+
+    /// Whether a pattern matches a key, by the same engine that validates. A pattern it cannot compile is taken to
+    /// match: for references, one too many is better than one lost.
+    pub(super) fn key_matches(&self, pattern: &'s str, key: &str) -> bool {
+        let mut patterns = self.patterns.borrow_mut();
+        let validator = patterns.entry(pattern).or_insert_with(|| options().build(&json!({ "pattern": pattern })).ok());
+        validator.as_ref().is_none_or(|validator| validator.is_valid(&Value::from(key)))
     }
 
     /// The subschema that a reference in `place` names; `None` when it is not in the document.
@@ -142,6 +177,11 @@ fn own_id(schema: &Value) -> Option<&str> {
     let id = schema.as_object()?.get("$id")?.as_str()?;
     let id = id.strip_suffix('#').unwrap_or(id);
     (!id.is_empty() && !id.starts_with('#')).then_some(id)
+}
+
+fn is_before_2019(root: &Value) -> bool {
+    let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    ["draft-04", "draft-06", "draft-07"].iter().any(|draft| dialect.contains(draft))
 }
 
 /// A reference against a base: absolute, from the root of its host, or beside it.
@@ -205,7 +245,7 @@ mod tests {
         });
         let document = Document::new(&schema);
         let root = document.root();
-        let title = |from: Place<'_>, reference: &str| {
+        let title = |from, reference: &str| {
             let found = document.resolve(from, reference)?;
             Some(found.schema.get("title")?.as_str()?.to_owned())
         };

@@ -1,9 +1,11 @@
-//! Why a payload does not fit: a walk over schema and payload together.
+//! Whether and why a payload does not fit: a walk over schema and payload together.
 //!
-//! The validator decides whether a payload fits; this only explains. Its own list of errors would
-//! do, but it grows exponentially where alternatives are nested (a union of twelve kinds, five
-//! levels deep: 16 seconds). Here each pair of subschema and value is looked at once. What a
-//! keyword without subschemas means is still asked of the validator.
+//! As a rule the validator decides whether a payload fits, and this explains. The validator's own
+//! list of errors would do, but it grows exponentially where alternatives are nested (a union of
+//! twelve kinds, five levels deep: 16 seconds). For schemas on which the validator itself has no
+//! bound (see [`super::expansion::is_unbounded`]) this decides too: each pair of subschema and
+//! value is looked at once, and there is a limit on how many. What a keyword without subschemas
+//! means is asked of the validator in either case.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -22,8 +24,30 @@ use super::words::{brief, describe, found, listed};
 use super::{leaf, options};
 use crate::pointer;
 
-/// Pairs of subschema and value looked at before giving up; about a second of work.
-const MAX_VISITS: usize = 100_000;
+/// Pairs of subschema and value looked at before giving up to explain; about a second of work.
+const MAX_VISITS: usize = 50_000;
+
+/// Pairs of subschema and value looked at before giving up to decide. A tree of nodes of one of
+/// twelve kinds may have 27,000 of them (600 KB of JSON).
+pub const MAX_CHECKS: usize = 1_000_000;
+
+/// What an [`Evaluator`] is asked.
+#[derive(Debug, Copy, Clone, Eq, PartialEq)]
+enum Question {
+    /// All that is wrong, in words.
+    Why,
+    /// Whether anything is wrong: the first fault is enough.
+    Whether,
+}
+
+/// Whether a value fits, as far as could be told within [`MAX_CHECKS`].
+#[derive(Debug, Copy, Clone, Eq, PartialEq)]
+pub(super) enum Verdict {
+    Fits,
+    Faulty,
+    /// There was too much to compare.
+    Unknown,
+}
 
 /// A violation, and what it tells about which of several alternatives was meant.
 #[derive(Debug, Clone)]
@@ -60,10 +84,36 @@ pub(super) struct Evaluator<'d, 's> {
     #[expect(clippy::vec_box, reason = "a plain vector would move them when it grows")]
     names: Vec<Box<Value>>,
     none: Findings,
+    /// What is found in place of words when nobody wants any.
+    fault: Findings,
+    question: Question,
+    /// Pairs that may still be looked at.
+    left: usize,
+    /// Whether that was not enough.
+    gave_up: bool,
 }
 
 impl<'d, 's> Evaluator<'d, 's> {
-    pub(super) fn new(document: &'d Document<'s>) -> Self {
+    /// Whether a payload fits.
+    pub(super) fn decide(document: &'d Document<'s>, payload: &Value) -> Verdict {
+        Evaluator::new(document, Question::Whether, MAX_CHECKS).verdict(payload)
+    }
+
+    fn verdict(&mut self, payload: &Value) -> Verdict {
+        let fits = self.fits(self.document.root(), payload, "");
+        match (self.gave_up, fits) {
+            (true, _) => Verdict::Unknown,
+            (false, true) => Verdict::Fits,
+            (false, false) => Verdict::Faulty,
+        }
+    }
+
+    /// The violations of a payload, each once.
+    pub(super) fn explain(document: &'d Document<'s>, payload: &Value) -> Vec<Violation> {
+        Evaluator::new(document, Question::Why, MAX_VISITS).root(payload)
+    }
+
+    fn new(document: &'d Document<'s>, question: Question, limit: usize) -> Self {
         Evaluator {
             document,
             known: HashMap::new(),
@@ -71,11 +121,24 @@ impl<'d, 's> Evaluator<'d, 's> {
             leaves: HashMap::new(),
             names: Vec::new(),
             none: Rc::default(),
+            fault: one("", "", ""),
+            question,
+            left: limit,
+            gave_up: false,
         }
     }
 
-    /// The violations of a whole payload, each once.
-    pub(super) fn root(&mut self, payload: &Value) -> Vec<Violation> {
+    /// Counts work that is not a pair of its own.
+    pub(super) fn spend(&mut self, pairs: usize) {
+        self.left = self.left.saturating_sub(pairs);
+    }
+
+    /// Whether what was found is all that is asked for.
+    fn is_enough(&self, found: &[Finding]) -> bool {
+        self.question == Question::Whether && !found.is_empty()
+    }
+
+    fn root(&mut self, payload: &Value) -> Vec<Violation> {
         let mut violations: Vec<Violation> = Vec::new();
         for finding in self.pair(self.document.root(), payload, "").iter() {
             if !violations.contains(&finding.violation) {
@@ -98,22 +161,50 @@ impl<'d, 's> Evaluator<'d, 's> {
         if let Some(findings) = self.known.get(&pair) {
             return findings.clone();
         }
-        if self.known.len() >= MAX_VISITS || !self.open.insert(pair) {
+        if self.left == 0 {
+            self.gave_up = true;
             return self.none.clone();
         }
+        if !self.open.insert(pair) {
+            return self.none.clone();
+        }
+        self.spend(1);
         let mut found = Vec::new();
-        self.leaf(place, value, path, &mut found);
-        self.in_place(place, value, path, &mut found);
-        match value {
-            Value::Object(map) => self.keys(place, value, map, path, &mut found),
-            Value::Array(items) => self.items(place, value, items, path, &mut found),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        if !self.document.is_only_a_reference(place) {
+            self.leaf(place, value, path, &mut found);
+        }
+        if !self.is_enough(&found) {
+            self.in_place(place, value, path, &mut found);
+        }
+        if !self.is_enough(&found) && !self.document.is_only_a_reference(place) {
+            self.below(place, value, path, &mut found);
         }
         found.truncate(2 * MAX_VIOLATIONS);
         self.open.remove(&pair);
-        let findings = Rc::new(found);
+        let findings = match (self.question, found.is_empty()) {
+            (Question::Whether, true) => self.none.clone(),
+            (Question::Whether, false) => self.fault.clone(),
+            (Question::Why, _) => Rc::new(found),
+        };
         self.known.insert(pair, findings.clone());
         findings
+    }
+
+    /// Where a value is, which matters only to words.
+    fn path(&self, path: impl FnOnce() -> String) -> String {
+        match self.question {
+            Question::Why => path(),
+            Question::Whether => String::new(),
+        }
+    }
+
+    /// Subschemas that apply to the parts of a value.
+    fn below(&mut self, place: Place<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+        match value {
+            Value::Object(map) => self.keys(place, value, map, path, out),
+            Value::Array(items) => self.items(place, value, items, path, out),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
     }
 
     pub(super) fn fits(&mut self, place: Place<'s>, value: &Value, path: &str) -> bool {
@@ -125,6 +216,12 @@ impl<'d, 's> Evaluator<'d, 's> {
         let Some(validator) = self.leaf_validator(place) else {
             return;
         };
+        if self.question == Question::Whether {
+            if !validator.is_valid(value) {
+                out.extend_from_slice(&self.fault);
+            }
+            return;
+        }
         for error in validator.iter_errors(value) {
             let message = match error.kind() {
                 ValidationErrorKind::Required { property } => self.missing_key(place, property),
@@ -179,7 +276,13 @@ impl<'d, 's> Evaluator<'d, 's> {
         if let [target] = self.document.targets(place)[..] {
             out.extend_from_slice(&self.pair(target, value, path));
         }
+        if self.document.is_only_a_reference(place) {
+            return;
+        }
         for branch in branches(place, "allOf") {
+            if self.is_enough(out) {
+                return;
+            }
             out.extend_from_slice(&self.pair(branch, value, path));
         }
         for keyword in ["anyOf", "oneOf"] {
@@ -210,6 +313,12 @@ impl<'d, 's> Evaluator<'d, 's> {
 
     fn alternatives(&mut self, place: Place<'s>, keyword: &str, value: &Value, path: &str, out: &mut Vec<Finding>) {
         let branches = branches(place, keyword);
+        if self.question == Question::Whether {
+            if !branches.is_empty() && !self.is_one_of(&branches, keyword, value, path) {
+                out.extend_from_slice(&self.fault);
+            }
+            return;
+        }
         let each: Vec<Findings> = branches.iter().map(|branch| self.pair(*branch, value, path)).collect();
         let fitting: Vec<String> = (1..)
             .zip(&each)
@@ -228,14 +337,25 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
+    /// Whether as many of the alternatives fit as must.
+    fn is_one_of(&mut self, branches: &[Place<'s>], keyword: &str, value: &Value, path: &str) -> bool {
+        if keyword == "anyOf" {
+            return branches.iter().any(|branch| self.fits(*branch, value, path));
+        }
+        branches.iter().filter(|branch| self.fits(**branch, value, path)).take(2).count() == 1
+    }
+
     fn keys(&mut self, place: Place<'s>, value: &Value, map: &Map<String, Value>, path: &str, out: &mut Vec<Finding>) {
         let names = single(place, "propertyNames");
         let mut evaluated = None;
         for (key, item) in map {
+            if self.is_enough(out) {
+                return;
+            }
             if let Some(names) = names {
                 self.name(names, key, path, out);
             }
-            for (keyword, schema) in for_key(place, key) {
+            for (keyword, schema) in for_key(self.document, place, key) {
                 if keyword == "unevaluatedProperties" {
                     let seen = evaluated.get_or_insert_with(|| self.seen_in_place(place, value, path));
                     if seen.key(key) {
@@ -246,7 +366,7 @@ impl<'d, 's> Evaluator<'d, 's> {
                     out.extend_from_slice(&one(path, keyword, &unknown_key(place, key)));
                     continue;
                 }
-                let below = pointer::join(path, key);
+                let below = self.path(|| pointer::join(path, key));
                 out.extend_from_slice(&self.pair(schema, item, &below));
             }
         }
@@ -264,7 +384,10 @@ impl<'d, 's> Evaluator<'d, 's> {
     fn items(&mut self, place: Place<'s>, value: &Value, items: &[Value], path: &str, out: &mut Vec<Finding>) {
         let mut evaluated = None;
         for (index, item) in items.iter().enumerate() {
-            let below = format!("{path}/{index}");
+            if self.is_enough(out) {
+                return;
+            }
+            let below = self.path(|| format!("{path}/{index}"));
             for (keyword, schema) in for_item(place, index) {
                 if keyword == "unevaluatedItems" {
                     let seen = evaluated.get_or_insert_with(|| self.seen_in_place(place, value, path));
@@ -285,7 +408,9 @@ impl<'d, 's> Evaluator<'d, 's> {
             .zip(items)
             .filter(|(index, item): &(usize, _)| self.fits(wanted, item, &format!("{path}/{index}")))
             .count();
-        let bound = |keyword: &str| place.keyword(keyword).and_then(Value::as_u64);
+        // A whole number may be written as 2.0.
+        let whole = |number: &Value| number.as_u64().or_else(|| number.as_f64().map(|float| float as u64));
+        let bound = |keyword: &str| place.keyword(keyword).and_then(whole);
         let what = || describe(self.document, wanted);
         let message = match (bound("minContains").unwrap_or(1), bound("maxContains")) {
             (1, _) if count == 0 => format!("no item is {}", what()),
@@ -353,4 +478,92 @@ fn one(path: &str, keyword: &str, message: &str) -> Findings {
         violation: Violation { path: path.to_owned(), keyword: keyword.to_owned(), message: message.to_owned() },
         mark: Mark::Other,
     }])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Schemas of three definitions that name each other, by keywords that need every rule of the walk.
+    fn circular() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            prop::sample::select(vec!["string", "integer", "object", "array", "null"])
+                .prop_map(|name| json!({"type": name})),
+            (0i64..3).prop_map(|n| json!({"const": n})),
+            (0u64..3).prop_map(|n| json!({"minItems": n, "maxProperties": n})),
+            Just(json!({"required": ["a"]})),
+            Just(json!(true)),
+            Just(json!(false)),
+        ];
+        let below = (prop::sample::select(vec!["a", "b"]), 0..3)
+            .prop_map(|(key, n)| json!({"properties": {key: {"$ref": format!("#/$defs/d{n}")}}}));
+        let items = (0..3).prop_map(|n| json!({"items": {"$ref": format!("#/$defs/d{n}")}}));
+        prop_oneof![3 => leaf, 2 => below, 1 => items].prop_recursive(3, 16, 3, |inner| {
+            let list = prop::sample::select(vec!["allOf", "anyOf", "oneOf"]);
+            let single = prop::sample::select(vec![
+                "not",
+                "if",
+                "then",
+                "else",
+                "contains",
+                "items",
+                "propertyNames",
+                "additionalProperties",
+                "unevaluatedProperties",
+                "unevaluatedItems",
+            ]);
+            let word = (
+                (list, prop::collection::vec(inner.clone(), 1..4))
+                    .prop_map(|(keyword, schemas)| (keyword, json!(schemas))),
+                (single, inner.clone()),
+                inner.prop_map(|schema| ("properties", json!({"a": schema}))),
+            );
+            word.prop_map(|(a, b, c)| {
+                Value::Object([a, b, c].into_iter().map(|(keyword, value)| (keyword.to_owned(), value)).collect())
+            })
+        })
+    }
+
+    fn payload() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![Just(json!(null)), Just(json!("a")), (0i64..3).prop_map(Value::from)];
+        leaf.prop_recursive(4, 24, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[abc]", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    #[test]
+    fn a_value_that_is_too_much_to_compare_is_neither_right_nor_wrong() {
+        let schema = json!({"items": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}});
+        let document = Document::new(&schema);
+        let verdict = |items: usize| {
+            let mut evaluator = Evaluator::new(&document, Question::Whether, 1000);
+            evaluator.verdict(&json!(vec![json!([null]); items]))
+        };
+        assert_eq!([verdict(10), verdict(1000)], [Verdict::Fits, Verdict::Unknown]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, rng_seed: RngSeed::Fixed(20_261_122), ..ProptestConfig::default() })]
+
+        /// Who decides makes no difference: on small values, where the validator ends, both say the same.
+        #[test]
+        fn the_walk_decides_as_the_validator_does(root in circular(), defs in [circular(), circular(), circular()], payload in payload()) {
+            let [d0, d1, d2] = defs;
+            let schema = json!({"allOf": [root], "$defs": {"d0": d0, "d1": d1, "d2": d2}});
+            if super::super::check(&schema).iter().all(|problem| problem.severity != super::super::Severity::Error) {
+                let validator = options().build(&schema).unwrap();
+                let expected = if validator.is_valid(&payload) { Verdict::Fits } else { Verdict::Faulty };
+                let document = Document::new(&schema);
+                prop_assert_eq!(Evaluator::decide(&document, &payload), expected, "{} under {}", payload, schema);
+            }
+        }
+    }
 }

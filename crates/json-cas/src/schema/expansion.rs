@@ -21,6 +21,74 @@ pub const MAX_REF_DEPTH: usize = 64;
 /// Subschemas that may be named by references.
 const MAX_TARGETS: usize = 1000;
 
+/// References written out, and `unevaluated…` keywords, that a schema may have before the validator is no longer trusted
+/// to end: it looks at a value again for each reference, and for each `unevaluated…` around it twice.
+const MAX_PLAIN_REFS: usize = 256;
+const MAX_PLAIN_UNEVALUATED: usize = 4;
+
+/// Whether the time to check a value has no bound in the sizes of schema and value: then it is not left to the validator.
+/// A schema that refers to itself (twelve kinds of node whose children are any of them: 20 levels of a wrong value took ten
+/// seconds), one that is large when written out, one with `unevaluated…` within `unevaluated…` (18 deep: a minute).
+pub(super) fn is_unbounded(schema: &Value) -> bool {
+    let mentioned = Mentioned::of(schema);
+    if mentioned.unevaluated > MAX_PLAIN_UNEVALUATED {
+        return true;
+    }
+    if mentioned.references == 0 {
+        return false;
+    }
+    let document = Document::new(schema);
+    Graph::new(&document).is_ok_and(|graph| {
+        let circles = circles(&graph.all);
+        let in_circle =
+            |(number, targets): (usize, &Vec<usize>)| targets.iter().any(|to| circles[*to] == circles[number]);
+        graph.all.iter().enumerate().any(in_circle) || graph.size(&circles).refs > MAX_PLAIN_REFS
+    })
+}
+
+/// Whether what a reference means depends on the way that was taken to it: only the validator knows.
+pub(super) fn is_dynamic(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            matches!(key.as_str(), "$dynamicRef" | "$recursiveRef") && value.is_string() || is_dynamic(value)
+        }),
+        Value::Array(items) => items.iter().any(is_dynamic),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Words that make a schema costly, wherever they stand; data that looks like them counts too.
+#[derive(Debug, Default)]
+struct Mentioned {
+    references: usize,
+    unevaluated: usize,
+}
+
+impl Mentioned {
+    fn of(schema: &Value) -> Mentioned {
+        let mut mentioned = Mentioned::default();
+        mentioned.add(schema);
+        mentioned
+    }
+
+    fn add(&mut self, value: &Value) {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    match key.as_str() {
+                        "$ref" | "$dynamicRef" | "$recursiveRef" => self.references += 1,
+                        "unevaluatedProperties" | "unevaluatedItems" => self.unevaluated += 1,
+                        _ => {}
+                    }
+                    self.add(value);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
 /// What is wrong with the size of a schema, if anything.
 pub(super) fn problem(document: &Document<'_>) -> Option<SchemaProblem> {
     let message = match Graph::new(document).and_then(|graph| graph.check()) {
@@ -86,7 +154,18 @@ impl Graph {
             let mut walk = InPlace { edges: &self.in_place, open: HashSet::new(), refs: 0 };
             walk.visit(start)?;
         }
-        let circles = circles(&self.all);
+        let whole = self.size(&circles(&self.all));
+        if whole.refs > MAX_EXPANDED_REFS {
+            return Err(Limit::Refs);
+        }
+        if whole.depth > MAX_REF_DEPTH {
+            return Err(Limit::Depth);
+        }
+        Ok(())
+    }
+
+    /// The whole schema written out, each circle once.
+    fn size(&self, circles: &[usize]) -> Size {
         let mut sizes: HashMap<usize, Size> = HashMap::new();
         // Circles are numbered so that what a circle names comes before it.
         let last = circles.iter().copied().max().unwrap_or(0);
@@ -101,14 +180,7 @@ impl Graph {
             }
             sizes.insert(circle, size);
         }
-        let whole = sizes.get(&circles[0]).copied().unwrap_or_default();
-        if whole.refs > MAX_EXPANDED_REFS {
-            return Err(Limit::Refs);
-        }
-        if whole.depth > MAX_REF_DEPTH {
-            return Err(Limit::Depth);
-        }
-        Ok(())
+        sizes.get(&circles[0]).copied().unwrap_or_default()
     }
 }
 
@@ -122,7 +194,7 @@ struct Size {
 /// The references in a definition, each with whether it applies in place.
 fn collect<'s>(document: &Document<'s>, place: Place<'s>, in_place: bool, found: &mut Vec<(Place<'s>, bool)>) {
     let targets = document.targets(place);
-    found.extend(targets.into_iter().map(|target| (target, in_place)));
+    found.extend(targets.iter().map(|target| (*target, in_place)));
     for (keyword, value) in place.schema.as_object().into_iter().flatten() {
         // Definitions count where they are named.
         if matches!(keyword.as_str(), "$defs" | "definitions") {

@@ -81,8 +81,11 @@ impl<'s> Search<'_, 's> {
             Value::Object(map) => {
                 let applying = self.applying(places);
                 for (key, item) in map {
-                    let below =
-                        applying.iter().flat_map(|place| for_key(*place, key)).map(|(_, place)| place).collect();
+                    let below = applying
+                        .iter()
+                        .flat_map(|place| for_key(self.document, *place, key))
+                        .map(|(_, place)| place)
+                        .collect();
                     self.value(item, below);
                 }
             }
@@ -112,7 +115,7 @@ impl<'s> Search<'_, 's> {
                 continue;
             }
             all.push(place);
-            waiting.extend(self.document.targets(place));
+            waiting.extend(self.document.targets(place).iter());
             for keyword in ["allOf", "anyOf", "oneOf"] {
                 waiting.extend(branches(place, keyword));
             }

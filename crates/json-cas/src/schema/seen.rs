@@ -43,7 +43,7 @@ impl<'s> Evaluator<'_, 's> {
 
     /// Subschemas that apply to the same value, whether or not it fits them.
     fn beside(&mut self, place: Place<'s>, value: &Value, path: &str) -> Vec<Place<'s>> {
-        let mut beside = self.document.targets(place);
+        let mut beside = self.document.targets(place).to_vec();
         for keyword in ["allOf", "anyOf", "oneOf"] {
             beside.extend(branches(place, keyword));
         }
@@ -63,9 +63,10 @@ impl<'s> Evaluator<'_, 's> {
     /// What one subschema looks at; its own `unevaluated…` counts only when it is not the one
     /// that asks.
     fn own(&mut self, place: Place<'s>, value: &Value, path: &str, seen: &mut Seen, unevaluated_too: bool) {
+        self.spend(value.as_object().map_or(0, Map::len) + value.as_array().map_or(0, Vec::len));
         let counts = |keyword: &str| unevaluated_too || !keyword.starts_with("unevaluated");
         for key in value.as_object().into_iter().flat_map(Map::keys) {
-            if for_key(place, key).iter().any(|(keyword, _)| counts(keyword)) {
+            if for_key(self.document, place, key).iter().any(|(keyword, _)| counts(keyword)) {
                 seen.keys.insert(key.clone());
             }
         }

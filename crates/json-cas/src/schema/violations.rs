@@ -6,7 +6,7 @@ use jsonschema::meta::MetaValidator;
 use serde_json::Value;
 
 use super::document::Document;
-use super::evaluate::Evaluator;
+use super::evaluate::{Evaluator, MAX_CHECKS};
 use super::leaf;
 
 /// Most violations told of one payload.
@@ -29,19 +29,26 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The violations of a payload that the validator found not to fit.
+/// The violations of a payload that was found not to fit.
 pub(super) fn of(schema: &Value, payload: &Value) -> Vec<Violation> {
     let document = Document::new(schema);
-    let mut violations = Evaluator::new(&document).root(payload);
+    let mut violations = Evaluator::explain(&document, payload);
     if violations.is_empty() {
-        // The validator decides; what it sees and the explanation does not is still told.
-        violations.push(Violation {
-            path: String::new(),
-            keyword: String::new(),
-            message: "does not fit the schema".to_owned(),
-        });
+        // What decides may see more than the explanation, which is then still told.
+        violations.push(of_all("does not fit the schema".to_owned()));
     }
     violations
+}
+
+/// The violation of a payload that has too much in it to be compared with its schema.
+pub(super) fn too_much() -> Violation {
+    of_all(format!(
+        "too much to check: comparing it with a schema that refers to itself takes more than {MAX_CHECKS} comparisons"
+    ))
+}
+
+fn of_all(message: String) -> Violation {
+    Violation { path: String::new(), keyword: String::new(), message }
 }
 
 /// The violations of a schema under its meta-schema.

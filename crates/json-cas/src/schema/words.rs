@@ -16,7 +16,12 @@ const MAX_LISTED: usize = 12;
 
 /// A text cut to a length that a message can have.
 pub(super) fn brief(text: &str) -> String {
-    match text.char_indices().nth(MAX_EXCERPT) {
+    cut(text, MAX_EXCERPT)
+}
+
+/// A text cut to a number of characters.
+pub(super) fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -75,11 +80,11 @@ pub(super) fn listed(texts: &[String], last: &str) -> String {
 }
 
 /// What a schema asks for: `string`, `array of strings`, `"a" or "b"`, `object with keys x, y`.
-pub(super) fn describe(document: &Document<'_>, place: Place<'_>) -> String {
+pub(super) fn describe<'s>(document: &Document<'s>, place: Place<'s>) -> String {
     description(document, place, 0)
 }
 
-fn description(document: &Document<'_>, place: Place<'_>, nesting: usize) -> String {
+fn description<'s>(document: &Document<'s>, place: Place<'s>, nesting: usize) -> String {
     let Some(map) = place.schema.as_object() else {
         let anything = place.schema.as_bool() == Some(true);
         return if anything { "any value" } else { "nothing" }.to_owned();
@@ -114,7 +119,7 @@ fn description(document: &Document<'_>, place: Place<'_>, nesting: usize) -> Str
     }
 }
 
-fn typed(document: &Document<'_>, place: Place<'_>, name: &str, nesting: usize) -> String {
+fn typed<'s>(document: &Document<'s>, place: Place<'s>, name: &str, nesting: usize) -> String {
     match name {
         "string" => match place.keyword("format").and_then(Value::as_str) {
             Some(CAS_REF) => "hash of a node".to_owned(),

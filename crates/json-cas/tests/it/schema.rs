@@ -340,6 +340,78 @@ fn tree_of_kinds() -> Value {
     json!({"anyOf": kinds, "$defs": defs})
 }
 
+/// A schema in which each of `kinds` definitions says that `a` and `b` are any of them.
+fn all_to_all(kinds: usize, keyword: &str) -> Value {
+    let any: Vec<Value> = (0..kinds).map(|n| json!({"$ref": format!("#/$defs/k{n}")})).collect();
+    let kind = json!({"type": "object", "properties": {"a": {keyword: any}, "b": {keyword: any}}});
+    let defs: Map<String, Value> = (0..kinds).map(|n| (format!("k{n}"), kind.clone())).collect();
+    json!({keyword: any, "$defs": defs})
+}
+
+/// The validator alone takes 12^20 comparisons here, and its explanation grew by the same factor.
+#[test]
+fn a_schema_that_refers_to_itself_everywhere_is_decided_at_once() {
+    let schema = Schema::compile(&all_to_all(12, "anyOf")).unwrap();
+    let nested = |levels: usize, leaf: Value| (0..levels).fold(leaf, |inner, _| json!({"a": inner}));
+    let begun = Instant::now();
+    assert!(schema.is_valid(&nested(60, json!({}))));
+    assert!(!schema.is_valid(&nested(60, json!(1))));
+    let [violation] = &schema.violations(&nested(60, json!(1)))[..] else { panic!("one root cause") };
+    assert!(violation.message.len() < 10_000, "{} bytes", violation.message.len());
+    assert!(violation.message.starts_with("fits none of the 12 allowed forms; form 1 "), "{}", violation.message);
+    // Generous for a debug build on a busy machine; the validator would take longer than anybody lives.
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn unevaluated_within_unevaluated_is_decided_at_once() {
+    let nest = |keyword: &str| {
+        (0..40).fold(
+            json!({"properties": {"a": {}}}),
+            |inner, _| json!({keyword: [inner], "unevaluatedProperties": false}),
+        )
+    };
+    let begun = Instant::now();
+    for keyword in ["allOf", "anyOf"] {
+        let schema = Schema::compile(&nest(keyword)).unwrap();
+        assert_eq!([json!({"a": 1}), json!({"b": 1})].map(|value| schema.is_valid(&value)), [true, false], "{keyword}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn patterns_have_a_size_and_a_number() {
+    let begun = Instant::now();
+    let large = "error /pattern: `((a{100}){100}){100}` is no regular expression of the linear-time kind (no look-around, no back-references), or takes more than 1 MiB when its repetitions are written out";
+    assert_eq!(problems(json!({"pattern": "((a{100}){100}){100}"})), [large]);
+    let many: Map<String, Value> = (0..5000).map(|n| (format!("^key{n}$"), json!({}))).collect();
+    assert_eq!(problems(json!({"patternProperties": many})), ["error it has 5000 patterns, more than 200"]);
+    assert_eq!(problems(json!({"pattern": "^.{1,1000}$"})), Vec::<String>::new());
+    // Many keys under patterns: each pattern is compiled once.
+    let few: Map<String, Value> = (0..20).map(|n| (format!("^[a-z]+{n}$"), json!({"type": "null"}))).collect();
+    let schema = Schema::compile(&json!({"patternProperties": few})).unwrap();
+    let keys: Map<String, Value> = (0..2000).map(|n| (format!("key{n}"), json!(1))).collect();
+    assert_eq!(schema.violations(&Value::Object(keys)).len(), 20);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+/// Before 2019-09 nothing beside a `$ref` counted, whoever decides.
+#[test]
+fn what_stands_beside_a_reference_counts_as_its_dialect_says() {
+    for (dialect, fits) in
+        [("http://json-schema.org/draft-07/schema#", true), ("https://json-schema.org/draft/2020-12/schema", false)]
+    {
+        let schema = json!({
+            "$schema": dialect,
+            "$ref": "#/definitions/tree",
+            "definitions": {"tree": {"properties": {"child": {"$ref": "#/definitions/tree", "required": ["x"]}}}}
+        });
+        let schema = Schema::compile(&schema).unwrap();
+        assert_eq!(schema.is_valid(&json!({"child": {}})), fits, "{dialect}");
+        assert!(schema.is_valid(&json!({"child": {"x": {}}})));
+    }
+}
+
 /// Such unions are ordinary, and an answer that is wrong deep inside one must not hang the reader.
 #[test]
 fn nested_alternatives_are_explained_at_once() {

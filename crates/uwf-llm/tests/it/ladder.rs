@@ -253,7 +253,7 @@ fn a_slow_value_is_no_silence_and_a_silent_one_is() {
         assert_eq!(got.value, json!({ "verdict": "good" }));
         assert!(begun.elapsed() > limits.idle && pieces >= 4, "{wire:?}: {pieces} pieces in {:?}", begun.elapsed());
         let failed = structured(&client, &setting.cache(), &streamed("Judge."), &shape, &mut |_| {}).unwrap_err();
-        assert!(matches!(failed.error, Error::Timeout { which: Waited::Idle, .. }), "{wire:?}: {:?}", failed.error);
+        assert!(matches!(*failed.error, Error::Timeout { which: Waited::Idle, .. }), "{wire:?}: {:?}", failed.error);
     }
 }
 
@@ -286,7 +286,7 @@ fn a_reply_cut_at_its_limit_is_told_as_that() {
     for wire in WIRES {
         let (server, client) = talk(wire, [cut.clone()]);
         let failed = Setting::new().ask(&client, &schema(), None).unwrap_err();
-        assert!(matches!(failed.error, Error::Truncated { .. }), "{failed:?}");
+        assert!(matches!(*failed.error, Error::Truncated { .. }), "{failed:?}");
         assert_eq!(modes(&server), 1);
     }
 }

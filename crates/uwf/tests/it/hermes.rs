@@ -350,15 +350,15 @@ fn what_its_log_tells_is_a_sign_of_life() {
     let limited = |behave: Value| {
         let (home, thread) = with_hermes(&behave);
         let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
-        home.config(&config.replace("model: big,", "model: big, idleTimeout: 3,"));
+        home.config(&config.replace("model: big,", "model: big, idleTimeout: 6,"));
         (home.uwf(&["thread", "step", &thread]), home, thread)
     };
-    let (ran, ..) = limited(json!({ "answers": [RIGHT], "takes": 6, "is-alive": true }));
+    let (ran, ..) = limited(json!({ "answers": [RIGHT], "takes": 11, "is-alive": true }));
     assert_eq!(ran.code, Some(0), "it was never silent for long: {}", ran.told());
     let (ran, home, thread) = limited(json!({ "answers": [RIGHT], "takes": 60 }));
     assert_eq!(ran.code, Some(40), "{}", ran.told());
     let why = text(&home.json(&["thread", "show", &thread]), "why");
-    assert!(why.contains("it printed nothing for 3 s"), "{why}");
+    assert!(why.contains("it printed nothing for 6 s"), "{why}");
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Two texts with one hash. XXH64 is no cryptographic hash: whoever wants a pair has one in milliseconds.
+
+use std::fs;
+
+use json_cas::Hash;
+use serde_json::json;
+use uwf_testing::text;
+
+use super::answering;
+
+const PRIME_1: u64 = 0x9E37_79B1_85EB_CA87;
+const PRIME_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
+
+/// Two texts of 101 letters that have one hash as the text of a content node.
+///
+/// The hash is taken over type, CBOR head and text. Its first lane mixes the words at 0, 32 and 64 one after the other; a
+/// change of the second is undone by the third, since a round is invertible. The first word that gives letters is taken.
+fn colliding_texts(content_type: Hash) -> [String; 2] {
+    let first = "a".repeat(101);
+    let mut input = content_type.to_ascii().to_vec();
+    input.extend_from_slice(b"\xa1\x64text\x78\x65");
+    let head = input.len();
+    input.extend_from_slice(first.as_bytes());
+    let word = |at: usize| u64::from_le_bytes(input[at..at + 8].try_into().unwrap());
+    let round =
+        |lane: u64, word: u64| lane.wrapping_add(word.wrapping_mul(PRIME_2)).rotate_left(31).wrapping_mul(PRIME_1);
+    // The inverse of an odd number modulo 2^64, by Newton's method.
+    let inverse = (0..6).fold(PRIME_2, |x, _| x.wrapping_mul(2u64.wrapping_sub(PRIME_2.wrapping_mul(x))));
+    let before = round(PRIME_1.wrapping_add(PRIME_2), word(0));
+    let wanted = round(before, word(32)).wrapping_add(word(64).wrapping_mul(PRIME_2));
+    for number in 1u64.. {
+        let letters: [u8; 8] = std::array::from_fn(|at| b'a' + (number / 26u64.pow(at as u32) % 26) as u8);
+        let undo = wanted.wrapping_sub(round(before, u64::from_le_bytes(letters))).wrapping_mul(inverse).to_le_bytes();
+        // A text as a model could write it, without anything JSON would have to escape.
+        if undo.iter().all(|byte| (b' '..=b'~').contains(byte) && !matches!(byte, b'"' | b'\\')) {
+            let mut second = first.clone().into_bytes();
+            second[32 - head..40 - head].copy_from_slice(&letters);
+            second[64 - head..72 - head].copy_from_slice(&undo);
+            return [first, String::from_utf8(second).unwrap()];
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+#[test]
+fn the_second_of_two_contents_with_one_hash_is_refused_and_the_first_stays() {
+    let (home, _) = answering("{ type: object }");
+    let put = |words: &str| home.uwf(&["cas", "put-text", words]);
+    let some = put("some text");
+    assert_eq!(some.code, Some(0), "{some:?}");
+    let node = home.json(&["cas", "get", &text(&some.json(), "hash")]);
+    let [one, two] = colliding_texts(text(&node, "type").parse().unwrap());
+    assert_ne!(one, two);
+    let hash = text(&put(&one).json(), "hash");
+    let file = home.root().join("cas").join(format!("{hash}.bin"));
+    let bytes = fs::read(&file).unwrap();
+    let refused = put(&two);
+    assert_eq!(refused.code, Some(65), "{refused:?}");
+    assert!(
+        refused.stderr.contains(&format!("hash collision: another node is already stored as {hash}")),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    assert_eq!(home.json(&["cas", "get", &hash])["payload"], json!({"text": one}));
+    assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+}
+
+/// Whoever knows what an agent will print can keep it from being stored, and no more: the step fails, nothing is taken
+/// for what it is not, and the thread goes on with another answer.
+#[test]
+fn an_answer_that_collides_with_a_stored_text_fails_its_step_only() {
+    let (home, thread) = answering("{ type: object, properties: { n: { type: integer } }, required: [n] }");
+    let some = home.json(&["cas", "put-text", "some text"]);
+    let node = home.json(&["cas", "get", &text(&some, "hash")]);
+    let [one, two] = colliding_texts(text(&node, "type").parse().unwrap());
+    home.json(&["cas", "put-text", &one]);
+    // The text that collides goes before the value, on a line of its own: what is stored is all that was printed.
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\ncat answer >&2\ncat value\n");
+    home.file("answer", &two);
+    home.file("value", "no value at all\n");
+    let head = home.head(&thread);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert!(matches!(ran.code, Some(41 | 65 | 74)), "{ran:?}");
+    assert_eq!(home.head(&thread), head);
+    assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+    home.file("answer", "nothing special");
+    home.file("value", "{\"n\": 1}");
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+    assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+}

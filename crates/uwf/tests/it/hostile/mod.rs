@@ -1,0 +1,29 @@
+//! Input of an enemy: workflow files of strangers, what models write, names that are paths, contents chosen to collide.
+//! `docs/security.md` says which promise each test shows.
+
+mod bombs;
+mod collision;
+mod paths;
+mod secrets;
+mod terminal;
+
+use uwf_testing::TestHome;
+
+use crate::home;
+
+/// A home whose default agent `w` prints what the file `answer` holds, as JSON, and a thread of this role schema.
+fn answering(meta: &str) -> (TestHome, String) {
+    let home = home();
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\ncat answer\n");
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.put("work-once", &workflow(meta));
+    let thread = home.start("work-once", "work");
+    (home, thread)
+}
+
+/// A workflow of one role with this schema, in YAML flow.
+fn workflow(meta: &str) -> String {
+    format!(
+        "name: work-once\nroles:\n  worker:\n    goal: Work.\n    meta: {meta}\ngraph: {{ $START: [ {{ role: worker }} ], worker: [ {{ role: worker }} ] }}\n"
+    )
+}

@@ -1,0 +1,127 @@
+//! What strangers and models write controls no terminal, whichever command shows it.
+
+use serde_json::json;
+use uwf_testing::{TestHome, text};
+
+use crate::home;
+use crate::terminal::session;
+
+/// Clears the screen, sets the title, answers as if typed, goes back and overwrites, turns the text around; by ESC, by
+/// the C1 controls, and by what only reorders.
+const ATTACK: &str = "x\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}P+q544e\u{1b}\\\u{9b}31m\u{9d}0;owned\u{9c}\u{8}\u{8}\rgone\u{7f}\u{202e}txt\u{2066}y";
+
+fn assert_harmless(what: &str, shown: &str) {
+    let mut rest = shown;
+    while let Some(at) = rest.find('\u{1b}') {
+        let sequence = &rest[at + 1..];
+        let body = sequence.strip_prefix('[').unwrap_or_else(|| panic!("{what}: {shown:?}"));
+        let end = body.find(|symbol: char| !symbol.is_ascii_digit() && symbol != ';').unwrap_or(body.len());
+        // Colour, and clearing the line of a counter, are our own.
+        assert!(matches!(&body[end..=end], "m" | "K"), "{what}: {shown:?}");
+        assert!(end <= 2, "{what}: {shown:?}");
+        rest = &body[end..];
+    }
+    let hostile: Vec<char> = shown
+        .chars()
+        .filter(|symbol| symbol.is_control() && !matches!(symbol, '\n' | '\t' | '\u{1b}'))
+        .filter(|symbol| *symbol != '\r')
+        .chain(shown.chars().filter(|symbol| matches!(symbol, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')))
+        .collect();
+    assert!(hostile.is_empty(), "{what}: {hostile:?} in {shown:?}");
+    assert!(!shown.contains("\rgone"), "{what}: {shown:?}");
+}
+
+/// A home in which everything a stranger can write is the attack: description, goal, prompt, schema, what the agent says
+/// and how it fails.
+fn attacked() -> (TestHome, String) {
+    let home = home();
+    let quoted = json!(ATTACK).to_string();
+    home.put(
+        "be-hostile",
+        &format!(
+            "name: be-hostile\ndescription: {quoted}\nroles:\n  worker:\n    description: {quoted}\n    goal: {quoted}\n    procedure: {quoted}\n    output: {quoted}\n    meta: {{ type: object, title: {quoted}, description: {quoted}, properties: {{ s: {{ type: string, description: {quoted} }}, n: {{ type: integer }} }}, required: [s, n] }}\nconditions:\n  never: {{ description: {quoted}, expression: {expression} }}\ngraph:\n  $START: [ {{ role: worker }} ]\n  worker: [ {{ role: $END, condition: never }}, {{ role: worker }} ]\n",
+            expression = json!(format!("steps[0].output.s = '{}'", "nothing")),
+        ),
+    );
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\ncat said >&2\ncat answer\nexit $(cat code)\n");
+    home.config("agents:\n  w: { command: /bin/sh, args: [worker.sh], output: json }\ndefaultAgent: w\n");
+    // Sessions at a terminal find no other programs.
+    home.file("worker.sh", "#!/bin/sh\nread line\nwhile read line; do :; done\nwhile IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\" >&2; done < said\nwhile IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < answer\nread code < code\nexit $code\n");
+    home.file("said", ATTACK);
+    home.file("answer", &json!({"s": ATTACK, "n": 1, "extra": {ATTACK: ATTACK}}).to_string());
+    home.file("code", "0\n");
+    let thread = home.start("be-hostile", ATTACK);
+    (home, thread)
+}
+
+fn check(home: &TestHome, args: &[&str], code: i64) -> String {
+    let session = session(home, args, &[]);
+    assert_eq!(session.code, Some(code), "{args:?}: {:?}", session.shown);
+    assert_harmless(&args.join(" "), &session.shown);
+    session.shown
+}
+
+#[test]
+fn no_command_lets_a_terminal_be_controlled() {
+    let (home, thread) = attacked();
+    check(&home, &["thread", "step", &thread], 0);
+    check(&home, &["thread", "run", &thread, "--max-steps", "1"], 30);
+    let head = home.head(&thread).unwrap();
+    let output = text(&home.json(&["cas", "get", &head])["payload"], "output");
+    for args in [
+        vec!["thread", "list"],
+        vec!["thread", "show", &thread],
+        vec!["thread", "show", &thread, "--format", "json"],
+        vec!["thread", "steps", &thread],
+        vec!["thread", "steps", &thread, "--format", "yaml"],
+        vec!["thread", "read", &thread],
+        vec!["thread", "step-details", &head],
+        vec!["thread", "step-details", &head, "--format", "json"],
+        vec!["thread", "step", &thread, "--dry-run"],
+        vec!["thread", "eval", &thread, "steps.output"],
+        vec!["cas", "get", &output, "--format", "yaml"],
+        vec!["workflow", "show", "be-hostile"],
+        vec!["workflow", "list", "--format", "json"],
+        vec!["agent", "context", &thread, "worker"],
+    ] {
+        let shown = check(&home, &args, 0);
+        assert!(!shown.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn no_failure_lets_a_terminal_be_controlled() {
+    let (home, thread) = attacked();
+    home.file("code", "3\n");
+    let shown = check(&home, &["thread", "step", &thread], 40);
+    assert!(shown.contains("gone"), "the last words are told: {shown:?}");
+    home.file("code", "0\n");
+    home.file("answer", &json!({"s": [ATTACK], ATTACK: ATTACK, "n": ATTACK}).to_string());
+    check(&home, &["thread", "step", &thread], 41);
+    check(&home, &["thread", "run", &thread], 41);
+    check(&home, &["thread", "list"], 0);
+    check(&home, &["thread", "show", &thread], 0);
+    check(&home, &["thread", "read", &thread], 0);
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    check(&home, &["thread", "step-details", &attempt], 0);
+    check(&home, &["thread", "show", ATTACK], 64);
+    check(&home, &["workflow", "show", ATTACK], 69);
+    check(&home, &["thread", "step", &thread, "--agent", ATTACK], 78);
+    check(&home, &["thread", "eval", &thread, ATTACK], 65);
+}
+
+/// What is refused is quoted, and that on a terminal too.
+#[test]
+fn a_refused_file_lets_no_terminal_be_controlled() {
+    let home = home();
+    let quoted = json!(ATTACK).to_string();
+    home.file(
+        "w.yaml",
+        &format!("name: {quoted}\n{quoted}: 1\nroles:\n  {quoted}:\n    meta: {{ type: {quoted}, pattern: {quoted}, $ref: {quoted} }}\nconditions: {{ {quoted}: {{ expression: {quoted} }} }}\ngraph: {{ $START: [ {{ role: {quoted}, condition: {quoted} }} ] }}\n"),
+    );
+    check(&home, &["workflow", "put", "w.yaml"], 65);
+    check(&home, &["workflow", "validate", "w.yaml", "--format", "json"], 65);
+    home.config(&format!("agents:\n  w: {{ command: {quoted}, output: {quoted} }}\n{quoted}: {quoted}\n"));
+    check(&home, &["config", "validate"], 78);
+    check(&home, &["config", "get", ATTACK], 0);
+}
