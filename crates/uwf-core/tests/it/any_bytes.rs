@@ -17,7 +17,7 @@ fn frontmatter() {
 
 #[test]
 fn condition() {
-    condition::SUBJECT.feed(1_000);
+    condition::SUBJECT.feed(600);
 }
 
 #[test]
