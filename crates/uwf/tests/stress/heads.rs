@@ -36,7 +36,7 @@ enum Outcome {
     Told(Told),
     /// Its window was killed, or its keeper died without a word.
     Unknown,
-    /// It found somebody busy, or its agent failed: the head was neither touched nor told.
+    /// It found somebody busy, or its agent failed or was ended with its thread: the head was neither touched nor told.
     Nothing,
 }
 
@@ -142,7 +142,7 @@ fn outcome(stage: &Stage, command: &str, ran: &Ran) -> Outcome {
     let told = match (command, ran.code) {
         ("show", None) => return Outcome::Nothing,
         (_, None | Some(70)) => return Outcome::Unknown,
-        (_, Some(75)) | ("step", Some(40)) => return Outcome::Nothing,
+        (_, Some(75)) | ("step", Some(40 | 143)) => return Outcome::Nothing,
         ("step", Some(0)) => {
             let to = hash("head");
             Told::Moved { from: chain(&stage.engine(), to).last().unwrap().before, to }
