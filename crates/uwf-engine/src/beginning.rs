@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use json_cas::{Hash, HeadsError, Swap};
+use json_cas::{Hash, Swap};
 use uwf_core::thread::ThreadId;
 
 use crate::error::{AtPath, Error, Result};
@@ -86,7 +86,7 @@ fn is_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<bool> {
 
 /// Whether neither index nor history has a thread.
 fn is_none(home: &Home, thread: &ThreadId) -> Result<bool> {
-    let is_active = home.heads().read(thread.as_str()).map_err(|error: HeadsError| Error::from(error))?.is_some();
+    let is_active = home.heads().read(thread.as_str())?.is_some();
     Ok(!is_active && history::of(home, thread)?.is_none())
 }
 

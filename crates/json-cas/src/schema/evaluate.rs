@@ -404,10 +404,11 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 
     fn contains(&mut self, place: Place<'s>, wanted: Place<'s>, items: &[Value], path: &str, out: &mut Vec<Finding>) {
-        let count = (0..)
-            .zip(items)
-            .filter(|(index, item): &(usize, _)| self.fits(wanted, item, &format!("{path}/{index}")))
-            .count();
+        let mut count = 0;
+        for (index, item) in items.iter().enumerate() {
+            let below = self.path(|| format!("{path}/{index}"));
+            count += usize::from(self.fits(wanted, item, &below));
+        }
         // A whole number may be written as 2.0.
         let whole = |number: &Value| number.as_u64().or_else(|| number.as_f64().map(|float| float as u64));
         let bound = |keyword: &str| place.keyword(keyword).and_then(whole);
