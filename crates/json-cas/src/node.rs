@@ -35,6 +35,11 @@ impl Node {
     /// Reads a node's bytes and checks that they are those of `hash`; the error says why not.
     /// Also gives the payload's canonical CBOR.
     pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {
+        if let Some((node, payload_cbor)) = Node::read_own(bytes)
+            && Node::hash_of(node.type_hash, payload_cbor) == hash
+        {
+            return Ok((node, payload_cbor.to_vec()));
+        }
         let node = Node::read(bytes).map_err(Unfit::Unreadable)?;
         let payload_cbor = cbor::encode(&node.payload).map_err(|error| Unfit::Unreadable(error.to_string()))?;
         let actual = Node::hash_of(node.type_hash, &payload_cbor);
@@ -46,6 +51,21 @@ impl Node {
     fn hash_of(type_hash: Hash, payload_cbor: &[u8]) -> Hash {
         let alone = xxh64(payload_cbor);
         if alone == type_hash { alone } else { hash_bytes(&type_hash.to_ascii(), payload_cbor) }
+    }
+
+    /// Reads bytes that [`Node::encode`] has written: what stands there for the payload is its canonical CBOR, which need
+    /// not be made again. `None` for any other bytes, be they a node or not.
+    fn read_own(bytes: &[u8]) -> Option<(Node, &[u8])> {
+        let (type_text, rest) = bytes.strip_prefix(b"\xa3\x64type\x6d")?.split_at_checked(Hash::LEN)?;
+        let type_hash = std::str::from_utf8(type_text).ok()?.parse().ok()?;
+        let rest = rest.strip_prefix(b"\x67payload")?;
+        let payload = cbor::decode_first(rest, 1).ok()?;
+        let (payload_cbor, rest) = rest.split_at(payload.length);
+        let timestamp = cbor::decode_first(rest.strip_prefix(b"\x69timestamp")?, 1).ok()?;
+        let is_all = timestamp.length + b"\x69timestamp".len() == rest.len();
+        let timestamp = timestamp.value.as_u64()?;
+        let node = Node { type_hash, payload: payload.value, timestamp };
+        (is_all && payload.is_canonical).then_some((node, payload_cbor))
     }
 
     fn read(bytes: &[u8]) -> Result<Node, String> {

@@ -9,6 +9,9 @@ use crate::pointer::Trail;
 /// Nesting accepted on reading: a payload of [`MAX_DEPTH`] and the node map around it.
 const MAX_READ_DEPTH: usize = MAX_DEPTH + 1;
 
+/// The largest arguments that a head of 1, 2, 4 and 8 bytes is too long for.
+const LARGEST_BELOW: [u64; 4] = [23, 0xff, 0xffff, 0xffff_ffff];
+
 /// Entries a container gets room for before they are read.
 const MAX_ROOM: usize = 16;
 
@@ -22,17 +25,38 @@ const MAX_ROOM: usize = 16;
 /// bytes, duplicate or non-text keys, byte strings, tags, NaN and infinities;
 /// [`CborError::TooDeep`] for endless nesting.
 pub fn decode(bytes: &[u8]) -> Result<Value, CborError> {
-    let mut reader = Reader { bytes, at: 0 };
-    let value = reader.value(0, Trail::Root)?;
-    if reader.at < bytes.len() {
-        return Err(reader.malformed(Trail::Root, "bytes follow the value"));
+    let First { value, length, .. } = decode_first(bytes, 0)?;
+    if length < bytes.len() {
+        let rest = Reader { bytes, at: length, is_canonical: true };
+        return Err(rest.malformed(Trail::Root, "bytes follow the value"));
     }
     Ok(value)
+}
+
+/// A value that was read from the beginning of some bytes.
+pub(crate) struct First {
+    pub(crate) value: Value,
+    /// Bytes it takes.
+    pub(crate) length: usize,
+    /// Whether they are those [`encode`](super::encode) would write.
+    pub(crate) is_canonical: bool,
+}
+
+/// The value that `bytes` begin with, as one that is nested `depth` deep.
+///
+/// # Errors
+/// As [`decode`], but bytes may follow.
+pub(crate) fn decode_first(bytes: &[u8], depth: usize) -> Result<First, CborError> {
+    let mut reader = Reader { bytes, at: 0, is_canonical: true };
+    let value = reader.value(depth, Trail::Root)?;
+    Ok(First { value, length: reader.at, is_canonical: reader.is_canonical })
 }
 
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether all that was read is written in the one deterministic way.
+    is_canonical: bool,
 }
 
 /// The argument of an item's head.
@@ -68,8 +92,16 @@ impl<'a> Reader<'a> {
         let (major, info) = (first >> 5, first & 31);
         let argument = match info {
             0..=23 => Argument::Count(u64::from(info)),
-            24..=27 => Argument::Count(self.unsigned(1 << (info - 24), trail)?),
-            31 => Argument::Indefinite,
+            24..=27 => {
+                let count = self.unsigned(1 << (info - 24), trail)?;
+                // What follows the head of a number is its bits, of other items a length that has a shortest form.
+                self.is_canonical &= major == 7 || count > LARGEST_BELOW[usize::from(info - 24)];
+                Argument::Count(count)
+            }
+            31 => {
+                self.is_canonical = false;
+                Argument::Indefinite
+            }
             _ => return Err(self.malformed(trail, "a reserved length")),
         };
         Ok((major, info, argument))
@@ -78,8 +110,14 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
         let (major, info, argument) = self.head(trail)?;
         match (major, argument) {
-            (0, Argument::Count(count)) => Ok(Value::from(count)),
-            (1, Argument::Count(count)) => Ok(negative(count)),
+            (0, Argument::Count(count)) => {
+                self.is_canonical &= count <= MAX_SAFE_INTEGER;
+                Ok(Value::from(count))
+            }
+            (1, Argument::Count(count)) => {
+                self.is_canonical &= count < MAX_SAFE_INTEGER;
+                Ok(negative(count))
+            }
             (2, _) => Err(self.malformed(trail, "a byte string, which JSON does not have")),
             (3, argument) => self.text(argument, trail).map(Value::String),
             (4 | 5, _) if depth >= MAX_READ_DEPTH => Err(CborError::TooDeep { path: trail.pointer() }),
@@ -122,12 +160,18 @@ impl<'a> Reader<'a> {
 
     fn map(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
         let mut map = Map::with_capacity(room(&argument));
+        let mut last_key: &[u8] = &[];
         while self.another(&argument, map.len(), trail)? {
+            let before_key = self.at;
             let key = match self.head(trail)? {
                 (3, _, argument) => self.text(argument, trail)?,
                 _ => return Err(self.malformed(trail, "a key that is not text")),
             };
             let after_key = self.at;
+            // Keys stand in the order of their encodings, head included.
+            let encoded = &self.bytes[before_key..after_key];
+            self.is_canonical &= last_key < encoded;
+            last_key = encoded;
             let value = self.value(depth + 1, Trail::Key(&trail, &key))?;
             match map.entry(key) {
                 Entry::Vacant(entry) => entry.insert(value),
@@ -162,18 +206,23 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn simple(&self, info: u8, bits: u64, trail: Trail<'_>) -> Result<Value, CborError> {
+    fn simple(&mut self, info: u8, bits: u64, trail: Trail<'_>) -> Result<Value, CborError> {
         let float = match info {
             20 => return Ok(Value::Bool(false)),
             21 => return Ok(Value::Bool(true)),
             // undefined: how other writers keep a missing value inside an array.
-            22 | 23 => return Ok(Value::Null),
+            22 | 23 => {
+                self.is_canonical &= info == 22;
+                return Ok(Value::Null);
+            }
             25 => half(bits as u16),
             26 => f64::from(f32::from_bits(bits as u32)),
             27 => f64::from_bits(bits),
             _ => return Err(self.malformed(trail, "a simple value, which JSON does not have")),
         };
-        number(float).ok_or_else(|| self.malformed(trail, "a number that is not finite"))
+        let number = number(float).ok_or_else(|| self.malformed(trail, "a number that is not finite"))?;
+        self.is_canonical &= info == 27 && number.is_f64();
+        Ok(number)
     }
 }
 
@@ -211,4 +260,81 @@ fn half(bits: u16) -> f64 {
         _ => (fraction + 1024.0) * 2f64.powi(exponent - 25),
     };
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::encode;
+    use super::*;
+
+    /// Whether the flag says what writing the value again says; `None` where there is no value.
+    fn is_right(bytes: &[u8]) -> Option<bool> {
+        let First { value, length, is_canonical } = decode_first(bytes, 1).ok()?;
+        Some(is_canonical == (encode(&value).ok()? == bytes[..length]))
+    }
+
+    #[test]
+    fn what_is_written_otherwise_is_not_canonical() {
+        let others: [&[u8]; 13] = [
+            b"\x18\x17",
+            b"\x19\x00\xff",
+            b"\x1a\x00\x00\xff\xff",
+            b"\x1b\x00\x00\x00\x00\xff\xff\xff\xff",
+            b"\x1b\x00\x20\x00\x00\x00\x00\x00\x00",
+            b"\x3b\x00\x1f\xff\xff\xff\xff\xff\xff",
+            b"\x78\x01a",
+            b"\x7f\x61a\xff",
+            b"\x9f\x01\xff",
+            b"\xa2\x61b\x01\x61a\x02",
+            b"\xf7",
+            b"\xf9\x38\x00",
+            b"\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00",
+        ];
+        for bytes in others {
+            let first = decode_first(bytes, 1).unwrap();
+            assert!(!first.is_canonical && first.length == bytes.len(), "{} is {}", bytes.escape_ascii(), first.value);
+            assert_eq!(is_right(bytes), Some(true), "{}", bytes.escape_ascii());
+        }
+        let value = json!({"b": [1, -1, 0.5, 1e300, true, null, "ä"], "a": {}, "aa": 9_007_199_254_740_991_u64});
+        let bytes = [encode(&value).unwrap(), b"more".to_vec()].concat();
+        let first = decode_first(&bytes, 1).unwrap();
+        assert_eq!((first.value, first.length, first.is_canonical), (value, bytes.len() - 4, true));
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let number = prop_oneof![
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-300_i64..300).prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            number,
+            ".{0,30}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::hash_map("[a-c]{0,3}", inner, 0..6).prop_map(|map| map.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_is_what_would_be_written(value in values(), at in any::<prop::sample::Index>(), byte: u8) {
+            let written = encode(&value).unwrap();
+            prop_assert!(decode_first(&written, 1).unwrap().is_canonical);
+            let mut spoiled = written.clone();
+            spoiled[at.index(written.len())] = byte;
+            prop_assert_ne!(is_right(&spoiled), Some(false), "{}", spoiled.escape_ascii());
+            spoiled.insert(at.index(written.len()), byte);
+            prop_assert_ne!(is_right(&spoiled), Some(false), "{}", spoiled.escape_ascii());
+        }
+    }
 }

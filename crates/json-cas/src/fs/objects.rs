@@ -151,7 +151,8 @@ fn read_small(file: &mut fs::File) -> io::Result<Vec<u8>> {
 }
 
 fn file_name(hash: Hash) -> String {
-    format!("{hash}{EXTENSION}")
+    // A long prompt asks for hundreds of these.
+    hash.to_ascii().into_iter().map(char::from).chain(EXTENSION.chars()).collect()
 }
 
 /// The hash a file name stands for; only the exact spelling counts, as the file of a hash is
