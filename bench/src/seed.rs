@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use json_cas::durable::FileError;
-use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError, bootstrap};
+use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError};
 use serde_json::json;
-use uwf_core::node::{self, Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
+use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 use uwf_engine::home::Home;
 use uwf_engine::load::Thread;
 use uwf_engine::settings::Settings;
-use uwf_engine::{ids, registry};
+use uwf_engine::{ids, load, put, registry, start};
 
 use crate::error::{Error, Result};
 use crate::place::Player;
@@ -92,7 +92,7 @@ impl<'h> Seed<'h> {
     /// When it cannot be written.
     pub fn new(home: &'h Home) -> Result<Seed<'h>> {
         let store = Store::new(Arc::new(Unsynced(FsObjects::new(home.objects_dir()))));
-        let roles = workflow(&store)?;
+        let roles = workflow(home)?;
         let hash = roles.draft().hash();
         registry::update(home, |registry| {
             registry::name(registry, &roles.name, hash, ids::now_ms());
@@ -108,7 +108,9 @@ impl<'h> Seed<'h> {
     pub fn start(&mut self) -> Result<Hash> {
         self.serial += 1;
         let prompt = format!("Task number {} of the benchmark.", self.serial);
-        self.add(StartNode { workflow: self.workflow, prompt, parent: None, depth: None }.draft())
+        let start = StartNode { workflow: self.workflow, prompt, parent: None, depth: None };
+        start::drafts(&start).into_iter().try_for_each(|draft| self.add(draft).map(drop))?;
+        Ok(start.draft().hash())
     }
 
     /// A thread of `length` steps, `writer` and `reviewer` in turn.
@@ -256,21 +258,12 @@ impl<'h> Seed<'h> {
     }
 }
 
-/// Stores the workflow and all types.
-fn workflow(store: &Store) -> Result<Workflow> {
+/// Stores the workflow and all types, as `workflow put` does.
+fn workflow(home: &Home) -> Result<Workflow> {
     let draft = uwf_core::workflow::check(WORKFLOW, "workflow.yaml", Some("play-roles")).draft;
     let draft = draft.ok_or_else(|| Error::Seed("the workflow has errors".to_owned()))?;
-    let mut drafts = vec![bootstrap::draft()];
-    drafts.extend(node::schema_drafts());
-    let workflow: Workflow = draft.resolve(|_, schema| {
-        let draft = Store::schema_draft(schema).map_err(|error| Error::Seed(error.to_string()))?;
-        let hash = draft.hash();
-        drafts.push(draft);
-        Ok::<Hash, Error>(hash)
-    })?;
-    drafts.push(workflow.draft());
-    store.put_all(&drafts).map_err(|error| Error::Seed(error.to_string()))?;
-    Ok(workflow)
+    let (_, hash) = put::store(home, draft).map_err(|error| Error::Seed(error.to_string()))?;
+    load::workflow(home.store(), hash).map_err(|error| Error::Seed(error.to_string()))
 }
 
 /// Waits until the file system of a directory has written everything, so that nothing of the preparation is paid for

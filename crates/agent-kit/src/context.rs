@@ -1,5 +1,6 @@
 //! What an agent knows: its thread, its role, what was said before, and the prompt made of it.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use uwf_core::prompt::{
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
 use uwf_engine::attempts::{self, Attempt, Opened};
+use uwf_engine::chain::role_key;
 use uwf_engine::environment::{Redactor, read_env_file};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
@@ -25,6 +27,8 @@ const FRAME_BYTES: usize = 8 << 10;
 pub struct Context<'h> {
     thread: Thread<'h>,
     workflow_name: String,
+    /// Names of the workflow's roles by how the chain cache names them.
+    role_names: HashMap<u64, String>,
     role_name: String,
     role: Role,
     schema: Arc<Schema>,
@@ -68,7 +72,9 @@ impl<'h> Context<'h> {
                 .hint(format!("its roles: {}", known.join(", "))));
         };
         let schema = thread.home().store().schema(role.meta)?;
-        Ok(Context { thread, workflow_name: workflow.name, role_name: role_name.to_owned(), role, schema, attempt })
+        let role_names = workflow.roles.into_keys().map(|name| (role_key(&name), name)).collect();
+        let (workflow_name, role_name) = (workflow.name, role_name.to_owned());
+        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt })
     }
 
     /// The thread.
@@ -139,9 +145,9 @@ impl<'h> Context<'h> {
     /// # Errors
     /// Those of the nodes it reads; no more are read than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
-        let span = self.thread.chain()?.span_of(&self.role_name);
-        let first_new = span.map_or(0, |(_, last)| last + 1);
-        let visit = if span.is_some() { Visit::Return } else { Visit::First };
+        let last = self.thread.chain()?.last_of(&self.role_name)?;
+        let first_new = last.map_or(0, |last| last + 1);
+        let visit = if last.is_some() { Visit::Return } else { Visit::First };
         self.tell(first_new, visit, form, budget, build)
     }
 
@@ -190,10 +196,20 @@ impl<'h> Context<'h> {
         Ok((sections, count - first - told))
     }
 
+    /// A step as it is told. A long prompt tells a hundred; where the chain cache has all that is needed, the StepNode is
+    /// not read.
     fn prior_step(&self, index: usize) -> Result<PriorStep> {
-        let step = self.thread.step(index)?;
-        let text = spoken(self.thread.home(), step.detail)?;
-        Ok(PriorStep { index: index + 1, role: step.role, output: step.output, text })
+        let home = self.thread.home();
+        let known = self.thread.chain()?.get(index)?;
+        let known = known.and_then(|record| Some((self.role_names.get(&record.role)?.clone(), record)));
+        let (role, output, detail) = match known {
+            Some((role, record)) => (role, home.store().get(record.output)?.payload, record.detail),
+            None => {
+                let step = self.thread.step(index)?;
+                (step.role, step.output, step.detail)
+            }
+        };
+        Ok(PriorStep { index: index + 1, role, output, text: spoken(home, detail)? })
     }
 
     /// What keeps configured secrets out of everything this agent stores.

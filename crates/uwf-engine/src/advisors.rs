@@ -55,13 +55,13 @@ pub struct Summary {
 }
 
 /// What is needed to ask about a thread.
-pub(crate) struct Advisors<'a> {
-    pub(crate) thread: &'a Thread<'a>,
+pub(crate) struct Advisors<'a, 'h> {
+    pub(crate) thread: &'a Thread<'h>,
     pub(crate) plan: &'a Plan,
     pub(crate) log: &'a Log,
 }
 
-impl Advisors<'_> {
+impl Advisors<'_, '_> {
     /// Why the thread should not go on, when it is time to ask the supervisor and that is what it says.
     pub(crate) fn objection(&self, signals: &mut Signals) -> Option<String> {
         let interval = self.plan.config.limits.supervisor_interval?;

@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use json_cas::{Hash, Swap};
-use uwf_core::node::{Payload, StartNode};
+use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
 use crate::error::{AtPath, Error, Kind, Result};
@@ -20,7 +20,7 @@ use crate::home::Home;
 use crate::load::Thread;
 use crate::marks::{self, Mark, Reason};
 use crate::settings::Settings;
-use crate::{ids, kill, put, start};
+use crate::{ids, kill, start};
 
 /// Threads above a thread that are looked at. Far more than any `maxDepth`, so that only a record that names itself as
 /// its parent is stopped.
@@ -71,9 +71,8 @@ pub fn find_or_begin(
     }
     let task = task()?;
     let workflow = start::pinned(home, &task.workflow, &task.settings)?;
-    put::ensure_types(home)?;
-    let node = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) }.draft();
-    let head = home.store().put(&node)?;
+    let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) };
+    let head = start::put_start(home, &start)?;
     begin(home, parent, id, head, &Settings { parent: Some(parent.id.clone()), ..task.settings })
 }
 

@@ -75,11 +75,12 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
 
 fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
     let chain = thread.chain()?;
-    let Some((_, last)) = chain.span_of(role) else {
+    let Some(last) = chain.last_of(role)? else {
         let workflow = thread.workflow()?;
         let error = Error::new(Kind::NotFound, format!("role `{role}` was never played in thread {}", thread.id));
         let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
         return Err(near.into_iter().fold(error, Error::hint));
     };
-    Ok(last.checked_sub(1).and_then(|before| chain.get(before)).map_or(thread.start_hash, |record| record.step))
+    let before = last.checked_sub(1).map(|before| chain.get(before)).transpose()?.flatten();
+    Ok(before.map_or(thread.start_hash, |record| record.step))
 }

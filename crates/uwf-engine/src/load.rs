@@ -31,7 +31,7 @@ pub struct Thread<'h> {
     pub last: Option<StepNode>,
     /// Unix milliseconds the head was first put at.
     pub head_timestamp_ms: u64,
-    chain: OnceCell<Chain>,
+    chain: OnceCell<Chain<'h>>,
 }
 
 impl<'h> Thread<'h> {
@@ -111,7 +111,7 @@ impl<'h> Thread<'h> {
     ///
     /// # Errors
     /// Those of the StepNodes the cache lacks.
-    pub fn chain(&self) -> Result<&Chain> {
+    pub fn chain(&self) -> Result<&Chain<'h>> {
         if let Some(chain) = self.chain.get() {
             return Ok(chain);
         }
@@ -125,7 +125,7 @@ impl<'h> Thread<'h> {
     /// Those of the nodes.
     pub fn step(&self, index: usize) -> Result<StepRecord> {
         let chain = self.chain()?;
-        let record = chain.get(index).ok_or_else(|| {
+        let record = chain.get(index)?.ok_or_else(|| {
             Error::new(error::Kind::Internal, format!("thread {} has no step {}", self.id, index + 1))
         })?;
         step_record(self.home.store(), record.step)

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use json_cas::{Draft, Hash, Store};
-use uwf_core::node::{self, Payload};
-use uwf_core::workflow::{self, Meta, Parsed, Problem, Workflow};
+use json_cas::{Draft, Hash, Store, cbor};
+use uwf_core::node::{self, Content, Payload};
+use uwf_core::prompt::{self, AnswerForm};
+use uwf_core::workflow::{self, Meta, Parsed, Problem, Role, Workflow};
 
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
@@ -77,18 +78,34 @@ pub fn store(home: &Home, draft: workflow::WorkflowDraft) -> Result<(String, Has
             .hint("`uwf cas schema put FILE` stores a schema"));
         }
     }
-    let mut schemas: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<Draft> = Vec::new();
     let workflow: Workflow = draft.resolve(|_, schema| {
         let draft = Store::schema_draft(schema)?;
         let hash = draft.hash();
-        schemas.push(draft);
+        drafts.push(draft);
         Ok::<Hash, Error>(hash)
     })?;
+    drafts.extend(instructions(home, &workflow, &drafts)?);
     let node = workflow.draft();
     let hash = node.hash();
-    schemas.push(node);
-    home.store().put_all(&schemas)?;
+    drafts.push(node);
+    home.store().put_all(&drafts)?;
     Ok((workflow.name, hash))
+}
+
+/// What the roles are told in every thread, in the form most agents are asked for. The first prompt of each role would
+/// store it otherwise, one wait for the disk more in that step; nothing depends on its being there.
+fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<Vec<Draft>> {
+    let instruction = |(name, role): (&String, &Role)| {
+        // As a reader of the store sees it: the keys of a file may come in another order.
+        let schema = match schemas.iter().find(|draft| draft.hash() == role.meta) {
+            Some(draft) => cbor::decode(draft.cbor()).expect("what was encoded can be decoded"),
+            None => home.store().schema(role.meta)?.value().clone(),
+        };
+        let text = prompt::instruction(&workflow.name, name, role, &schema, AnswerForm::default());
+        Ok(Content { text }.draft())
+    };
+    workflow.roles.iter().map(instruction).collect()
 }
 
 /// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.

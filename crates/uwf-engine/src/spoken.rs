@@ -1,9 +1,10 @@
 //! What an agent wrote beside its structured output: what pages show of a step, and what later roles are told of it.
 
 use json_cas::{Hash, Node, Store};
+use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
-use uwf_core::node::{Kind, ReactSession};
+use uwf_core::node::Kind;
 
 use crate::error::Result;
 use crate::load;
@@ -32,13 +33,19 @@ pub fn spoken(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) ->
 pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
     Ok(match Kind::of(node.type_hash) {
         Some(Kind::ReactSession) => {
-            let session: ReactSession = load::payload(detail, node)?;
+            let session: Session = load::payload(detail, node)?;
             text_of(&store.get(session.raw)?.payload)
         }
         Some(Kind::Content | Kind::HermesRaw) => text_of(&node.payload),
         Some(Kind::HermesDetail) => last_words(store, &node.payload)?,
         _ => None,
     })
+}
+
+/// What is needed of a session node.
+#[derive(Deserialize)]
+struct Session {
+    raw: Hash,
 }
 
 /// All of the text when the output cannot be told apart from it.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use json_cas::{Hash, Swap};
-use uwf_core::node::{Payload, StartNode};
+use json_cas::{Draft, Hash, Swap};
+use uwf_core::node::{Content, Payload, StartNode};
+use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::nearest;
 
@@ -57,11 +58,27 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
     let settings =
         Settings { workspace, agents: request.agents.clone(), max_steps: request.max_steps, ..Settings::default() };
-    put::ensure_types(home)?;
-    let start = StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None }.draft();
-    let head = home.store().put(&start)?;
+    let head =
+        put_start(home, &StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None })?;
     let thread = create(home, head, &settings)?;
     Ok(Started { workflow: hash, thread, head, notes })
+}
+
+/// Stores what a thread begins with. The task as it will be told is part of that, so that the first step need not wait
+/// for one more file.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn put_start(home: &Home, start: &StartNode) -> Result<Hash> {
+    put::ensure_types(home)?;
+    home.store().put_all(&drafts(start))?;
+    Ok(start.draft().hash())
+}
+
+/// What is stored of a thread that begins: the task as its roles will be told it, and the StartNode last.
+pub fn drafts(start: &StartNode) -> Vec<Draft> {
+    let told = prompt::task(&start.prompt).map(|text| Content { text }.draft());
+    told.into_iter().chain([start.draft()]).collect()
 }
 
 /// The workflow a child thread is pinned to, its agents checked.

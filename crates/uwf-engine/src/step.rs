@@ -136,16 +136,16 @@ pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<
     step.run(signals)
 }
 
-pub(crate) struct Step<'a> {
+pub(crate) struct Step<'a, 'h> {
     pub(crate) home: &'a Home,
-    pub(crate) thread: &'a Thread<'a>,
+    pub(crate) thread: &'a Thread<'h>,
     pub(crate) head: &'a Head,
     pub(crate) plan: &'a Plan,
     pub(crate) request: &'a Request,
     pub(crate) log: Log,
 }
 
-impl Step<'_> {
+impl Step<'_, '_> {
     fn run(&self, signals: &mut Signals) -> Result<Report> {
         let earlier = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
             Left::Nothing(earlier) => earlier,
@@ -330,7 +330,7 @@ impl Step<'_> {
             Ok(Swap::Moved(now)) => return Err(self.quarantine(opened, step_hash, now)),
             Err(failed) => return Err(self.unsure(failed, step_hash)),
         }
-        self.tidy(opened, Record { step: step_hash, output: step.output, role: chain::role_key(&step.role) });
+        self.tidy(opened, Record::of(step_hash, &step));
         let report = Report {
             role: Some(opened.role.clone()),
             agent: Some(opened.agent.name.clone()),
@@ -386,7 +386,7 @@ impl Step<'_> {
         })
     }
 
-    fn advisors<'b>(&'b self, thread: &'b Thread<'b>) -> Advisors<'b> {
+    fn advisors<'b, 't>(&'b self, thread: &'b Thread<'t>) -> Advisors<'b, 't> {
         Advisors { thread, plan: self.plan, log: &self.log }
     }
 

@@ -67,19 +67,19 @@ impl settings::Settings for Settings {
 }
 
 /// The program with its settings, for one attempt.
-pub(super) struct Hermes<'c> {
-    pub(super) context: &'c Context<'c>,
+pub(super) struct Hermes<'c, 'h> {
+    pub(super) context: &'c Context<'h>,
     pub(super) opened: &'c Opened,
     pub(super) settings: Settings,
     home: Option<PathBuf>,
 }
 
-impl<'c> Hermes<'c> {
+impl<'c, 'h> Hermes<'c, 'h> {
     /// As the agent of the attempt is configured.
     ///
     /// # Errors
     /// `Usage` outside an attempt, `Config` for settings that make no sense.
-    pub(super) fn of(context: &'c Context<'_>) -> Result<Hermes<'c>> {
+    pub(super) fn of(context: &'c Context<'h>) -> Result<Hermes<'c, 'h>> {
         let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
         let home = settings.home.as_deref().map(|written| settings::directory(context.thread().home(), written));

@@ -56,7 +56,7 @@ struct Session {
 
 impl HermesAgent {
     /// One run of `hermes chat`, in a new session or in one that is there.
-    fn chat(&mut self, hermes: &Hermes<'_>, text: &str, resume: Option<&str>) -> Result<Said> {
+    fn chat(&mut self, hermes: &Hermes<'_, '_>, text: &str, resume: Option<&str>) -> Result<Said> {
         let (opened, spec) = (hermes.opened, hermes.agent());
         let model = hermes.model()?;
         let files = OutputFiles::of(hermes.context.thread().home(), &opened.thread, &opened.attempt);
@@ -102,7 +102,7 @@ impl HermesAgent {
     }
 
     /// An answer that came through the protocol, with the turns hermes keeps of it: the protocol tells only the calls.
-    fn told_by_session(&mut self, hermes: &Hermes<'_>, answer: Answer) -> Result<Answer> {
+    fn told_by_session(&mut self, hermes: &Hermes<'_, '_>, answer: Answer) -> Result<Answer> {
         let Some(id) = answer.session_id.clone() else { return Ok(answer) };
         let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
         let input = answer.turns.first().map(|turn| turn.input.as_slice()).unwrap_or_default();

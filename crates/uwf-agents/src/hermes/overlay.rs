@@ -33,7 +33,7 @@ const MAX_CONFIG: u64 = 1 << 20;
 /// Its configuration, in that directory and in its home.
 const FILE: &str = "config.yaml";
 
-impl Hermes<'_> {
+impl Hermes<'_, '_> {
     /// The directory that gives hermes the tool `submit`; `None` when it is not to have it, or not in this way.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ pub(super) fn without_id(stdout: &str) -> String {
     stdout.split_inclusive('\n').filter(|line| !is_about_it(line)).collect()
 }
 
-impl Hermes<'_> {
+impl Hermes<'_, '_> {
     /// What it keeps of a session; `None` when it cannot be had, which is said on stderr.
     pub(super) fn session(&self, id: &str) -> Result<Option<Trace>> {
         let export = self.export(id)?;

@@ -18,7 +18,8 @@ pub fn brief(input: &PromptInput<'_>) -> String {
     section(&mut text, "Procedure", &role.procedure);
     section(&mut text, "Output", &role.output);
     section(&mut text, "What has to be known in the end", &fields(input.schema));
-    let mut before = build(input).parts.into_iter().filter(|part| part.kind != PartKind::Instruction).peekable();
+    let is_said = |kind| matches!(kind, PartKind::Instruction | PartKind::Task);
+    let mut before = build(input).parts.into_iter().filter(|part| !is_said(part.kind)).peekable();
     if before.peek().is_some() {
         text.push_str("\n# What was delivered before\n\nIn the thread this is a part of:\n");
         text.extend(before.map(|part| part.text));

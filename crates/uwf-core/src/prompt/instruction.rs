@@ -1,31 +1,34 @@
-//! The first part of a prompt: the form of the answer, whose work it is, and the task.
+//! The first parts of a prompt: the form of the answer and whose work it is, then the task. The one is the same in every
+//! thread of a workflow, the other for every role of a thread.
 
-use super::PromptInput;
+use serde_json::Value;
+
+use super::AnswerForm;
 use super::fence::fenced;
 use super::format::answer_form;
+use crate::workflow::Role;
 
-/// The instruction; nothing in it depends on the visit.
-pub(super) fn instruction(input: &PromptInput<'_>) -> String {
-    let mut text = answer_form(input.schema, input.output);
+/// What a role of a workflow is told in every thread.
+pub fn instruction(workflow: &str, role_name: &str, role: &Role, schema: &Value, form: AnswerForm) -> String {
+    let mut text = answer_form(schema, form);
     text.push_str(&format!(
         "\n# Your role\n\n\
-         You play the role `{role}` of the workflow `{workflow}`. Do this role's work and deliver what is asked of this \
+         You play the role `{role_name}` of the workflow `{workflow}`. Do this role's work and deliver what is asked of this \
          role, nothing else: the other roles of the workflow do their own part, even if the task names it.\n",
-        role = input.role_name,
-        workflow = input.workflow,
     ));
-    let role = input.role;
     section(&mut text, "Goal", &role.goal);
     let capabilities: Vec<String> =
         role.capabilities.iter().map(|capability| format!("- {}", capability.trim())).collect();
     section(&mut text, "Capabilities", &capabilities.join("\n"));
     section(&mut text, "Procedure", &role.procedure);
     section(&mut text, "Output", &role.output);
-    if !input.task.trim().is_empty() {
-        text.push_str("\n# Task\n\n");
-        text.push_str(&fenced("text", input.task.trim_end()));
-    }
     text
+}
+
+/// The task as every role of a thread is told it; `None` when there is none.
+pub fn task(task: &str) -> Option<String> {
+    let task = task.trim_end();
+    (!task.trim().is_empty()).then(|| format!("\n# Task\n\n{}", fenced("text", task)))
 }
 
 /// A section under the role; none for an empty text.

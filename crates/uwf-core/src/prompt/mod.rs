@@ -1,8 +1,8 @@
 //! Phase ②, the pure part: what an agent is told.
 //!
 //! A prompt is a list of parts, and each part is stored once and referenced by every prompt that holds it: the
-//! instruction depends only on workflow, role, schema, task and answer form, a part of steps only on those steps. So
-//! a thread's prompts grow by what is new, and are byte-identical where they say the same.
+//! instruction depends only on workflow, role, schema and answer form, the task only on itself, a part of steps only on
+//! those steps. So a thread's prompts grow by what is new, and are byte-identical where they say the same.
 
 mod brief;
 mod budget;
@@ -19,6 +19,7 @@ use serde_json::Value;
 
 pub use brief::brief;
 pub use budget::newest_that_fit;
+pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use step::{PER_STEP_CAP, PriorStep, StepSection};
 
@@ -82,7 +83,7 @@ pub enum AnswerForm {
 /// A prompt in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// The parts in order; the first is the instruction.
+    /// The parts in order; the first is the instruction, the second the task.
     pub parts: Vec<Part>,
 }
 
@@ -98,9 +99,12 @@ pub struct Part {
 /// What a part of a prompt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
-    /// Format, role and task: the same at every visit.
+    /// Format and role: the same at every visit, in every thread of the workflow.
     Instruction,
-    /// The steps from the first to the last of these positions in the thread, counted from 1.
+    /// The task: the same for every role of the thread.
+    Task,
+    /// The steps from the first to the last of these positions in the thread, counted from 1; and on a first visit the
+    /// note, when it follows steps to which others will be added.
     Steps(usize, usize),
     /// What was left out and what kind of visit it is.
     Note,
@@ -116,7 +120,9 @@ impl Prompt {
 /// Builds a prompt: the form of the answer, whose work it is, goal, capabilities, procedure, output, the task,
 /// previous steps from the oldest to the newest, and a note where something needs saying.
 pub fn build(input: &PromptInput<'_>) -> Prompt {
-    let mut parts = vec![Part { kind: PartKind::Instruction, text: instruction::instruction(input) }];
+    let instruction = instruction(input.workflow, input.role_name, input.role, input.schema, input.output);
+    let mut parts = vec![Part { kind: PartKind::Instruction, text: instruction }];
+    parts.extend(task(input.task).map(|text| Part { kind: PartKind::Task, text }));
     let note = note::note(&note::Facts {
         visit: input.visit,
         told: input.steps.len(),
@@ -126,7 +132,15 @@ pub fn build(input: &PromptInput<'_>) -> Prompt {
         read_hint: input.read_hint,
     });
     parts.extend(input.steps.chunk_by(|a, b| block(a.index) == block(b.index)).map(steps_part));
-    parts.extend(note.map(|text| Part { kind: PartKind::Note, text }));
+    match (note, parts.last_mut()) {
+        // Neither will be told like this again, so there is no use in a part for each. Returns have all the same note.
+        (Some(note), Some(Part { kind: PartKind::Steps(_, last), text }))
+            if input.visit == Visit::First && *last % STEPS_PER_PART != 0 =>
+        {
+            text.push_str(&note);
+        }
+        (note, _) => parts.extend(note.map(|text| Part { kind: PartKind::Note, text })),
+    }
     Prompt { parts }
 }
 

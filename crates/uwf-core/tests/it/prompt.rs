@@ -78,6 +78,11 @@ fn kinds(prompt: &Prompt) -> Vec<PartKind> {
     prompt.parts.iter().map(|part| part.kind).collect()
 }
 
+/// Steps and the note that follows them in one part.
+fn parted(text: &str) -> (&str, &str) {
+    text.split_at(text.find("\n# Note\n").expect("there is a note"))
+}
+
 #[test]
 fn first_step_of_a_thread() {
     let (role, schema) = (role(), review_schema());
@@ -139,8 +144,8 @@ fn first_visit_with_history() {
     let (role, schema) = (role(), review_schema());
     let steps = told(&[planned(), developed(2)]);
     let prompt = build(&input(&role, &schema, &steps));
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(1, 2)]);
-    insta::assert_snapshot!(prompt.parts[1].text, @r#"
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 2)]);
+    insta::assert_snapshot!(prompt.parts[2].text, @r#"
     # Step 1 of this thread: what the role `planner` delivered
 
     ```json
@@ -179,8 +184,8 @@ fn return_visit_with_what_is_new() {
     let steps = told(&[developed(4)]);
     let omitted = Omitted { told_before: 3, over_budget: 0 };
     let prompt = build(&PromptInput { visit: Visit::Return, omitted, ..input(&role, &schema, &steps) });
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(4, 4), PartKind::Note]);
-    insta::assert_snapshot!(prompt.parts[2].text, @r#"
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(4, 4), PartKind::Note]);
+    insta::assert_snapshot!(prompt.parts[3].text, @r#"
     # Note
 
     You have played this role in this thread before. What stands above is new since then. Deliver again in the form above.
@@ -193,7 +198,7 @@ fn return_visit_with_what_is_new() {
 fn nothing_new_on_a_return() {
     let (role, schema) = (role(), review_schema());
     let prompt = build(&PromptInput { visit: Visit::Return, read_hint: None, ..input(&role, &schema, &[]) });
-    insta::assert_snapshot!(prompt.parts[1].text, @r#"
+    insta::assert_snapshot!(prompt.parts[2].text, @r#"
     # Note
 
     You have played this role in this thread before. No step was taken since. Deliver again in the form above.
@@ -208,11 +213,11 @@ fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
     let steps = within(1200, &steps);
     let omitted = Omitted { over_budget: 12, told_before: 0 };
     let prompt = build(&PromptInput { omitted, ..input(&role, &schema, &steps) });
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Steps(3, 5), PartKind::Note]);
-    let told = &prompt.parts[1].text;
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(3, 5)]);
+    let (told, note) = parted(&prompt.parts[2].text);
     assert!(told.len() <= 1200, "{}", told.len());
     let oldest = told.split("\n# Step 4").next().unwrap_or_default();
-    insta::assert_snapshot!(format!("{oldest}{}", prompt.parts[2].text), @r#"
+    insta::assert_snapshot!(format!("{oldest}{note}"), @r#"
     # Step 3 of this thread: what the role `developer` delivered
 
     ```json
@@ -415,10 +420,19 @@ fn parts_depend_on_nothing_but_their_own() {
     let later = build(&PromptInput { visit: Visit::Return, read_hint: None, ..input(&role, &schema, &steps) });
     assert_eq!(
         kinds(&first),
-        [PartKind::Instruction, PartKind::Steps(1, 16), PartKind::Steps(17, 32), PartKind::Steps(33, 33)]
+        [
+            PartKind::Instruction,
+            PartKind::Task,
+            PartKind::Steps(1, 16),
+            PartKind::Steps(17, 32),
+            PartKind::Steps(33, 33)
+        ]
     );
-    assert_eq!(first.parts[..3], later.parts[..3]);
-    assert_eq!(later.parts[3].kind, PartKind::Steps(33, 40));
+    assert_eq!(first.parts[..4], later.parts[..4]);
+    assert_eq!(later.parts[4].kind, PartKind::Steps(33, 40));
+    let whole = build(&PromptInput { visit: Visit::Return, ..input(&role, &schema, &steps[..32]) });
+    assert_eq!(whole.parts[..4], later.parts[..4]);
+    assert_eq!(kinds(&whole)[4..], [PartKind::Note], "steps to which nothing will be added have a part of their own");
 }
 
 #[test]
@@ -426,12 +440,9 @@ fn long_texts_are_cut_and_that_is_said() {
     let (role, schema) = (role(), review_schema());
     let steps = told(&[PriorStep { text: Some("ä".repeat(PER_STEP_CAP)), ..developed(1) }]);
     let prompt = build(&input(&role, &schema, &steps));
-    assert!(
-        prompt.parts[1].text.ends_with(&format!("\n[… {PER_STEP_CAP} bytes left out]\n")),
-        "{}",
-        prompt.parts[1].text
-    );
-    insta::assert_snapshot!(prompt.parts[2].text, @r#"
+    let (told, note) = parted(&prompt.parts[2].text);
+    assert!(told.ends_with(&format!("\n[… {PER_STEP_CAP} bytes left out]\n")), "{told}");
+    insta::assert_snapshot!(note, @r#"
     # Note
 
     Steps marked with […] are shortened.

@@ -269,7 +269,7 @@ fn events_a_program_had_printed_when_it_failed_are_its_turns() {
         assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("stdout"), &json!("t-1")));
         assert_eq!(told(&attempt)[0][0], "I look.", "{attempt}");
         assert_eq!(told(&attempt)[0][1][0][2], "moons");
-        assert!(attempt["turns"][0]["input"][0].as_str().unwrap().contains("# Task"), "the prompt: {attempt}");
+        assert!(attempt["turns"][0]["input"][1].as_str().unwrap().contains("# Task"), "the prompt: {attempt}");
     }
 }
 

@@ -601,6 +601,7 @@ fn details_tell_how_an_output_came_to_be() {
           ## Goal
 
           Write one sentence.
+        - |
 
           # Task
 
@@ -684,6 +685,7 @@ fn details_tell_how_an_output_came_to_be() {
           ## Goal
 
           Approve or not.
+        - |
 
           # Task
 

@@ -240,18 +240,35 @@ fn the_cache_may_be_deleted_or_damaged_at_any_time() {
         home.json(&["thread", "step", &thread]);
         match steps {
             2 => fs::remove_dir_all(home.root().join("cache")).unwrap(),
-            3 => fs::write(&chain, [7u8; 31]).unwrap(),
-            4 => fs::write(&chain, [7u8; 64]).unwrap(),
+            3 => fs::write(&chain, [7u8; 39]).unwrap(),
+            4 => fs::write(&chain, [7u8; 80]).unwrap(),
             5 => {
                 let mut flipped = fs::read(&chain).unwrap();
-                flipped[40] ^= 1;
+                flipped[50] ^= 1;
                 fs::write(&chain, flipped).unwrap();
             }
             _ => {}
         }
         assert_eq!(home.json(&["thread", "show", &thread])["steps"], Value::from(steps), "after step {steps}");
     }
-    assert_eq!(fs::metadata(&chain).unwrap().len(), 6 * 32);
+    assert_eq!(fs::metadata(&chain).unwrap().len(), 6 * 40);
+}
+
+#[test]
+fn what_is_told_in_every_thread_is_stored_before_the_first_step() {
+    let home = answering_home();
+    home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
+    home.file("answer", "---\nn: 1\n---\nOne.\n");
+    home.put("count-rounds", &counting_workflow(9));
+    let thread = home.start("count-rounds", "count the moons");
+    let texts = || home.json(&["cas", "list", "--type", "content"]).as_array().unwrap().len();
+    let before = texts();
+    let head = home.json(&["thread", "step", &thread])["head"].as_str().unwrap().to_owned();
+    assert_eq!(texts(), before + 1, "only the answer is new");
+    let detail = home.json(&["thread", "step-details", &head, "--format", "json"]);
+    let told = &detail["detail"]["turns"][0]["input"];
+    assert!(told[0].as_str().unwrap().contains("You play the role `worker`"), "{told}");
+    assert!(told[1].as_str().unwrap().contains("count the moons"), "{told}");
 }
 
 #[test]

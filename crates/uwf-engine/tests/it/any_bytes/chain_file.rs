@@ -6,7 +6,7 @@ use json_cas::Hash;
 use tempfile::TempDir;
 use uwf_core::node::{Content, Payload, StepNode};
 use uwf_core::thread::ThreadId;
-use uwf_engine::chain::{Chain, Record, role_key};
+use uwf_engine::chain::{Chain, Record};
 use uwf_engine::home::Home;
 use uwf_engine::put::ensure_types;
 use uwf_testing::{Subject, dir_in_memory};
@@ -48,7 +48,12 @@ fn check(bytes: &[u8]) {
             for length in [made.steps.len(), 2] {
                 let head = made.steps[length - 1].step;
                 let chain = Chain::load(&home, &thread_id(), Some(head)).expect("the nodes are there");
-                assert_eq!(chain.records(), &made.steps[..length], "{}", spoiled.escape_ascii());
+                assert_eq!(
+                    chain.records().expect("the nodes are there"),
+                    &made.steps[..length],
+                    "{}",
+                    spoiled.escape_ascii()
+                );
             }
         }
     });
@@ -86,12 +91,12 @@ fn make() -> Made {
             agent: "a".to_owned(),
         };
         let node = step.draft();
-        steps.push(Record { step: node.hash(), output, role: role_key(role) });
+        steps.push(Record::of(node.hash(), &step));
         home.store().put_all(&[text, node]).expect("nodes are stored");
     }
     let head = steps.last().map(|record| record.step);
     let chain = Chain::load(&home, &thread_id(), head).expect("the nodes are there");
-    assert_eq!(chain.records(), steps);
+    assert_eq!(chain.records().expect("the nodes are there"), steps);
     let cache = std::fs::read(home.chain_file(&thread_id())).expect("the cache is made");
     Made { dir, steps, cache }
 }
