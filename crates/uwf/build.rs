@@ -1,12 +1,17 @@
 //! How the program is linked.
 
+use std::path::Path;
 use std::process::Command;
 
 /// What libgcc_s.so has of use to a Rust program.
 const UNWINDER: &str = "libgcc_eh.a";
 
+/// Variable that keeps the program from being linked statically, whatever its value.
+const DYNAMIC: &str = "UWF_LINK_DYNAMICALLY";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed={DYNAMIC}");
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
     if !(is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu")) {
         return;
@@ -14,11 +19,31 @@ fn main() {
     // A step starts uwf two or three times. At fixed addresses the loader has no 15,000 pointers to relocate, nor the
     // kernel the pages to copy that hold them: about a quarter of the time an empty process takes.
     println!("cargo::rustc-link-arg-bin=uwf=-no-pie");
-    // One library fewer to find, map and bind each time, where its static form is installed. Named here it comes before
-    // the shared one in the linker's order, which is then left out because nothing needs it.
-    if is_installed(UNWINDER) {
-        println!("cargo::rustc-link-lib=dylib:+verbatim={UNWINDER}");
+    // Without a loader nothing is searched for, mapped and bound each time: another two fifths. What is not a release
+    // keeps it, so that libraries can be put before its own: those of clocks and memory checkers.
+    let is_for_here = is("HOST", &std::env::var("TARGET").unwrap_or_default());
+    let is_wanted = is("PROFILE", "release") && is_for_here && std::env::var_os(DYNAMIC).is_none();
+    if is_wanted && ["libc.a", "libm.a", UNWINDER].into_iter().all(is_installed) {
+        link_statically();
     }
+}
+
+/// Has the libraries of C linked into the program. The compiler names them to the linker as shared ones, since that is how
+/// it sees this target; here the linker finds scripts under these names, which lead it to the archives.
+fn link_statically() {
+    let dir = std::env::var("OUT_DIR").expect("cargo sets it");
+    let scripts = [
+        ("libgcc_s.so", format!("INPUT(-l:{UNWINDER})")),
+        ("libc.so", format!("GROUP(-l:libc.a -l:{UNWINDER} -l:libgcc.a)")),
+        ("libm.so", "INPUT(-l:libm.a)".to_owned()),
+    ];
+    for (name, script) in scripts {
+        std::fs::write(Path::new(&dir).join(name), script).expect("OUT_DIR is there to be written to");
+    }
+    println!("cargo::rustc-link-arg-bin=uwf=-L{dir}");
+    println!("cargo::rustc-link-arg-bin=uwf=-static");
+    // An index of what a panic would unwind, but here it ends the process: 170 KB.
+    println!("cargo::rustc-link-arg-bin=uwf=-Wl,--no-eh-frame-hdr");
 }
 
 /// Whether the C compiler that links the program finds an archive; it then names it by its path.
