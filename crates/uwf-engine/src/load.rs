@@ -11,6 +11,7 @@ use uwf_core::workflow::{self, Workflow};
 
 use crate::chain::Chain;
 use crate::error::{self, Error, Result};
+use crate::history::{self, Finished};
 use crate::home::Home;
 use crate::rebuild;
 
@@ -50,11 +51,24 @@ impl<'h> Thread<'h> {
     /// # Errors
     /// `NotFound` when there is no such thread; those of its nodes.
     pub fn any(home: &'h Home, id: &ThreadId) -> Result<Thread<'h>> {
-        let head = match home.heads().read(id.as_str())? {
-            Some(head) => head.hash,
-            None => crate::history::of(home, id)?.ok_or_else(|| rebuild::not_found(home, id))?.head,
-        };
-        Thread::at(home, id.clone(), head)
+        if let Some(head) = home.heads().read(id.as_str())? {
+            return Thread::at(home, id.clone(), head.hash);
+        }
+        Thread::ended(home, &history::of(home, id)?.ok_or_else(|| rebuild::not_found(home, id))?)
+    }
+
+    /// Loads a thread the history tells of.
+    ///
+    /// # Errors
+    /// Those of its nodes.
+    pub fn ended(home: &'h Home, line: &Finished) -> Result<Thread<'h>> {
+        let id = &line.thread;
+        Thread::at(home, id.clone(), line.head).map_err(|error| match error.kind {
+            error::Kind::NotFound => error.hint(format!(
+                "history.jsonl says that thread {id} ended there: `uwf recover` looks whether that line is damaged"
+            )),
+            _ => error,
+        })
     }
 
     /// Loads the thread that ends at a node, under an id.

@@ -92,7 +92,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
         (_, Some((above, paused))) if above != *id => (State::Paused, Some(children::paused_with(&above, paused))),
         (state, _) => (state, reason),
     };
-    let mut shown = base(home, id, head, state)?;
+    let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;
     let attempt = attempts::read(home, id)?;
     if state == State::Running {
         if let Some(attempt) = attempt {
@@ -119,7 +119,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
 
 fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
     let line = history::of(home, id)?.ok_or_else(|| rebuild::not_found(home, id))?;
-    let shown = base(home, id, line.head, state::of_finished(line.status))?;
+    let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
     Ok(Shown { done: true, changed_at: line.completed_at, why: end_reason(home, line.end), end: line.end, ..shown })
 }
 
@@ -128,18 +128,17 @@ fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
     node.payload.get("reason").and_then(serde_json::Value::as_str).map(str::to_owned)
 }
 
-fn base(home: &Home, id: &ThreadId, head: Hash, state: State) -> Result<Shown> {
-    let thread = Thread::at(home, id.clone(), head)?;
-    let settings = Settings::load(home, id).ok().flatten();
+fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
+    let settings = Settings::load(thread.home(), &thread.id).ok().flatten();
     Ok(Shown {
         workflow: thread.start.workflow,
-        thread: id.clone(),
-        head,
+        thread: thread.id.clone(),
+        head: thread.head,
         done: false,
         state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),
         steps: thread.chain()?.len(),
-        started_at: crate::ids::started_at(id),
+        started_at: crate::ids::started_at(&thread.id),
         changed_at: thread.head_timestamp_ms,
         why: None,
         asks: None,

@@ -197,7 +197,9 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     for id in ids {
         let line = own.get(&id).copied();
         let (row, end) = match ended_before.get(&id) {
-            Some(true) => (line.map(|head| archived(&id, head, "its line in the history")), None),
+            Some(Some(end)) if !is_better_known(home, end) => {
+                (line.map(|head| archived(&id, head, "its line in the history")), None)
+            }
             is_ended => look(home, &id, line, is_ended.is_some(), &damaged),
         };
         ended.extend(end);
@@ -341,13 +343,20 @@ fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     Ok(ids)
 }
 
-/// Threads the history names as they are spelled, and whether it tells all there is to tell.
-fn ended(journal: &[Value]) -> BTreeMap<ThreadId, bool> {
+/// Whether a line of the history names nodes that are not there, and the copy of it names some that are.
+fn is_better_known(home: &Home, end: &Finished) -> bool {
+    let is_readable =
+        |end: &Finished| is_readable(home, end.head) && end.end.is_none_or(|node| home.store().get(node).is_ok());
+    !is_readable(end) && attempts::end_of(home, &end.thread).ok().flatten().is_some_and(|copy| is_readable(&copy))
+}
+
+/// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.
+fn ended(journal: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
     let mut ended = BTreeMap::new();
     for line in journal {
         let Some(name) = line.get("thread").and_then(Value::as_str) else { continue };
         if let Some(id) = name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name) {
-            ended.insert(id, Finished::deserialize(line).is_ok());
+            ended.insert(id, Finished::deserialize(line).ok());
         }
     }
     ended

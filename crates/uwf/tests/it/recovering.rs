@@ -50,6 +50,26 @@ fn findings(report: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
+fn a_history_that_names_nodes_that_never_were_is_put_right() {
+    let (home, [.., ended]) = home_with_threads();
+    let history = home.root().join("history.jsonl");
+    let right = home.json(&["thread", "show", &ended]);
+    for key in ["head", "end"] {
+        let hash = text(&right, key);
+        let last = if hash.ends_with('Z') { 'Y' } else { 'Z' };
+        let line = fs::read_to_string(&history).unwrap();
+        fs::write(&history, line.replace(&hash, &format!("{}{last}", &hash[..12]))).unwrap();
+        let shown = home.uwf(&["thread", "show", &ended]);
+        let is_told = shown.code == Some(69) && shown.stderr.contains("uwf recover");
+        assert!(is_told || key == "end", "{shown:?}");
+        let report = home.json(&["recover"]);
+        assert_eq!(report["threads"][2]["finding"], "archived", "{report}");
+        assert_eq!(home.json(&["thread", "show", &ended]), right);
+        assert_eq!(home.json(&["recover"])["changed"], false);
+    }
+}
+
+#[test]
 fn a_broken_index_is_made_anew_and_kept() {
     let (home, [stepped, begun, _]) = home_with_threads();
     let index = home.root().join("threads.yaml");

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use json_cas::{Draft, Hash, WalkOptions, bootstrap};
+use json_cas::{Draft, Hash, Node, WalkOptions, bootstrap};
+use uwf_core::node::{Content, Payload};
 use uwf_testing::{TestHome, text};
 
 use super::{Whole, each};
@@ -100,11 +101,12 @@ fn spoil(home: &TestHome, case: &Case, campaign: &mut Campaign) -> Option<BTreeS
         return None;
     }
     let name = |hash: Hash| hash.to_string();
-    if matches!(case.harm, Harm::Gone | Harm::Dangle) && !is_needed(home, case.node) {
+    let is_missed = is_missed(home, case.node, &before);
+    if matches!(case.harm, Harm::Gone | Harm::Dangle) && !is_missed {
         return None;
     }
     Some(match case.harm {
-        Harm::WrongCase if !is_needed(home, case.node) => [lower].into(),
+        Harm::WrongCase if !is_missed => [lower].into(),
         Harm::Swap => [name(case.node), name(case.other)].into(),
         Harm::Double => [name(case.other)].into(),
         Harm::WrongCase => [name(case.node), lower].into(),
@@ -112,12 +114,15 @@ fn spoil(home: &TestHome, case: &Case, campaign: &mut Campaign) -> Option<BTreeS
     })
 }
 
-/// Nobody misses a type of uwf's own of which there is no node; the next command stores it again.
-fn is_needed(home: &TestHome, node: Hash) -> bool {
+/// Nobody misses a type of uwf's own of which there is no node, nor a text that no prompt was made of yet: the next command
+/// stores it again.
+fn is_missed(home: &TestHome, hash: Hash, node: &Node) -> bool {
     let store = store(home);
-    let is_own = uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == node);
-    let mut others = store.objects().list(None).unwrap().into_iter().filter_map(|hash| store.get(hash).ok());
-    !is_own || others.any(|other| other.type_hash == node)
+    let nodes = store.objects().list(None).unwrap().into_iter().filter_map(|hash| store.get(hash).ok());
+    let refers =
+        |other: &Node| store.schema(other.type_hash).is_ok_and(|schema| schema.refs(&other.payload).contains(&hash));
+    let is_derived = node.type_hash == Content::TYPE || uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == hash);
+    !is_derived || nodes.into_iter().any(|other| other.type_hash == hash || refers(&other))
 }
 
 fn below(home: &TestHome, head: &str) -> BTreeSet<Hash> {
