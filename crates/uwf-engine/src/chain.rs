@@ -268,11 +268,11 @@ fn newest(home: &Home, thread: &ThreadId) -> Option<(Read, usize)> {
 /// All records up to `head`: from the cache as far as it can be trusted, the rest from the nodes. The cache is as long
 /// afterwards, if it can be written.
 fn whole(home: &Home, thread: &ThreadId, head: Hash) -> Result<Read> {
-    let Trusted { mut records, sum, is_all } = trusted(home, thread).unwrap_or_default();
+    let Block { mut records, sum, is_whole, .. } = trusted(home, thread).unwrap_or_default();
     let cached = records.len();
     let missing = walk_back(home, head, &mut records)?;
     let kept = records.len();
-    let is_kept = kept == cached && is_all;
+    let is_kept = kept == cached && is_whole;
     let sum = if is_kept { sum } else { sum_of(&records, 0, 0) };
     records.extend(missing.into_iter().rev());
     let new = &records[kept..];
@@ -312,23 +312,14 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
     Ok(missing)
 }
 
-/// The records of a cache up to the first that is damaged.
-#[derive(Default)]
-struct Trusted {
-    records: Vec<Record>,
-    sum: u64,
-    /// Whether that is all there is.
-    is_all: bool,
-}
-
 /// What of a cache can be trusted; `None` when there is none.
-fn trusted(home: &Home, thread: &ThreadId) -> Option<Trusted> {
+fn trusted(home: &Home, thread: &ThreadId) -> Option<Block> {
     let bytes = std::fs::read(home.chain_file(thread)).ok()?;
-    let Block { records, sum, is_whole, .. } = decode(&bytes, 0, 0);
-    Some(Trusted { records, sum, is_all: is_whole })
+    Some(decode(&bytes, 0, 0))
 }
 
 /// Records that stand one behind the other, up to the first that is damaged.
+#[derive(Default)]
 struct Block {
     records: Vec<Record>,
     sum_before: u64,
