@@ -13,6 +13,7 @@ use crate::history::Finished;
 use crate::home::Home;
 use crate::load::Thread;
 use crate::marks::{self, Mark};
+use crate::rebuild;
 
 /// Reason of a thread-end node whose thread came to its graph's end.
 pub const REASON_END: &str = "end";
@@ -29,6 +30,16 @@ const SUPERVISED_CODE: i32 = 1;
 
 /// Exit code recorded for a killed thread, as a shell reports Ctrl-C.
 const KILLED_CODE: i32 = 130;
+
+/// The head of a thread that has just moved there, to end it by.
+///
+/// # Errors
+/// `Busy` when it is elsewhere by now, `NotFound` when the thread has ended.
+pub(crate) fn head_of(thread: &Thread<'_>) -> Result<Head> {
+    let head = thread.home().heads().read(thread.id.as_str())?;
+    let head = head.ok_or_else(|| rebuild::not_active(thread.home(), &thread.id))?;
+    if head.hash == thread.head { Ok(head) } else { Err(moved(&thread.id)) }
+}
 
 /// Ends a thread because its moderator said so. `summary` tells what came of it, when somebody wrote that.
 ///
@@ -117,11 +128,13 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
             Ok(())
         }
-        Swap::Moved(_) => {
-            Err(Error::new(Kind::Busy, format!("the head of thread {} moved while it was being ended", line.thread))
-                .hint("look at it with `uwf thread show`, then try again"))
-        }
+        Swap::Moved(_) => Err(moved(&line.thread)),
     }
+}
+
+fn moved(thread: &ThreadId) -> Error {
+    Error::new(Kind::Busy, format!("the head of thread {thread} moved while it was being ended"))
+        .hint("look at it with `uwf thread show`, then try again")
 }
 
 fn record(line: &impl Serialize) -> Value {

@@ -103,6 +103,21 @@ impl<'h> Thread<'h> {
         })
     }
 
+    /// The thread once its head has moved on to a step of it.
+    pub(crate) fn moved_to(&self, head: Hash, step: StepNode, timestamp_ms: u64) -> Thread<'h> {
+        Thread {
+            home: self.home,
+            id: self.id.clone(),
+            head,
+            start_hash: self.start_hash,
+            start: self.start.clone(),
+            start_timestamp_ms: self.start_timestamp_ms,
+            last: Some(step),
+            head_timestamp_ms: timestamp_ms,
+            chain: OnceCell::new(),
+        }
+    }
+
     /// The storage root it was loaded from.
     pub fn home(&self) -> &'h Home {
         self.home
@@ -139,6 +154,10 @@ impl<'h> Thread<'h> {
     /// Those of the nodes.
     pub fn step(&self, index: usize) -> Result<StepRecord> {
         let chain = self.chain()?;
+        // The newest is the one that is asked for most, and all of it but its output is known.
+        if let Some(last) = self.last.as_ref().filter(|_| index + 1 == chain.len()) {
+            return with_output(self.home.store(), self.head, last.clone(), self.head_timestamp_ms);
+        }
         let record = chain.get(index)?.ok_or_else(|| {
             Error::new(error::Kind::Internal, format!("thread {} has no step {}", self.id, index + 1))
         })?;
@@ -164,6 +183,10 @@ pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
 /// Those of the two nodes.
 pub fn step_record(store: &Store, hash: Hash) -> Result<StepRecord> {
     let (step, timestamp_ms) = step_node(store, hash)?;
+    with_output(store, hash, step, timestamp_ms)
+}
+
+fn with_output(store: &Store, hash: Hash, step: StepNode, timestamp_ms: u64) -> Result<StepRecord> {
     let output = store.get(step.output)?.payload;
     Ok(StepRecord { hash, role: step.role, output, detail: step.detail, agent: step.agent, timestamp_ms })
 }

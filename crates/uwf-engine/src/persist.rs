@@ -8,12 +8,18 @@ use crate::error::{self, Error, Result};
 use crate::load::{self, Thread};
 
 /// Checks a StepNode that an agent named as its result, and makes everything below it durable when somebody other than
-/// uwf wrote it (`synced` is false).
+/// uwf wrote it (`synced` is false). Gives the thread as it stands once its head is there.
 ///
 /// # Errors
 /// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, its detail. `Io` when it
 /// cannot be told.
-pub fn verify(thread: &Thread<'_>, role_name: &str, role: &Role, step_hash: Hash, synced: bool) -> Result<StepNode> {
+pub fn verify<'h>(
+    thread: &Thread<'h>,
+    role_name: &str,
+    role: &Role,
+    step_hash: Hash,
+    synced: bool,
+) -> Result<Thread<'h>> {
     let store = thread.home().store();
     let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
     if Kind::of(node.type_hash) != Some(Kind::StepNode) {
@@ -51,7 +57,7 @@ pub fn verify(thread: &Thread<'_>, role_name: &str, role: &Role, step_hash: Hash
     if !synced {
         sync_new(thread, step_hash, &step)?;
     }
-    Ok(step)
+    Ok(thread.moved_to(step_hash, step, node.timestamp))
 }
 
 /// Syncs everything reachable from a step but not from the one before it. The walk stops at what the thread already

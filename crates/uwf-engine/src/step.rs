@@ -321,7 +321,8 @@ impl Step<'_, '_> {
         signals: &mut Signals,
     ) -> Result<Report> {
         let opened = &attempt.opened;
-        let step = persist::verify(self.thread, &opened.role, self.plan.role(&opened.role)?, step_hash, synced)?;
+        let role = self.plan.role(&opened.role)?;
+        let moved = persist::verify(self.thread, &opened.role, role, step_hash, synced)?;
         if !synced {
             attempts::finished(self.home, &opened.thread, &opened.attempt, step_hash)?;
         }
@@ -330,19 +331,19 @@ impl Step<'_, '_> {
             Ok(Swap::Moved(now)) => return Err(self.quarantine(opened, step_hash, now)),
             Err(failed) => return Err(self.unsure(failed, step_hash)),
         }
-        self.tidy(opened, Record::of(step_hash, &step));
+        self.tidy(opened, &moved);
         let report = Report {
             role: Some(opened.role.clone()),
             agent: Some(opened.agent.name.clone()),
             ..self.report(step_hash)
         };
-        Ok(self.look_ahead(report, signals))
+        Ok(self.look_ahead(&moved, report, signals))
     }
 
     /// What follows a head that has moved. None of it is needed, so a failure does not make the step one.
-    fn tidy(&self, opened: &Opened, record: Record) {
-        if let Ok(chain) = self.thread.chain() {
-            chain::push(self.home, &self.thread.id, chain, record);
+    fn tidy(&self, opened: &Opened, moved: &Thread<'_>) {
+        if let (Ok(chain), Some(step)) = (self.thread.chain(), &moved.last) {
+            chain::push(self.home, &self.thread.id, chain, Record::of(moved.head, step));
         }
         let done = marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
             .and_then(|()| self.close(opened, Outcome::Linked, None));
@@ -358,21 +359,20 @@ impl Step<'_, '_> {
     }
 
     /// The head has moved; what the moderator says now must not undo that.
-    fn look_ahead(&self, report: Report, signals: &mut Signals) -> Report {
+    fn look_ahead(&self, thread: &Thread<'_>, report: Report, signals: &mut Signals) -> Report {
         let mut ahead = || -> Result<Report> {
-            let (thread, head) = Thread::active(self.home, &self.thread.id)?;
-            let decision = moderate::next(&thread, &self.plan.workflow)?;
+            let decision = moderate::next(thread, &self.plan.workflow)?;
             let explain_next = self.request.explain.then(|| moderate::explain(&decision));
             let (done, reason, next) = match decision.next {
                 Next::End(reason) => {
-                    let summary = self.advisors(&thread).summary(signals);
-                    end::complete(&thread, &head, reason, summary)?;
+                    let summary = self.advisors(thread).summary(signals);
+                    end::complete(thread, &end::head_of(thread)?, reason, summary)?;
                     (true, Some(moderate::reason(reason).to_owned()), None)
                 }
-                Next::Role(role) => match self.advisors(&thread).objection(signals) {
+                Next::Role(role) => match self.advisors(thread).objection(signals) {
                     Some(why) => {
                         let reason = format!("{}{why}", end::REASON_SUPERVISOR);
-                        end::stop(&thread, &head, &reason)?;
+                        end::stop(thread, &end::head_of(thread)?, &reason)?;
                         (true, Some(reason), None)
                     }
                     None => (false, None, Some(Upcoming::Role(role))),
