@@ -1,57 +1,30 @@
 //! The chain cache: for each thread a flat file of fixed-width records, so that no command walks 10,000 nodes, and most
 //! read no more of the file than its end.
 //!
-//! A record is 40 bytes, little-endian u64s: the StepNode, its output, its detail, XXH64 of the role's name, and a checksum
-//! of the last word of the record before (0 for the first), its position and these four. Records are in thread order and
-//! only appended. The file is trusted up to the first record that is not whole, and only as far as its last record is the
-//! head or an ancestor of it; it can be deleted at any time.
+//! Records are in thread order and only appended. The file is trusted up to the first record that is not whole, and only
+//! as far as its last record is the head or an ancestor of it; it can be deleted at any time.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::File;
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileExt;
 
 use json_cas::Hash;
-use uwf_core::node::StepNode;
 use uwf_core::thread::ThreadId;
 
+use self::records::Block;
+pub use self::records::{Record, role_key};
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load;
 
-/// Words of a record, the checksum being the last.
-const WORDS: usize = 5;
-
-/// Bytes of a record.
-const RECORD: usize = WORDS * 8;
+mod records;
 
 /// Newest records that are read at once.
 const BLOCK: usize = 256;
 
 /// Records that are looked through at a time.
 const SCANNED: usize = 2048;
-
-/// One step as the cache knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
-    /// The StepNode.
-    pub step: Hash,
-    /// Its output.
-    pub output: Hash,
-    /// Its detail.
-    pub detail: Hash,
-    /// [`role_key`] of its role.
-    pub role: u64,
-}
-
-impl Record {
-    /// The record of a StepNode.
-    pub fn of(hash: Hash, step: &StepNode) -> Record {
-        Record { step: hash, output: step.output, detail: step.detail, role: role_key(&step.role) }
-    }
-}
 
 /// The steps of a thread. Those it is asked for are read, from the newest back to them.
 pub struct Chain<'h> {
@@ -72,11 +45,6 @@ struct Read {
     sum_before: u64,
     /// The checksum of the last one.
     sum: u64,
-}
-
-/// How a role is named in a record.
-pub fn role_key(role: &str) -> u64 {
-    json_cas::xxh64(role.as_bytes()).as_u64()
 }
 
 impl<'h> Chain<'h> {
@@ -194,7 +162,7 @@ impl<'h> Chain<'h> {
         };
         while end > 0 {
             let from = end.saturating_sub(SCANNED);
-            let older = self.read.borrow().older.as_ref().and_then(|file| block(file, from, end).ok());
+            let older = self.read.borrow().older.as_ref().and_then(|file| records::block(file, from, end).ok());
             let Some(older) = older.filter(|older| older.is_whole && older.sum == sum) else {
                 self.mend()?;
                 let _ = visit_all(end, &self.read.borrow().records[..end]);
@@ -217,7 +185,7 @@ impl<'h> Chain<'h> {
         }
         // At least doubled each time: going back through all of them moves each only a few times.
         let from = index.min(first.saturating_sub(read.records.len().max(BLOCK)));
-        let older = read.older.as_ref().and_then(|file| block(file, from, first).ok());
+        let older = read.older.as_ref().and_then(|file| records::block(file, from, first).ok());
         if let Some(older) = older.filter(|older| older.is_whole && older.sum == read.sum_before) {
             read.records.splice(0..0, older.records);
             read.sum_before = older.sum_before;
@@ -243,45 +211,46 @@ impl<'h> Chain<'h> {
 /// Adds the newest step to a thread's cache, behind those before it; a cache of another length is left alone, the next
 /// reader brings it up to date. Failure costs time later, nothing else.
 pub fn push(home: &Home, thread: &ThreadId, before: &Chain<'_>, record: Record) {
-    append(home, thread, before.len, before.read.borrow().sum, &[record]);
+    records::append(&home.chain_file(thread), before.len, before.read.borrow().sum, &[record]);
 }
 
 /// The last step the cache has, be it the thread's or not.
 pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Option<Hash> {
     let newest = newest(home, thread).map(|(read, _)| read.records);
-    let records = newest.or_else(|| trusted(home, thread).map(|trusted| trusted.records))?;
+    let records = newest.or_else(|| records::all(&home.chain_file(thread)).map(|all| all.records))?;
     records.last().map(|record| record.step)
 }
 
 /// The newest records of a cache whose end is whole, and how many it has.
 fn newest(home: &Home, thread: &ThreadId) -> Option<(Read, usize)> {
     let file = File::open(home.chain_file(thread)).ok()?;
-    let bytes = usize::try_from(file.metadata().ok()?.len()).ok()?;
-    let len = bytes / RECORD;
+    let len = records::count(&file).ok()??;
     let from = len.saturating_sub(BLOCK);
-    let block = block(&file, from, len).ok()?;
-    let is_whole = block.is_whole && bytes % RECORD == 0;
+    let block = records::block(&file, from, len).ok()?;
     let older = (from > 0).then_some(file);
-    is_whole.then_some((Read { records: block.records, older, sum_before: block.sum_before, sum: block.sum }, len))
+    block
+        .is_whole
+        .then_some((Read { records: block.records, older, sum_before: block.sum_before, sum: block.sum }, len))
 }
 
 /// All records up to `head`: from the cache as far as it can be trusted, the rest from the nodes. The cache is as long
 /// afterwards, if it can be written.
 fn whole(home: &Home, thread: &ThreadId, head: Hash) -> Result<Read> {
-    let Block { mut records, sum, is_whole, .. } = trusted(home, thread).unwrap_or_default();
+    let path = home.chain_file(thread);
+    let Block { mut records, sum, is_whole, .. } = records::all(&path).unwrap_or_default();
     let cached = records.len();
     let missing = walk_back(home, head, &mut records)?;
     let kept = records.len();
     let is_kept = kept == cached && is_whole;
-    let sum = if is_kept { sum } else { sum_of(&records, 0, 0) };
+    let sum = if is_kept { sum } else { records::sum_of(&records, 0, 0) };
     records.extend(missing.into_iter().rev());
     let new = &records[kept..];
     if !is_kept {
-        rewrite(home, thread, &records);
+        records::rewrite(&path, &records);
     } else if !new.is_empty() {
-        append(home, thread, kept, sum, new);
+        records::append(&path, kept, sum, new);
     }
-    let sum = sum_of(new, kept, sum);
+    let sum = records::sum_of(new, kept, sum);
     Ok(Read { records, older: None, sum_before: 0, sum })
 }
 
@@ -312,130 +281,11 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
     Ok(missing)
 }
 
-/// What of a cache can be trusted; `None` when there is none.
-fn trusted(home: &Home, thread: &ThreadId) -> Option<Block> {
-    let bytes = std::fs::read(home.chain_file(thread)).ok()?;
-    Some(decode(&bytes, 0, 0))
-}
-
-/// Records that stand one behind the other, up to the first that is damaged.
-#[derive(Default)]
-struct Block {
-    records: Vec<Record>,
-    sum_before: u64,
-    sum: u64,
-    /// Whether none is damaged.
-    is_whole: bool,
-}
-
-/// The records from `first` up to `end` of a cache.
-fn block(file: &File, first: usize, end: usize) -> io::Result<Block> {
-    // The record before is read too: its checksum is part of the next one's.
-    let mut bytes = vec![0; (end - first + usize::from(first > 0)) * RECORD];
-    let from = first.saturating_sub(1) * RECORD;
-    file.read_exact_at(&mut bytes, from as u64)?;
-    let (before, bytes) = bytes.split_at(if first > 0 { RECORD } else { 0 });
-    let sum_before = if before.is_empty() { 0 } else { words(before)[WORDS - 1] };
-    Ok(decode(bytes, first, sum_before))
-}
-
-/// The records of a part of a cache that begins with record `first`.
-fn decode(bytes: &[u8], first: usize, sum_before: u64) -> Block {
-    let mut block =
-        Block { records: Vec::with_capacity(bytes.len() / RECORD), sum_before, sum: sum_before, is_whole: true };
-    for chunk in bytes.chunks(RECORD) {
-        if chunk.len() < RECORD {
-            block.is_whole = false;
-            break;
-        }
-        let [step, output, detail, role, sum] = words(chunk);
-        let (step, output, detail) = (Hash::from_u64(step), Hash::from_u64(output), Hash::from_u64(detail));
-        let record = Record { step, output, detail, role };
-        if sum != checksum(block.sum, first + block.records.len(), record) {
-            block.is_whole = false;
-            break;
-        }
-        block.records.push(record);
-        block.sum = sum;
-    }
-    block
-}
-
-fn words(record: &[u8]) -> [u64; WORDS] {
-    std::array::from_fn(|word| {
-        let bytes = record[word * 8..(word + 1) * 8].try_into().expect("a record holds words of eight bytes");
-        u64::from_le_bytes(bytes)
-    })
-}
-
-/// The last word of the record at a position, behind one with this last word. It is computed for every record each time it
-/// is read, so it is a few multiplications: it has to notice accidents, not forgers. Each word changes it reversibly, so one
-/// that is wrong alone never goes unnoticed, and zeros do not sum up to zero. With the position in it, the last record
-/// tells whether any is missing or there twice.
-fn checksum(before: u64, position: usize, record: Record) -> u64 {
-    let Record { step, output, detail, role } = record;
-    [position as u64, step.as_u64(), output.as_u64(), detail.as_u64(), role].into_iter().fold(before, |sum, word| {
-        // The odd constant of splitmix64: the golden ratio in 64 bits.
-        let mixed = (sum ^ word).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        mixed ^ (mixed >> 32)
-    })
-}
-
-/// The last word of the last of these records, the first of which stands at a position behind one with this last word.
-fn sum_of(records: &[Record], first: usize, before: u64) -> u64 {
-    (first..).zip(records).fold(before, |sum, (position, record)| checksum(sum, position, *record))
-}
-
-/// Records from a position on, behind one with this last word, as bytes.
-fn encode(records: &[Record], first: usize, mut sum: u64) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(records.len() * RECORD);
-    for (position, record) in (first..).zip(records) {
-        sum = checksum(sum, position, *record);
-        for word in [record.step.as_u64(), record.output.as_u64(), record.detail.as_u64(), record.role, sum] {
-            bytes.extend(word.to_le_bytes());
-        }
-    }
-    bytes
-}
-
-/// Appends behind exactly as many records as are known; the cache is a help, so failures are silent.
-fn append(home: &Home, thread: &ThreadId, known: usize, sum: u64, records: &[Record]) {
-    let path = home.chain_file(thread);
-    let open = || OpenOptions::new().append(true).create(true).open(&path);
-    let file = open().or_else(|error| {
-        if error.kind() != ErrorKind::NotFound {
-            return Err(error);
-        }
-        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        open()
-    });
-    let Ok(mut file) = file else { return };
-    let size = file.metadata().map(|meta| meta.len()).unwrap_or(u64::MAX);
-    if size == (known * RECORD) as u64 {
-        let _ = file.write_all(&encode(records, known, sum));
-    }
-}
-
-fn rewrite(home: &Home, thread: &ThreadId, records: &[Record]) {
-    let path = home.chain_file(thread);
-    let Some(dir) = path.parent() else { return };
-    if std::fs::create_dir_all(dir).is_err() {
-        return;
-    }
-    // Not durable on purpose: it can be derived.
-    let written = tempfile::NamedTempFile::new_in(dir).and_then(|mut file| {
-        file.write_all(&encode(records, 0, 0))?;
-        Ok(file)
-    });
-    if let Ok(file) = written {
-        let _ = file.persist(&path);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use uwf_core::node::{Content, Payload};
+    use uwf_core::node::{Content, Payload, StepNode};
 
+    use super::records::RECORD;
     use super::*;
     use crate::put;
 

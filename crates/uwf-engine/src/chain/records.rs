@@ -1,0 +1,170 @@
+//! The file of a chain cache: how its records lie in it, and whether they are whole. Nothing here knows nodes or heads.
+//!
+//! A record is 40 bytes, little-endian u64s: the StepNode, its output, its detail, XXH64 of the role's name, and a checksum
+//! of the last word of the record before (0 for the first), its position and these four.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use json_cas::Hash;
+use uwf_core::node::StepNode;
+
+/// Words of a record, the checksum being the last.
+const WORDS: usize = 5;
+
+/// Bytes of a record.
+pub(super) const RECORD: usize = WORDS * 8;
+
+/// One step as the cache knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// The StepNode.
+    pub step: Hash,
+    /// Its output.
+    pub output: Hash,
+    /// Its detail.
+    pub detail: Hash,
+    /// [`role_key`] of its role.
+    pub role: u64,
+}
+
+impl Record {
+    /// The record of a StepNode.
+    pub fn of(hash: Hash, step: &StepNode) -> Record {
+        Record { step: hash, output: step.output, detail: step.detail, role: role_key(&step.role) }
+    }
+}
+
+/// How a role is named in a record.
+pub fn role_key(role: &str) -> u64 {
+    json_cas::xxh64(role.as_bytes()).as_u64()
+}
+
+/// Records that stand one behind the other, up to the first that is damaged.
+#[derive(Default)]
+pub(super) struct Block {
+    pub(super) records: Vec<Record>,
+    /// Checksum of the record before the first.
+    pub(super) sum_before: u64,
+    /// Checksum of the last.
+    pub(super) sum: u64,
+    /// Whether none is damaged.
+    pub(super) is_whole: bool,
+}
+
+/// How many records a cache has; `None` when the last is torn.
+pub(super) fn count(file: &File) -> io::Result<Option<usize>> {
+    let bytes = file.metadata()?.len() as usize;
+    Ok(bytes.is_multiple_of(RECORD).then_some(bytes / RECORD))
+}
+
+/// All records of a cache up to the first that is damaged; `None` when there is none.
+pub(super) fn all(path: &Path) -> Option<Block> {
+    let bytes = std::fs::read(path).ok()?;
+    Some(decode(&bytes, 0, 0))
+}
+
+/// The records from `first` up to `end` of a cache.
+pub(super) fn block(file: &File, first: usize, end: usize) -> io::Result<Block> {
+    // The record before is read too: its checksum is part of the next one's.
+    let mut bytes = vec![0; (end - first + usize::from(first > 0)) * RECORD];
+    let from = first.saturating_sub(1) * RECORD;
+    file.read_exact_at(&mut bytes, from as u64)?;
+    let (before, bytes) = bytes.split_at(if first > 0 { RECORD } else { 0 });
+    let sum_before = if before.is_empty() { 0 } else { words(before)[WORDS - 1] };
+    Ok(decode(bytes, first, sum_before))
+}
+
+/// The records of a part of a cache that begins with record `first`.
+fn decode(bytes: &[u8], first: usize, sum_before: u64) -> Block {
+    let mut block =
+        Block { records: Vec::with_capacity(bytes.len() / RECORD), sum_before, sum: sum_before, is_whole: true };
+    for chunk in bytes.chunks(RECORD) {
+        if chunk.len() < RECORD {
+            block.is_whole = false;
+            break;
+        }
+        let [step, output, detail, role, sum] = words(chunk);
+        let (step, output, detail) = (Hash::from_u64(step), Hash::from_u64(output), Hash::from_u64(detail));
+        let record = Record { step, output, detail, role };
+        if sum != checksum(block.sum, first + block.records.len(), record) {
+            block.is_whole = false;
+            break;
+        }
+        block.records.push(record);
+        block.sum = sum;
+    }
+    block
+}
+
+fn words(record: &[u8]) -> [u64; WORDS] {
+    std::array::from_fn(|word| {
+        let bytes = record[word * 8..(word + 1) * 8].try_into().expect("a record holds words of eight bytes");
+        u64::from_le_bytes(bytes)
+    })
+}
+
+/// The last word of the record at a position, behind one with this last word. It is computed for every record each time it
+/// is read, so it is a few multiplications: it has to notice accidents, not forgers. Each word changes it reversibly, so one
+/// that is wrong alone never goes unnoticed, and zeros do not sum up to zero. With the position in it, the last record
+/// tells whether any is missing or there twice.
+fn checksum(before: u64, position: usize, record: Record) -> u64 {
+    let Record { step, output, detail, role } = record;
+    [position as u64, step.as_u64(), output.as_u64(), detail.as_u64(), role].into_iter().fold(before, |sum, word| {
+        // The odd constant of splitmix64: the golden ratio in 64 bits.
+        let mixed = (sum ^ word).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ (mixed >> 32)
+    })
+}
+
+/// The last word of the last of these records, the first of which stands at a position behind one with this last word.
+pub(super) fn sum_of(records: &[Record], first: usize, before: u64) -> u64 {
+    (first..).zip(records).fold(before, |sum, (position, record)| checksum(sum, position, *record))
+}
+
+/// Records from a position on, behind one with this last word, as bytes.
+fn encode(records: &[Record], first: usize, mut sum: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(records.len() * RECORD);
+    for (position, record) in (first..).zip(records) {
+        sum = checksum(sum, position, *record);
+        for word in [record.step.as_u64(), record.output.as_u64(), record.detail.as_u64(), record.role, sum] {
+            bytes.extend(word.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+/// Appends behind exactly as many records as are known; the cache is a help, so failures are silent.
+pub(super) fn append(path: &Path, known: usize, sum: u64, records: &[Record]) {
+    let open = || OpenOptions::new().append(true).create(true).open(path);
+    let file = open().or_else(|error| {
+        if error.kind() != ErrorKind::NotFound {
+            return Err(error);
+        }
+        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        open()
+    });
+    let Ok(mut file) = file else { return };
+    let size = file.metadata().map(|meta| meta.len()).unwrap_or(u64::MAX);
+    if size == (known * RECORD) as u64 {
+        let _ = file.write_all(&encode(records, known, sum));
+    }
+}
+
+/// Writes a cache anew; failures are silent here too.
+pub(super) fn rewrite(path: &Path, records: &[Record]) {
+    let Some(dir) = path.parent() else { return };
+    if std::fs::create_dir_all(dir).is_err() {
+        return;
+    }
+    // Not durable on purpose: it can be derived.
+    let written = tempfile::NamedTempFile::new_in(dir).and_then(|mut file| {
+        file.write_all(&encode(records, 0, 0))?;
+        Ok(file)
+    });
+    if let Ok(file) = written {
+        let _ = file.persist(path);
+    }
+}
