@@ -31,6 +31,8 @@ pub enum Unit {
     Megabytes,
     /// System calls.
     Calls,
+    /// Page faults.
+    Faults,
     /// Steps per second.
     PerSecond,
 }
@@ -46,6 +48,7 @@ impl Unit {
             Unit::Bytes => "B",
             Unit::Megabytes => "MB",
             Unit::Calls => "calls",
+            Unit::Faults => "faults",
             Unit::PerSecond => "steps/s",
         }
     }
@@ -55,7 +58,7 @@ impl Unit {
         match self {
             Unit::Floor | Unit::Times | Unit::Millis => 2,
             Unit::Micros | Unit::Megabytes | Unit::PerSecond => 1,
-            Unit::Bytes | Unit::Calls => 0,
+            Unit::Bytes | Unit::Calls | Unit::Faults => 0,
         }
     }
 }

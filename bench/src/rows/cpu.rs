@@ -1,4 +1,5 @@
-//! Processor time: what the kit adds to an agent's own, and what a whole step takes.
+//! Processor time: what the kit adds to an agent's own, and what a whole step takes; and the page faults of a step, of
+//! which a good part of that time is.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,6 +24,12 @@ const RUNS: usize = 50;
 /// Milliseconds of one unit the kernel tells.
 const TICK_MS: f64 = 10.0;
 
+/// Fields of `/proc/PID/stat`, counted behind the program's name: times of ended descendants, user and system.
+const TIMES: [usize; 2] = [13, 14];
+
+/// Their page faults, without and with reading from the disk.
+const FAULTS: [usize; 2] = [8, 10];
+
 pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
     let mut rows = Vec::new();
     let runs = bench.sizes.runs.min(RUNS);
@@ -44,6 +51,8 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         )));
         let what = format!("processor time of a whole step beyond its agent's, output: {output}");
         rows.push(Row::maybe(what, Unit::Millis, beyond(&step)).note(format!("step {}, all processes", told(&step))));
+        let faults = counted(FAULTS, runs, place.step(thread), || Ok(()))?;
+        rows.push(Row::maybe(format!("page faults of a whole step, output: {output}"), Unit::Faults, faults));
     }
     Ok(Group { title: "Processor time".to_owned(), rows })
 }
@@ -105,25 +114,30 @@ fn alone(bench: &Bench<'_>, player: Player) -> Command {
 }
 
 /// Processor time of a command and all below it, user and system, milliseconds a run; what prepares a run does not count.
-fn used(runs: usize, mut command: Command, prepare: impl Fn() -> Result<()>) -> Result<Figure> {
-    let before = of_children()?;
+fn used(runs: usize, command: Command, prepare: impl Fn() -> Result<()>) -> Result<Figure> {
+    Ok(counted(TIMES, runs, command, prepare)?.map(|ticks| ticks * TICK_MS))
+}
+
+/// What the kernel counts of a command and all below it, on average of some runs.
+fn counted(fields: [usize; 2], runs: usize, mut command: Command, prepare: impl Fn() -> Result<()>) -> Result<Figure> {
+    let before = of_children(fields)?;
     for _ in 0..runs {
         prepare()?;
         run(&mut command)?;
     }
-    let after = of_children()?;
-    Ok(before.and_then(|before| Ok((after? - before) * TICK_MS / runs as f64)))
+    let after = of_children(fields)?;
+    Ok(before.and_then(|before| Ok((after? - before) / runs as f64)))
 }
 
-/// Processor time of all ended descendants of this process so far, ticks.
-fn of_children() -> Result<Figure> {
+/// The sum of what the kernel has counted of all ended descendants of this process so far.
+fn of_children(fields: [usize; 2]) -> Result<Figure> {
     let path = "/proc/self/stat";
     if !std::path::Path::new(path).exists() {
         return Ok(Err("there is no /proc".to_owned()));
     }
     let stat = fs::read_to_string(path).map_err(Error::at("read", path.as_ref()))?;
     // The name of the program, in brackets, may hold blanks; the fields are counted behind it.
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: Option<Vec<f64>> = [13, 14].iter().map(|at| fields.get(*at)?.parse().ok()).collect();
-    Ok(ticks.map(|ticks| ticks.iter().sum()).ok_or_else(|| format!("{path} is not readable")))
+    let told: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let counts: Option<Vec<f64>> = fields.iter().map(|at| told.get(*at)?.parse().ok()).collect();
+    Ok(counts.map(|counts| counts.iter().sum()).ok_or_else(|| format!("{path} is not readable")))
 }

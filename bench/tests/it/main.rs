@@ -98,8 +98,10 @@ fn a_quick_run_takes_every_figure() {
     Processor time
       processor time the kit adds to its agent's, output: step [ms ≤ 5]
       processor time of a whole step beyond its agent's, output: step [ms]
+      page faults of a whole step, output: step [faults]
       processor time the kit adds to its agent's, output: text [ms ≤ 5]
       processor time of a whole step beyond its agent's, output: text [ms]
+      page faults of a whole step, output: text [faults]
     Footprint
       the binary uwf [MB ≤ 12]
       a step at 30 steps, output: step, its largest process [MB ≤ 25]
