@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use json_cas::Hash;
-use uwf_core::node::{self, Content, Payload};
+use json_cas::{Hash, StoreError};
+use uwf_core::node::{self, Payload};
 
 use crate::attempts::{self, Attempt, Closed, Outcome, OutputFiles};
 use crate::child;
@@ -98,20 +98,31 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
     let env_file = environment::read_env_file(&home.env_file())?;
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
-    let read =
-        |path| child::read_capped(path, opened.output_cap).map(|text| Content { text: redactor.text(&text) }.draft());
+    let read = |path| child::read_capped(path, opened.output_cap).map(|text| redactor.text(&text));
     let raw = if files.raw.exists() { read(&files.raw)? } else { read(&files.out)? };
-    let mut batch = Batch::default();
-    let node = node::Attempt {
-        role: opened.role.clone(),
-        agent: batch.add(opened.agent.payload().draft()),
-        raw: batch.add(raw),
-        stderr: batch.add(read(&files.err)?),
-        exit_code,
-        error: Some(redactor.text(error)),
+    let stderr = read(&files.err)?;
+    let keep = |lead: &str, trace: &Trace| {
+        let mut batch = Batch::default();
+        let node = node::Attempt {
+            role: opened.role.clone(),
+            agent: batch.add(opened.agent.payload().draft()),
+            raw: batch.content(&format!("{lead}{raw}")),
+            stderr: batch.content(&format!("{lead}{stderr}")),
+            exit_code,
+            error: Some(redactor.text(error)),
+        };
+        let hash = with_turns(&mut batch, node, trace, &redactor);
+        home.store().put_all(&batch.drafts).map(|_| hash)
     };
-    let hash = with_turns(&mut batch, node, &salvage::turns(home, opened, &files), &redactor);
-    home.store().put_all(&batch.drafts)?;
+    let hash = match keep("", &salvage::turns(home, opened, &files)) {
+        // Whoever knew beforehand what would be printed may have stored a text that has its hash. The id of this attempt
+        // nobody knew.
+        Err(StoreError::Collision { hash }) => {
+            let lead = format!("[attempt {}: there was another text under its hash {hash}]\n", opened.attempt);
+            keep(&lead, &Trace::default())
+        }
+        kept => kept,
+    }?;
     let closed = Closed {
         attempt: opened.attempt.clone(),
         outcome: Outcome::Failed,

@@ -18,6 +18,10 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// Hashes a name keeps in its history. People roll back a version or two; nobody has yet gone back a hundred.
 const HISTORY_LIMIT: usize = 100;
 
+/// What to do when the names are gone.
+pub const NAMES_ARE_LOST: &str =
+    "the workflows are in the store (`uwf cas list --type Workflow`); `uwf workflow put FILE` names one again";
+
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -61,11 +65,22 @@ pub fn read(home: &Home) -> Result<Registry> {
                 let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&path, "it is not UTF-8 text"))?;
                 return parse(&path, text);
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Taken for none, it would be written anew, with one name in it.
+                if path.is_symlink() {
+                    return Err(unreadable(&path, "it is a link that leads nowhere"));
+                }
+            }
             Err(error) => return Err(Error::io("read", &path, error)),
         }
     }
     Ok(Registry::new())
+}
+
+/// Whether the registry is gone: there is none, but somebody has written one before, or was about to.
+pub fn is_gone(home: &Home) -> bool {
+    let files = [home.registry_file(), home.older_registry_file()];
+    home.registry_lock().exists() && !files.iter().any(|file| file.exists())
 }
 
 /// Changes the registry under its lock. `change` returns what the caller wants to know.

@@ -70,6 +70,9 @@ pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
     let project = project_files(cwd);
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
     let error = Error::new(Kind::NotFound, format!("there is no workflow `{typed}`"));
+    if registry::is_gone(home) {
+        return Err(error.hint(format!("{} is gone: {}", home.registry_file().display(), registry::NAMES_ARE_LOST)));
+    }
     Err(match nearest::nearest(typed, names) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None if looks_like_path => error.hint(format!("the file {} does not exist", as_path.display())),

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::{load, registry};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -81,12 +82,13 @@ type Check = fn(&Home, Remedy) -> Result<Vec<Finding>>;
 
 /// Looks at everything the storage root holds, configuration excepted.
 pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
-    let checks: [(&str, Check); 8] = [
+    let checks: [(&str, Check); 9] = [
         ("storage", files::root),
         ("env-file", files::env_file),
         ("store", files::store),
         ("leftovers", files::leftovers),
         ("locks", files::locks),
+        ("workflows", names),
         ("threads", threads::index),
         ("attempts", threads::attempts),
         ("orphans", processes::orphans),
@@ -95,6 +97,23 @@ pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
         check(home, remedy).unwrap_or_else(|error| vec![Finding::of_error(name, &error)])
     };
     checks.into_iter().flat_map(look).collect()
+}
+
+/// Whether the names of workflows can be read, and lead to workflows.
+fn names(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+    let registry = registry::read(home)?;
+    if registry::is_gone(home) {
+        let message = format!("{} is gone: no name leads to a workflow", home.registry_file().display());
+        return Ok(vec![Finding::warn("workflows", message).hint(registry::NAMES_ARE_LOST)]);
+    }
+    let mut findings = vec![Finding::ok("workflows", counted(registry.len(), "name"))];
+    for (name, entry) in &registry {
+        if let Err(error) = load::workflow(home.store(), entry.hash) {
+            let finding = Finding::fail("workflows", format!("`{name}`: {}", error.message));
+            findings.push(finding.hint("`uwf workflow put FILE` stores it again"));
+        }
+    }
+    Ok(findings)
 }
 
 /// `1 file`, `2 files`, `2 processes`, `2 entries`.

@@ -15,6 +15,9 @@ use crate::states::{FINISHED, State, states};
 /// States tried of each command in a plain run.
 const SHORT: usize = 8;
 
+/// Bytes after which a record of attempts is begun anew: the engine's limit, which it keeps to itself.
+const LONG_RECORD: usize = 16 << 10;
+
 /// A disk after a crash, ready to be used.
 struct Crashed {
     home: TestHome,
@@ -200,9 +203,10 @@ fn a_fork() {
 }
 
 /// A thread is where it was or one step further, its output is paid for once, and the next step goes on.
-fn steps(name: &'static str, agent: &str) {
+fn steps(name: &'static str, agent: &str, prepare: impl Fn(&TestHome, &str)) -> (TestHome, String) {
     let home = stage::with_workflow(agent);
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", 1));
+    prepare(&home, &thread);
     let (bystander, old) = (home.head(&other), home.head(&thread).unwrap());
     crash(name, &home, &["thread", "step", &thread], |crashed| {
         assert_eq!(crashed.listed(&thread).unwrap()["state"], "active");
@@ -226,16 +230,61 @@ fn steps(name: &'static str, agent: &str) {
         assert_eq!(crashed.steps(&thread), 2 + u64::from(moved));
         crashed.step(&other);
     });
+    (home, thread)
 }
 
 #[test]
 fn a_step_uwf_makes() {
-    steps("a_step_uwf_makes", "worker");
+    steps("a_step_uwf_makes", "worker", |_, _| ());
+}
+
+#[test]
+fn a_step_made_of_a_text() {
+    steps("a_step_made_of_a_text", "texter", |_, _| ());
+}
+
+/// The record of attempts has become so long that the step begins a new one: what the old one said of the head is not
+/// lost with it.
+#[test]
+fn a_step_that_begins_a_new_record() {
+    let record = |home: &TestHome, thread: &str| home.root().join("threads").join(thread).join("attempt.jsonl");
+    let (home, thread) = steps("a_step_that_begins_a_new_record", "worker", |home, thread| {
+        let lines = fs::read(record(home, thread)).unwrap();
+        fs::write(record(home, thread), lines.repeat(LONG_RECORD / lines.len() + 1)).unwrap();
+    });
+    assert!(fs::metadata(record(&home, &thread)).unwrap().len() < LONG_RECORD as u64, "it began a new one");
 }
 
 #[test]
 fn a_step_the_agent_makes() {
-    steps("a_step_the_agent_makes", "stepper");
+    steps("a_step_the_agent_makes", "stepper", |_, _| ());
+}
+
+#[test]
+fn an_answer() {
+    let home = stage::with_workflow("person");
+    let (other, thread) = (stage::thread(&home, "other", 0), stage::thread(&home, "x", 0));
+    let old = home.head(&thread).unwrap();
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let args = ["thread", "answer", &thread, "--data", "{\"n\": 4}"];
+    crash("an_answer", &home, &args, |crashed| {
+        let head = crashed.head(&thread).unwrap();
+        assert!(crashed.said.is_empty() || head != old, "what was printed is there");
+        if head == old {
+            // Either the answer is taken over, or the question stands.
+            let ran = crashed.home.uwf(&["thread", "step", &thread]);
+            assert!(matches!(ran.code, Some(0 | 20)), "{ran:?}");
+            if ran.code == Some(20) {
+                assert!(!crashed.is_finished, "a recorded answer is not asked for again");
+                crashed.home.json(&args);
+            }
+        }
+        let head = crashed.head(&thread).unwrap();
+        assert_ne!(head, old);
+        assert_eq!(crashed.without_index(&thread), Some(head), "also when the index is lost");
+        assert_eq!(crashed.home.json(&["thread", "eval", &thread, "steps.output.n"]), json!(4));
+        assert_eq!(crashed.home.uwf(&["thread", "step", &other]).code, Some(20));
+    });
 }
 
 /// Steps a thread to its end.

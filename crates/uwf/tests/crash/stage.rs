@@ -16,11 +16,15 @@ const WORKER: &str = "cat > /dev/null\necho '{\"n\": 1}'\n";
 /// An agent that makes its step itself.
 const STEPPER: &str = "\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 2}'\n";
 
+/// An agent that answers with a text.
+const TEXTER: &str = "cat > /dev/null\nprintf '%s\\n' --- 'n: 3' --- '' 'Three rounds.'\n";
+
 /// A storage root without anything in it but agents on the `PATH`.
 pub(crate) fn bare() -> TestHome {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     home.script("worker", &format!("#!/bin/sh\n{PAID}{WORKER}"));
     home.script("stepper", &format!("#!/bin/sh\n{PAID}{STEPPER}"));
+    home.script("texter", &format!("#!/bin/sh\n{PAID}{TEXTER}"));
     home.file("count-rounds.yaml", &counting_workflow(ROUNDS));
     home
 }
@@ -29,7 +33,7 @@ pub(crate) fn bare() -> TestHome {
 pub(crate) fn with_workflow(agent: &str) -> TestHome {
     let home = bare();
     home.config(&format!(
-        "agents:\n  worker: {{ command: worker, output: json }}\n  stepper: {{ command: stepper }}\ndefaultAgent: {agent}\n"
+        "agents:\n  worker: {{ command: worker, output: json }}\n  texter: {{ command: texter, output: text }}\n  stepper: {{ command: stepper }}\n  person: {{ command: uwf-human }}\ndefaultAgent: {agent}\n"
     ));
     home.put("count-rounds", &counting_workflow(ROUNDS));
     home

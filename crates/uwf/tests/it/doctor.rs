@@ -53,6 +53,7 @@ fn a_healthy_root_has_nothing_to_tell() {
     ✓ env-file: <dir>/root/.env has 1 entry and is readable by its owner only
     ✓ leftovers: no old temporary files
     ✓ locks: no lock is kept
+    ✓ workflows: 1 name
     ✓ threads: 1 active thread, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
     ✓ orphans: no agent outlived its keeper
@@ -99,6 +100,7 @@ fn each_trouble_is_a_finding_of_its_own() {
         hint: `uwf doctor --fix` restricts it to its owner (0600); the next step does too
     ✓ leftovers: no old temporary files
     ✓ locks: no lock is kept
+    ✓ workflows: 0 names
     ✓ threads: 0 active threads, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
     ✓ orphans: no agent outlived its keeper
@@ -272,6 +274,22 @@ fn agents_of_a_dead_keeper_are_ended_and_nobody_elses() {
     Command::new("kill").arg(other_window.id().to_string()).status().unwrap();
     other_window.wait().unwrap();
     assert!(!others.iter().any(|pid| is_alive(pid.trim())));
+}
+
+#[test]
+fn names_that_lead_nowhere_are_told() {
+    let home = home();
+    let hash = home.put("count-rounds", &counting_workflow(3));
+    assert_eq!(found(&home, &[], "workflows"), "ok: 1 name");
+    fs::remove_file(home.root().join("cas").join(format!("{hash}.bin"))).unwrap();
+    let nowhere = format!("ok: 1 name\nfail: `count-rounds`: there is no node {hash}");
+    assert_eq!(found(&home, &[], "workflows"), nowhere);
+    fs::remove_file(home.root().join("registry.yaml")).unwrap();
+    let gone = found(&home, &[], "workflows");
+    assert_eq!(gone, "warn: <dir>/root/registry.yaml is gone: no name leads to a workflow");
+    let started = home.uwf(&["thread", "start", "count-rounds", "-p", "count"]);
+    assert_eq!(started.code, Some(69));
+    assert!(started.stderr.contains("registry.yaml is gone: the workflows are in the store"), "{started:?}");
 }
 
 #[test]

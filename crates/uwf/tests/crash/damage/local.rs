@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use uwf_testing::TestHome;
+use uwf_testing::{Ran, TestHome, counting_workflow};
 
 use super::{Whole, each};
 use crate::campaign::Campaign;
@@ -33,20 +33,41 @@ fn spoiled(whole: &Whole, case: &Case, campaign: &mut Campaign) -> TestHome {
 }
 
 /// A step is made, or it fails as documented and the thread is where it was.
-fn steps_or_tells(home: &TestHome, thread: &str, codes: &[i32]) {
+fn steps_or_tells(home: &TestHome, thread: &str, codes: &[i32]) -> Ran {
     let before = home.head(thread);
     let ran = home.uwf(&["thread", "step", thread]);
     if ran.code == Some(0) {
-        return;
+        return ran;
     }
     assert!(ran.code.is_some_and(|code| codes.contains(&code)), "{ran:?}");
     assert!(ran.stderr.starts_with("error: "), "{ran:?}");
     assert_eq!(home.head(thread), before);
+    ran
+}
+
+/// Names that are other ones, or fewer, are told by the list or by `uwf doctor`. What changes a letter of a name or takes
+/// one of its lines away leaves a registry nobody can tell from a right one.
+fn names_are_told(home: &TestHome, right: &Value, harm: Harm) {
+    let listed = home.uwf(&["workflow", "list"]);
+    if listed.code != Some(0) {
+        assert!(matches!(listed.code, Some(65 | 74)), "{listed:?}");
+        assert!(listed.stderr.contains("registry.yaml"), "{listed:?}");
+        return;
+    }
+    if listed.json() == *right || matches!(harm, Harm::Flip | Harm::Cut | Harm::WrongCase | Harm::DropLine) {
+        return;
+    }
+    assert_eq!(harm, Harm::Gone, "{listed:?}");
+    let doctor = home.uwf(&["doctor", "--offline"]);
+    assert!(doctor.stdout.contains("registry.yaml is gone"), "{doctor:?}");
+    let start = home.uwf(&["thread", "start", "count-rounds", "-p", "x"]);
+    assert!(start.code == Some(69) && start.stderr.contains("registry.yaml is gone"), "{start:?}");
 }
 
 #[test]
 fn registry_and_configuration() {
     let whole = Whole::new();
+    let right = whole.copy().json(&["workflow", "list"]);
     let campaign = Campaign::new("registry_and_configuration");
     let cases = cases(&["registry.yaml".to_owned(), "config.yaml".to_owned()]);
     each(campaign, cases, SHORT, |case, campaign| {
@@ -54,17 +75,14 @@ fn registry_and_configuration() {
         let swapped = case.harm == Harm::Swap;
         let is_registry = case.file == "registry.yaml";
         if is_registry || swapped {
-            let listed = home.uwf(&["workflow", "list"]);
-            if listed.code != Some(0) {
-                assert!(matches!(listed.code, Some(65 | 74)), "{listed:?}");
-                assert!(listed.stderr.contains("registry.yaml"), "{listed:?}");
-            }
+            names_are_told(&home, &right, case.harm);
         }
         if is_registry && !swapped {
             home.json(&["thread", "step", &whole.counting]);
         } else {
             // An agent's name may be another now.
-            steps_or_tells(&home, &whole.counting, &[40, 65, 69, 74, 78]);
+            let ran = steps_or_tells(&home, &whole.counting, &[40, 65, 69, 74, 78]);
+            assert!(ran.code != Some(78) || ran.stderr.contains("config.yaml"), "{ran:?}");
         }
         home.json(&["thread", "list", "--all"]);
     });
@@ -121,8 +139,8 @@ fn caches() {
 fn marks_and_locks() {
     let whole = Whole::new();
     let campaign = Campaign::new("marks_and_locks");
-    let files = [format!("threads/{}/lock", whole.counting), "threads.lock".to_owned(), "registry.lock".to_owned()];
-    let mut cases = cases(&files);
+    let of_root = ["threads.lock", "registry.lock", "config.lock"].map(str::to_owned);
+    let mut cases = cases(&[vec![format!("threads/{}/lock", whole.counting)], of_root.into()].concat());
     cases.extend(cases_of_mark(&whole));
     each(campaign, cases, SHORT, |case, campaign| {
         let home = whole.copy();
@@ -135,11 +153,18 @@ fn marks_and_locks() {
         }
         let other = home.root().join("cache/chains").join(&whole.adding);
         case.harm.apply(&path, &other, &mut campaign.rng);
-        steps_or_tells(&home, &whole.counting, &[74]);
-        if case.file == "threads.lock" {
-            steps_or_tells(&home, &whole.adding, &[74]);
-        } else {
-            home.json(&["thread", "step", &whole.adding]);
+        let workflow = home.root().join("new.yaml");
+        fs::write(&workflow, counting_workflow(9)).unwrap();
+        let mut tried = vec![steps_or_tells(&home, &whole.counting, &[74])];
+        match case.file.as_str() {
+            "threads.lock" => tried.push(steps_or_tells(&home, &whole.adding, &[74])),
+            "registry.lock" => tried.push(home.uwf(&["workflow", "put", &workflow.to_string_lossy()])),
+            "config.lock" => tried.push(home.uwf(&["config", "set", "maxSteps", "50"])),
+            _ => drop(home.json(&["thread", "step", &whole.adding])),
+        }
+        for ran in tried.iter().filter(|ran| ran.code != Some(0)) {
+            assert_eq!(ran.code, Some(74), "{ran:?}");
+            assert!(ran.stderr.contains(&case.file), "{ran:?}");
         }
         assert_eq!(home.uwf(&["thread", "list"]).code, Some(0));
     });
