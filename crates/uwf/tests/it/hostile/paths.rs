@@ -95,12 +95,29 @@ fn names_that_are_paths_reach_no_file() {
         vec!["cas", "get", "NAME"],
         vec!["cas", "refs", "NAME"],
         vec!["cas", "walk", "NAME"],
+        vec!["cas", "has", "NAME"],
+        vec!["cas", "verify", "NAME"],
+        vec!["cas", "list", "--type", "NAME"],
+        vec!["cas", "schema", "get", "NAME"],
         vec!["cas", "put", "NAME", "-"],
         vec!["workflow", "history", "NAME"],
+        vec!["workflow", "show", "NAME"],
+        vec!["workflow", "graph", "NAME"],
+        vec!["workflow", "rollback", "NAME"],
+        vec!["workflow", "rollback", "count-rounds", "NAME"],
+        vec!["thread", "start", "NAME", "-p", "x"],
+        vec!["thread", "resume", "NAME"],
+        vec!["thread", "answer", "NAME", "--data", "{}"],
+        vec!["thread", "eval", "NAME", "1"],
+        vec!["thread", "fork", &thread, "--from-role", "NAME"],
         vec!["workflow", "rm", "NAME"],
         vec!["agent", "context", "NAME", "worker"],
         vec!["agent", "context", &thread, "NAME"],
         vec!["agent", "describe", "NAME"],
+        vec!["agent", "submit", "NAME", "worker", "--data", "{\"n\": 1}"],
+        vec!["agent", "submit", &thread, "NAME", "--data", "{\"n\": 1}"],
+        vec!["agent", "mcp", "NAME", "worker"],
+        vec!["agent", "run", "mock", "NAME", "worker"],
     ];
     // Every name where it stands for a thread, a node, a workflow and a role; the first ones wherever a name can stand.
     let everywhere = 4;
@@ -118,19 +135,26 @@ fn names_that_are_paths_reach_no_file() {
     assert_eq!(files(&around), before, "no file was made, changed or removed");
 }
 
+/// An attempt is named by its agent's environment, and files of it are named after it.
 #[test]
-fn an_agent_cannot_make_its_thread_or_role_a_path() {
+fn an_agent_cannot_make_its_attempt_a_path() {
     let (home, thread, _) = with_canary();
-    let around = home.root().parent().unwrap().to_owned();
-    let before = files(&around);
-    for (thread, role) in [("../../canary", "worker"), (thread.as_str(), "../../canary"), ("", ""), (&thread, "$START")]
-    {
-        let mut submit = home.command(&["agent", "submit", "--data", "{\"n\": 1}"]);
-        let ran =
-            submit.env("UWF_THREAD", thread).env("UWF_ROLE", role).env("UWF_ATTEMPT", "../../canary").output().unwrap();
-        assert!(!ran.status.success(), "{ran:?}");
+    let root = home.root();
+    let submitted = |attempt: &str| {
+        let mut submit = home.command(&["agent", "submit", &thread, "worker", "--data", "{\"n\": 1}"]);
+        submit.env("UWF_ATTEMPT", attempt).output().unwrap()
+    };
+    assert!(submitted("").status.success(), "what is refused below is refused for its attempt");
+    let before = files(root.parent().unwrap());
+    for attempt in ["../../canary", "/canary", "..", "a/b", "00000000000000000000000000/../../canary"] {
+        let ran = submitted(attempt);
+        let told = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(!told.contains(CANARY) && !told.contains("panicked"), "{attempt}: {told}");
+        let new: Vec<PathBuf> =
+            files(root.parent().unwrap()).into_keys().filter(|path| !before.contains_key(path)).collect();
+        let is_node = |path: &PathBuf| path.parent() == Some(&root.join("cas"));
+        assert!(new.iter().all(is_node), "{attempt}: {new:?}");
     }
-    assert_eq!(files(&around), before);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn attacked() -> (TestHome, String) {
         ),
     );
     home.script("worker", "#!/bin/sh\ncat > /dev/null\ncat said >&2\ncat answer\nexit $(cat code)\n");
-    home.config("agents:\n  w: { command: /bin/sh, args: [worker.sh], output: json }\ndefaultAgent: w\n");
+    home.config("agents:\n  w: { command: /bin/sh, args: [worker.sh], output: json }\n  h: { command: uwf-human }\ndefaultAgent: w\n");
     // Sessions at a terminal find no other programs.
     home.file("worker.sh", "#!/bin/sh\nread line\nwhile read line; do :; done\nwhile IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\" >&2; done < said\nwhile IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < answer\nread code < code\nexit $code\n");
     home.file("said", ATTACK);
@@ -68,8 +68,10 @@ fn no_command_lets_a_terminal_be_controlled() {
     check(&home, &["thread", "run", &thread, "--max-steps", "1"], 30);
     let head = home.head(&thread).unwrap();
     let output = text(&home.json(&["cas", "get", &head])["payload"], "output");
+    let type_of_output = text(&home.json(&["cas", "get", &output]), "type");
     for args in [
         vec!["thread", "list"],
+        vec!["thread", "list", "--all"],
         vec!["thread", "show", &thread],
         vec!["thread", "show", &thread, "--format", "json"],
         vec!["thread", "steps", &thread],
@@ -80,13 +82,35 @@ fn no_command_lets_a_terminal_be_controlled() {
         vec!["thread", "step", &thread, "--dry-run"],
         vec!["thread", "eval", &thread, "steps.output"],
         vec!["cas", "get", &output, "--format", "yaml"],
+        vec!["cas", "list"],
+        vec!["cas", "refs", &head],
+        vec!["cas", "walk", &head],
+        vec!["cas", "schema", "list"],
+        vec!["cas", "schema", "get", &type_of_output],
         vec!["workflow", "show", "be-hostile"],
         vec!["workflow", "list", "--format", "json"],
+        vec!["workflow", "history", "be-hostile"],
+        vec!["workflow", "graph", "be-hostile"],
+        vec!["doctor", "--offline"],
+        vec!["recover", "--dry-run"],
         vec!["agent", "context", &thread, "worker"],
     ] {
         let shown = check(&home, &args, 0);
         assert!(!shown.is_empty(), "{args:?}");
     }
+}
+
+/// Whoever answers is shown the schema, and what is wrong with an answer.
+#[test]
+fn no_question_lets_a_terminal_be_controlled() {
+    let (home, thread) = attacked();
+    check(&home, &["thread", "step", &thread, "--agent", "h"], 20);
+    check(&home, &["thread", "show", &thread], 0);
+    check(&home, &["thread", "answer", &thread, "--data", &json!({ATTACK: ATTACK}).to_string()], 41);
+    let dialog = [("`n` (required)", "1\r"), ("`s` (required)", "some text\r")];
+    let session = session(&home, &["thread", "answer", &thread], &dialog);
+    assert_eq!(session.code, Some(0), "{:?}", session.shown);
+    assert_harmless("thread answer", &session.shown);
 }
 
 #[test]
