@@ -26,7 +26,7 @@ fn main() {
     // keeps it, so that libraries can be put before its own: those of clocks and memory checkers.
     let is_for_here = is("HOST", &std::env::var("TARGET").unwrap_or_default());
     let is_release = is("PROFILE", "release") && is_for_here;
-    if is_release {
+    if is_release && !is_linker_chosen() {
         link_side_by_side();
     }
     if is_release && std::env::var_os(DYNAMIC).is_none() && ["libc.a", "libm.a", UNWINDER].into_iter().all(is_installed)
@@ -39,7 +39,16 @@ fn main() {
 fn link_side_by_side() {
     println!("cargo::rerun-if-changed={HOT_FUNCTIONS}");
     let dir = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
-    println!("cargo::rustc-link-arg-bin=uwf=-Wl,-T,{dir}/{HOT_FUNCTIONS}");
+    for arg in ["-T", &format!("{dir}/{HOT_FUNCTIONS}")] {
+        println!("cargo::rustc-link-arg-bin=uwf=-Xlinker");
+        println!("cargo::rustc-link-arg-bin=uwf={arg}");
+    }
+}
+
+/// Whether somebody links with another linker than the compiler does by itself: mold and gold don't read such scripts.
+fn is_linker_chosen() -> bool {
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    std::env::var_os("RUSTC_LINKER").is_some() || flags.contains("fuse-ld") || flags.contains("linker=")
 }
 
 /// Has the libraries of C linked into the program. The compiler names them to the linker as shared ones, since that is how

@@ -93,7 +93,10 @@ impl Schema {
     /// Compiles a schema that was checked when it was put.
     pub(crate) fn compile_stored(references: Arc<References>) -> Result<Schema, SchemaError> {
         let value = references.value();
-        if expansion::is_unbounded(value) && !expansion::is_dynamic(value) {
+        if let Some(problem) = expansion::unjudgeable(value) {
+            return Err(SchemaError { problems: vec![problem] });
+        }
+        if expansion::is_unbounded(value) {
             return Ok(Schema { references, judge: Judge::Bounded });
         }
         match options().build(value) {

@@ -18,11 +18,15 @@ pub fn now_ms() -> u64 {
 /// A new ULID, greater than every one this process made before, whatever the clock does.
 pub fn new_ulid() -> Ulid {
     let mut newest = NEWEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // Adding one fails only when 2^80 ids of one millisecond are used up; a fresh random one is as good then.
-    let next = newest.filter(|newest| newest.timestamp_ms() >= now_ms()).and_then(|newest| newest.increment().ok());
-    let made = next.unwrap_or_else(|| Ulid::from_parts(now_ms(), random()));
+    let made = after(*newest, now_ms());
     *newest = Some(made);
     made
+}
+
+fn after(newest: Option<Ulid>, now_ms: u64) -> Ulid {
+    // Adding one fails only when 2^80 ids of one millisecond are used up; a fresh random one is as good then.
+    let next = newest.filter(|newest| newest.timestamp_ms() >= now_ms).and_then(|newest| newest.increment().ok());
+    next.unwrap_or_else(|| Ulid::from_parts(now_ms, random()))
 }
 
 /// Forgets what this process made: a forked one must not count on from its parent's newest id, as its siblings would do
@@ -60,5 +64,17 @@ mod tests {
     fn ids_grow() {
         let ids: Vec<Ulid> = (0..1000).map(|_| new_ulid()).collect();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn ids_grow_whatever_the_clock_does() {
+        let ten_years = 10 * 365 * 24 * 60 * 60 * 1000;
+        let now = now_ms();
+        let mut newest = None;
+        for clock in [now, now, now + 1, now - 1, now - ten_years, now, now + ten_years, now, 0, now + ten_years] {
+            let made = after(newest, clock);
+            assert!(newest < Some(made), "at {clock}");
+            newest = Some(made);
+        }
     }
 }

@@ -64,7 +64,7 @@ impl SchemaProblem {
 /// Errors: keywords with values they cannot have, references to anything outside the schema or to
 /// nothing, patterns the linear-time engine does not know, more than
 /// [`MAX_EXPANDED_REFS`](super::MAX_EXPANDED_REFS) references when written out, more than
-/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns. Warnings: words that are no keyword, formats that nobody checks.
+/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns, a schema that refers to itself by `$dynamicRef`. Warnings: words that are no keyword, formats that nobody checks.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {
         let message = format!("a schema is an object, true or false, not {}", kind(schema));
@@ -85,7 +85,7 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     }
     against_meta_schema(schema, &mut problems);
     if !has_errors(&problems) {
-        problems.extend(expansion::problem(&document));
+        problems.extend(expansion::problem(&document).or_else(|| expansion::unjudgeable(schema)));
     }
     if !has_errors(&problems)
         && let Err(error) = options().build(schema)

@@ -46,8 +46,15 @@ pub(super) fn is_unbounded(schema: &Value) -> bool {
     })
 }
 
-/// Whether what a reference means depends on the way that was taken to it: only the validator knows.
-pub(super) fn is_dynamic(schema: &Value) -> bool {
+/// What keeps a schema from being judged in bounded time: what `$dynamicRef` means depends on the way that was taken to it,
+/// which only the validator knows, and that is not trusted to end.
+pub(super) fn unjudgeable(schema: &Value) -> Option<SchemaProblem> {
+    let message = "it refers to itself, or has many references, and some are `$dynamicRef` or `$recursiveRef`: judging a \
+                   value could take for ever; use `$ref`";
+    (is_unbounded(schema) && is_dynamic(schema)).then(|| SchemaProblem::error("", message.to_owned()))
+}
+
+fn is_dynamic(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => map.iter().any(|(key, value)| {
             matches!(key.as_str(), "$dynamicRef" | "$recursiveRef") && value.is_string() || is_dynamic(value)

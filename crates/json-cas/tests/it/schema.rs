@@ -300,6 +300,21 @@ fn bomb(levels: usize, name_twice: impl Fn(Value) -> Value) -> Value {
 }
 
 #[test]
+fn a_schema_that_refers_to_itself_dynamically_is_refused() {
+    let dynamic = json!({ "$dynamicAnchor": "node", "properties": { "next": { "$dynamicRef": "#node" } } });
+    let refused = Schema::compile(&dynamic).unwrap_err().to_string();
+    assert!(refused.contains("judging a value could take for ever; use `$ref`"), "{refused}");
+    let recursive = json!({
+        "$schema": "https://json-schema.org/draft/2019-09/schema",
+        "$recursiveAnchor": true,
+        "properties": { "next": { "$recursiveRef": "#" } },
+    });
+    assert!(Schema::compile(&recursive).is_err());
+    let plain = json!({ "$anchor": "node", "properties": { "next": { "$ref": "#node" } } });
+    assert!(Schema::compile(&plain).unwrap().is_valid(&json!({ "next": { "next": {} } })));
+}
+
+#[test]
 fn bombs_are_refused_at_once() {
     let start = Instant::now();
     let too_many = "error its references amount to more than 4096 when written out";

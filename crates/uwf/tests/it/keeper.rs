@@ -130,6 +130,17 @@ fn ctrl_c_ends_the_agent_and_keeps_what_it_printed() {
     }
 }
 
+/// An agent that is told to end has `killGrace` for that. A step it records by then is one it was paid for.
+#[test]
+fn a_step_submitted_within_the_grace_counts() {
+    let submit = "\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data \"{\\\"n\\\": 2}\"";
+    let agent = format!("#!/bin/sh\ntrap '{submit}; exit 0' TERM\nwhile :; do sleep 0.05; done\n");
+    let (home, thread) = counting_home(&agent);
+    home.config("agents:\n  w: { command: worker, timeout: 1 }\ndefaultAgent: w\nkillGrace: 10\n");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps[-1].output.n"]), json!(2));
+}
+
 #[test]
 fn descendants_in_other_sessions_do_not_survive() {
     let agent = "#!/bin/sh\ncat > /dev/null\nsetsid sh -c 'trap \"\" TERM; echo $$ >> ledger; while :; do sleep 0.1; done' > /dev/null 2>&1 &\nenv -i PATH=\"$PATH\" setsid sh -c 'echo $$ >> ledger; sleep 60' &\nwhile [ \"$(wc -l < ledger)\" -lt 2 ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
