@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use json_cas::heads::MAX_NAME_LEN;
 use json_cas::{FsHeads, Hash, Heads, HeadsError, Swap, Version};
 use tempfile::TempDir;
 use uwf_testing::{Subject, dir_in_memory};
@@ -102,9 +103,26 @@ fn unreadable(heads: &FsHeads, bytes: &[u8]) {
     let salvaged = heads.salvage();
     assert!(salvaged.fault.is_some());
     assert!(salvaged.entries.is_sorted_by(|one, next| one.0 < next.0), "{:?}", salvaged.entries);
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    for (name, hash) in lines.iter().filter_map(|line| whole(line)) {
+        let others = lines.iter().filter(|line| line.contains(name)).count();
+        let found = salvaged.entries.iter().any(|(salvaged, to)| salvaged == name && *to == hash);
+        assert!(found || others > 1, "{name} is lost: {:?}", salvaged.entries);
+    }
     let swapped = heads.swap("b", Some(&Version::new("0000000000001")), Hash::from_u64(77));
     assert!(matches!(swapped, Err(HeadsError::Unreadable { .. })), "{swapped:?}");
     assert_eq!(fs::read(heads.index_path()).expect("it is there"), bytes);
+}
+
+/// A line as the store writes it.
+fn whole(line: &str) -> Option<(&str, Hash)> {
+    let (name, rest) = line.split_once(": \"")?;
+    let hash = rest.strip_suffix("\"\n")?;
+    let is_name = (1..=MAX_NAME_LEN).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_hash = hash.len() == 13 && hash.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_name && is_hash).then_some(())?;
+    Some((name, hash.parse().ok()?))
 }
 
 fn hash_of(heads: &FsHeads, name: &str) -> Option<Hash> {
