@@ -239,6 +239,7 @@ impl Session {
             workspace: &self.workspace,
             store: context.thread().home().store(),
             prepare: &|command: &mut Command| without_secrets(command, opened),
+            clean: &|text: &str| self.redactor.text(text),
             heard: &progress::piece,
         };
         let told = Value::Object(arguments.clone()).to_string();
@@ -249,7 +250,9 @@ impl Session {
             None => Err(format!("there is no tool `{name}`")),
         };
         let not_empty = |text: String| if text.is_empty() { NOTHING.to_owned() } else { text };
-        let result = result.map(not_empty);
+        // The provider is somebody else: what a command finds in a file or a process is not sent there either.
+        let clean = |text: String| self.redactor.text(&text);
+        let result = result.map(not_empty).map(clean).map_err(clean);
         let (Ok(told) | Err(told)) = &result;
         progress::line(&format!("[{}]", excerpt::line(told, progress::MAX_LINE)));
         Ok(Event::Ran { result, duration_ms: millis(begun) })

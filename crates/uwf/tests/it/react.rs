@@ -226,7 +226,9 @@ fn a_text_with_a_header_is_an_answer_too_and_feedback_goes_on_in_the_same_conver
 #[test]
 fn the_key_is_seen_by_nobody_else() {
     let server = LlmServer::start([
-        Say::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" })),
+        Say::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" }))
+            .and_call("shell_exec", json!({ "command": "tr '\\0' '\\n' < /proc/$PPID/environ" }))
+            .and_call("shell_exec", json!({ "command": "cat \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"; cat no-such-file-$(cut -d= -f2 \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\")" })),
         Say::call("submit", json!({ "n": 1 })),
     ]);
     let home = with_model(&server, "");
@@ -235,9 +237,18 @@ fn the_key_is_seen_by_nobody_else() {
     let asked = server.asked();
     assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     assert!(asked[1].text.contains("UWF_ATTEMPT"), "it did print its environment");
-    assert!(!asked[1].text.contains(KEY), "a command was given the key");
+    let told: Vec<&str> = asked[1].body["messages"].as_array().unwrap().iter().filter_map(tool_result).collect();
+    assert!(!told[0].contains("P_KEY"), "a command was given the key");
+    assert!(told[1].contains("P_KEY=[redacted P_KEY]"), "the agent itself has it: {}", told[1]);
+    assert!(told[2].contains("P_KEY=[redacted P_KEY]") && told[2].contains("no-such-file-[redacted"), "{}", told[2]);
+    assert!(asked.iter().all(|request| !request.body.to_string().contains(KEY)), "the provider was sent the key");
     let holders = files_with(&home.root(), KEY);
     assert_eq!(holders, [".env"]);
+}
+
+/// The text of a message that tells what a tool answered.
+fn tool_result(message: &Value) -> Option<&str> {
+    message["content"].as_str().filter(|_| message["role"] == "tool")
 }
 
 /// Files below a directory that hold a text.
