@@ -64,7 +64,7 @@ impl Agent for CommandAgent {
     }
 
     fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
-        Ok(acp::with_instruction(prompt, says_tool(&context.opened()?.agent)?))
+        Ok(acp::with_instruction(context, prompt, says_tool(&context.opened()?.agent)?))
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {

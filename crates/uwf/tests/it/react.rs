@@ -290,6 +290,22 @@ fn a_stream_that_is_cut_leaves_what_had_come() {
 }
 
 #[test]
+fn without_the_submit_tool_the_answer_is_a_text() {
+    let server = LlmServer::start([Say::call("submit", json!({ "n": 3 })), Say::text("---\nn: 3\n---\nThree.")]);
+    let home = with_model(&server, "maxRounds: 2");
+    let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{settings}extract: {{ submit: false }}\n"));
+    let thread = counting(&home);
+    home.json(&["thread", "step", &thread]);
+    let session = home.last_detail(&thread);
+    assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("frontmatter"), &json!("---\nn: 3\n---\nThree.")));
+    let asked = server.asked();
+    assert!(!asked[0].text.contains("submit"), "a tool that is not there is not mentioned: {}", asked[0].text);
+    assert!(asked[1].text.contains("there is no such tool; there are read_file"), "{}", asked[1].text);
+    assert!(asked[1].text.contains("This is your last round. Answer now"), "{}", asked[1].text);
+}
+
+#[test]
 fn rounds_are_limited() {
     let server = LlmServer::start([Say::call("shell_exec", json!({ "command": "true" })).repeated()]);
     let home = with_model(&server, "maxRounds: 3");
