@@ -172,6 +172,16 @@ fn the_answer_and_its_turns_come_from_the_exported_session() {
 }
 
 #[test]
+fn rounds_can_be_more_or_fewer() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("{ home: hermes }", "{ home: hermes, maxTurns: 7 }"));
+    home.json(&["thread", "step", &thread]);
+    let args = calls(&home)[0]["args"].clone();
+    assert_eq!(args.as_array().unwrap()[3..6], ["--yolo", "--max-turns", "7"]);
+}
+
+#[test]
 fn the_prompt_of_a_turn_is_not_stored_twice() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     home.json(&["thread", "step", &thread]);

@@ -165,6 +165,7 @@ fn a_larger_piece_of_work_ends_in_a_commit() {
     assert_eq!(work(&home, "git log --format=%s").1, "search: any case\nfirst version\n");
     assert_eq!(work(&home, "git status --porcelain").1, "");
     assert_eq!(fs::read_to_string(home.work().join("docs/use.md")).unwrap(), "sh search.sh WORD FILE\n");
+    assert!(work(&home, "sh test.sh").0, "the test passes now");
     let last = server.asked().pop().unwrap();
     assert!(last.text.contains("not accepted, the output is not valid"), "{}", last.text);
 }
