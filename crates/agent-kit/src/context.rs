@@ -134,6 +134,11 @@ impl<'h> Context<'h> {
         if self.attempt.as_ref().is_some_and(is_json) { AnswerForm::Json } else { AnswerForm::Frontmatter }
     }
 
+    /// Whether the agent is offered the tool `submit`: `extract.submit`.
+    pub fn offers_submit(&self) -> bool {
+        self.attempt.as_ref().is_none_or(|attempt| attempt.opened.extract.submit)
+    }
+
     /// Bytes the prompt may have.
     pub fn prompt_budget(&self) -> usize {
         self.attempt.as_ref().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget)

@@ -95,13 +95,9 @@ impl<'a> Climb<'a> {
         let (name, by) = match (&answer.value, self.form) {
             (Some(_), _) => ("submit", ExtractedBy::Submit),
             (None, AnswerForm::Json) => ("json", ExtractedBy::Submit),
-            (None, AnswerForm::Frontmatter) if rungs.frontmatter => ("frontmatter", ExtractedBy::Frontmatter),
-            (None, AnswerForm::Frontmatter) => {
-                let error = "no value was submitted, and reading frontmatter is switched off".to_owned();
-                return Err(Failure { errors: vec![error], candidates: 0 });
-            }
+            (None, AnswerForm::Frontmatter) => ("frontmatter", ExtractedBy::Frontmatter),
         };
-        let read = self.read(answer);
+        let read = self.read(answer, rungs);
         self.record(name, &read);
         found(read, by)
     }
@@ -112,21 +108,31 @@ impl<'a> Climb<'a> {
     /// What was wrong at the last rung.
     pub fn lower(&mut self, answer: &mut Answer, failure: Failure, ladder: Ladder<'_, '_>) -> Tried {
         let failure = match ladder.feedback {
-            Some(ask) => match self.feedback(answer, failure, ladder.rungs.feedback, ask) {
+            Some(ask) => match self.feedback(answer, failure, &ladder.rungs, ask) {
                 Err(failure) => failure,
                 found => return found,
             },
             None => failure,
         };
         match ladder.extractor {
-            Some(extractor) if !answer.raw.trim().is_empty() => self.llm(answer, failure, ladder.rungs.llm, extractor),
+            Some(extractor) if !answer.raw.trim().is_empty() => self.llm(answer, failure, &ladder.rungs, extractor),
             _ => Err(failure),
         }
     }
 
-    fn feedback(&mut self, answer: &mut Answer, mut failure: Failure, rounds: u32, ask: &mut Feedback<'_>) -> Tried {
+    fn feedback(
+        &mut self,
+        answer: &mut Answer,
+        mut failure: Failure,
+        rungs: &ExtractRungs,
+        ask: &mut Feedback<'_>,
+    ) -> Tried {
+        let reads_text = self.reads_text(rungs);
+        // A reply that nobody would read is not worth its price.
+        let rounds = if reads_text || rungs.submit { rungs.feedback } else { 0 };
         for _ in 0..rounds {
-            let reply = match ask(&failure.feedback(self.schema, self.form)) {
+            let text = if reads_text { failure.feedback(self.schema, self.form) } else { failure.feedback_by_tool() };
+            let reply = match ask(&text) {
                 Ok(None) => break,
                 Ok(Some(reply)) => reply,
                 Err(error) => {
@@ -134,7 +140,7 @@ impl<'a> Climb<'a> {
                     break;
                 }
             };
-            let read = self.read(&reply);
+            let read = self.read(&reply, rungs);
             answer.absorb(reply);
             self.record("feedback", &read);
             match found(read, ExtractedBy::Feedback) {
@@ -146,8 +152,14 @@ impl<'a> Climb<'a> {
         Err(failure)
     }
 
-    fn llm(&mut self, answer: &mut Answer, mut failure: Failure, rounds: u32, extractor: &mut dyn Extractor) -> Tried {
-        for round in 0..rounds {
+    fn llm(
+        &mut self,
+        answer: &mut Answer,
+        mut failure: Failure,
+        rungs: &ExtractRungs,
+        extractor: &mut dyn Extractor,
+    ) -> Tried {
+        for round in 0..rungs.llm {
             let unread = Unread { raw: &answer.raw, schema: self.schema, errors: &failure.errors };
             let reply = match extractor.extract(&unread) {
                 Ok(None) => break,
@@ -158,7 +170,7 @@ impl<'a> Climb<'a> {
                     break;
                 }
             };
-            let read = self.read(&reply);
+            let read = self.read(&reply, rungs);
             answer.absorb(reply);
             self.record("llm", &read);
             match found(read, ExtractedBy::Llm) {
@@ -170,12 +182,22 @@ impl<'a> Climb<'a> {
         Err(failure)
     }
 
-    fn read(&self, answer: &Answer) -> Extraction {
+    fn read(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {
         match (&answer.value, self.form) {
             (Some(value), _) => submitted(value, self.schema),
+            (None, _) if !self.reads_text(rungs) => {
+                let error = "no value was submitted, and reading frontmatter is switched off".to_owned();
+                Extraction::Failed(Failure { errors: vec![error], candidates: 0 })
+            }
             (None, AnswerForm::Json) => extract::json(&answer.raw, self.schema),
             (None, AnswerForm::Frontmatter) => extract::frontmatter(&answer.raw, self.schema),
         }
+    }
+
+    /// Whether a text can be an answer. One JSON object is the whole answer of an agent that prints such, which is no
+    /// frontmatter.
+    fn reads_text(&self, rungs: &ExtractRungs) -> bool {
+        rungs.frontmatter || self.form == AnswerForm::Json
     }
 
     fn record(&mut self, rung: &str, read: &Extraction) {

@@ -110,17 +110,22 @@ pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
 
 fn not_extractable(context: &Context<'_>, rungs: &[node::Rung], failure: &Failure) -> Error {
     let role = context.role_name();
-    let tried = match rungs {
-        [] | [_] => String::new(),
-        several => {
-            let names: Vec<&str> = several.iter().map(|rung| rung.rung.as_str()).collect();
-            format!(" (tried: {})", names.join(", "))
-        }
+    let why = match rungs {
+        [] | [_] => failure.errors.join("; "),
+        several => each(several),
     };
-    Error::new(
-        Kind::NotExtractable,
-        format!("the answer has no valid output for role `{role}`{tried}: {}", failure.errors.join("; ")),
-    )
+    Error::new(Kind::NotExtractable, format!("the answer has no valid output for role `{role}`: {why}"))
+}
+
+/// What was wrong at each rung. Nothing but this says so of an answer that is never stored as a step.
+fn each(rungs: &[node::Rung]) -> String {
+    let mut before: Option<&node::Rung> = None;
+    let told = rungs.iter().map(|rung| {
+        let is_same = before.replace(rung).is_some_and(|before| before.errors == rung.errors);
+        let errors = if is_same { "the same".to_owned() } else { rung.errors.join("; ") };
+        format!("[{}] {errors}", rung.rung)
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {

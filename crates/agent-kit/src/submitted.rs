@@ -26,12 +26,13 @@ pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
     std::fs::rename(&new, path).at("write", path)
 }
 
-/// The value that was handed in last, if any. It stays there, so that it survives this process.
+/// The value that was handed in last, if any. It stays there, so that it survives this process. Where the tool is
+/// switched off there is none, wherever the file comes from.
 ///
 /// # Errors
 /// `Io`.
 pub fn take(context: &Context<'_>) -> Result<Option<Value>> {
-    let Some(files) = files(context) else { return Ok(None) };
+    let Some(files) = files(context).filter(|_| context.offers_submit()) else { return Ok(None) };
     let path = &files.submitted;
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

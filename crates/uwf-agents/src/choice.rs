@@ -33,16 +33,21 @@ struct Known {
 const KNOWN: [Known; 10] = [
     driven("hermes", "Hermes", "hermes", "hermes", None),
     driven("cursor", "Cursor", "cursor-agent", "cursor", None),
-    plain("codex", "Codex", &["exec", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"]),
-    plain("claude", "Claude Code", &["-p", "--permission-mode", "acceptEdits"]),
+    plain("codex", "Codex", &["exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"]),
+    plain(
+        "claude",
+        "Claude Code",
+        &["-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"],
+    ),
     driven("gemini", "Gemini CLI", "gemini", "acp", Some("gemini")),
-    plain("gemini", "Gemini CLI", &["--yolo", "-p", "{prompt}"]),
+    plain("gemini", "Gemini CLI", &["--yolo", "--output-format", "stream-json"]),
     driven("opencode", "opencode", "opencode", "acp", Some("opencode")),
-    plain("opencode", "opencode", &["run", "{prompt}"]),
+    plain("opencode", "opencode", &["run", "--format", "json", "{prompt}"]),
     own("react", "built in: a model with tools for files and a shell"),
     own("llm", "built in: one answer of a model, without tools"),
 ];
 
+/// A program that prints what it does as events; the format of its trace has its name.
 const fn plain(program: &'static str, title: &'static str, args: &'static [&'static str]) -> Known {
     Known { alias: program, title, program: Some(program), built_in: None, args, preset: None }
 }
@@ -112,7 +117,11 @@ impl Known {
                 }
                 self.with(entry, program)
             }
-            (program, None) => self.with(json!({"command": program, "args": self.args, "output": "text"}), program),
+            (program, None) => {
+                let config = json!({"trace": self.alias});
+                let entry = json!({"command": program, "args": self.args, "output": "text", "config": config});
+                self.with(entry, program)
+            }
         }
     }
 
@@ -134,10 +143,9 @@ mod tests {
             let file = json!({"agents": {&choice.alias: choice.entry}}).to_string();
             let (config, problems) = uwf_core::config::Config::parse(&file, "config.json");
             assert_eq!(problems, [], "{file}");
-            let built_in = known.built_in.and_then(crate::describe::describe);
-            let schema = built_in.map(|built_in| json_cas::Schema::compile(&built_in.config_schema).unwrap());
-            let settings = &config.agents[&choice.alias].config;
-            assert_eq!(schema.map(|schema| schema.violations(settings)).unwrap_or_default(), [], "{file}");
+            let built_in = crate::describe::describe(known.built_in.unwrap_or("command")).unwrap();
+            let schema = json_cas::Schema::compile(&built_in.config_schema).unwrap();
+            assert_eq!(schema.violations(&config.agents[&choice.alias].config), [], "{file}");
         }
     }
 

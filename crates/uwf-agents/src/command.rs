@@ -3,10 +3,11 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
@@ -64,7 +65,7 @@ impl Agent for CommandAgent {
     }
 
     fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
-        Ok(acp::with_instruction(prompt, says_tool(&context.opened()?.agent)?))
+        Ok(acp::with_instruction(context, prompt, says_tool(&context.opened()?.agent)?))
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
@@ -72,8 +73,8 @@ impl Agent for CommandAgent {
         let format = trace_format(&opened.agent)?;
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
-        let begun_at = SystemTime::now();
         let input = parts(prompt);
+        let expected = Expected::before(opened);
         let status = execute(opened, &prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
@@ -84,8 +85,8 @@ impl Agent for CommandAgent {
         let trace = format.map(read);
         let readable = trace.as_ref().and_then(|trace| trace.as_ref().ok());
         check_status(spec, status, &files, opened.output_cap, readable)?;
-        if let Some(expected) = &spec.expect_file {
-            check_file(&opened.workspace.join(fill(expected, opened, None)), begun_at)?;
+        if let Some(expected) = expected {
+            expected.check()?;
         }
         // Should this process not come to its end, the answer is read by the next one. Without the line the agent is run
         // again, which is no reason to fail now.
@@ -228,13 +229,38 @@ fn check_status(
     Err(Error::new(Kind::AgentFailed, format!("agent `{}` {how}{words}", spec.name)))
 }
 
-fn check_file(path: &Path, begun: SystemTime) -> Result<()> {
-    let modified = path.metadata().and_then(|meta| meta.modified());
-    let problem = match modified {
-        Err(_) => "does not exist",
-        // File systems keep coarser times than the clock.
-        Ok(time) if time + std::time::Duration::from_secs(1) < begun => "is older than the run",
-        Ok(_) => return Ok(()),
-    };
-    Err(Error::new(Kind::AgentFailed, format!("the expected file {} {problem}", path.display())))
+/// The file that the run is to make or change, as it was before.
+struct Expected {
+    path: PathBuf,
+    before: Option<Stamp>,
+}
+
+/// What tells a file from itself at another time: device, inode, size, and the times (seconds, nanoseconds) of its last
+/// change in content and in anything. They are compared with each other, never with a clock: that of a file system is
+/// coarser than ours, and may be another machine's.
+#[derive(PartialEq, Eq)]
+struct Stamp([i64; 4], [u64; 3]);
+
+impl Expected {
+    fn before(opened: &Opened) -> Option<Expected> {
+        let path = opened.workspace.join(fill(opened.agent.expect_file.as_ref()?, opened, None));
+        Some(Expected { before: Stamp::of(&path), path })
+    }
+
+    fn check(&self) -> Result<()> {
+        let problem = match Stamp::of(&self.path) {
+            None => "does not exist",
+            after if after == self.before => "is the one that was there before the run",
+            Some(_) => return Ok(()),
+        };
+        Err(Error::new(Kind::AgentFailed, format!("the expected file {} {problem}", self.path.display())))
+    }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Stamp> {
+        let meta = path.metadata().ok()?;
+        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+        Some(Stamp(times, [meta.dev(), meta.ino(), meta.size()]))
+    }
 }

@@ -192,14 +192,13 @@ fn argument(context: &Context<'_>, opened: &Opened, text: &str) -> Result<String
     Ok(format!("{READ_PROMPT} {}", file.display()))
 }
 
-/// The directory it works in: that of the settings, else the thread's; when the thread has none, or the settings say so,
+/// The directory it works in: that of the settings, else the thread's, which every thread has; when the settings say so,
 /// the one that was named last in the thread's outputs or in its task.
 fn workspace(context: &Context<'_>, settings: &Settings, opened: &Opened) -> Result<PathBuf> {
     let of_thread = &opened.workspace;
     match settings.workspace.as_deref() {
         Some("context") => {}
         Some(dir) => return is_directory(of_thread.join(dir)),
-        None if of_thread.as_os_str().is_empty() => {}
         None => return Ok(of_thread.clone()),
     }
     let thread = context.thread();

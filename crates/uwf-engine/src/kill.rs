@@ -101,7 +101,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
 /// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
 /// holder, and a recycled process id is told apart by whether that process has the lock file open. Its command line would
 /// not tell: a keeper has that of its window, where the thread may be named by a part of its id, or by its workflow.
-fn keeper_of(home: &Home, id: &ThreadId) -> Option<Pid> {
+pub(crate) fn keeper_of(home: &Home, id: &ThreadId) -> Option<Pid> {
     let lock = home.thread_lock(id);
     let owner = FileLock::owner(&lock).ok().flatten()?;
     let pid: i32 = owner.trim().parse().ok()?;

@@ -32,6 +32,18 @@ impl<'c, 'h> StepTools<'c, 'h> {
         StepTools { context }
     }
 
+    fn submit_tool(&self) -> Tool {
+        let role = self.context.role_name();
+        Tool {
+            name: SUBMIT.to_owned(),
+            description: format!(
+                "Hands in the result of role `{role}`. The arguments are checked; what does not fit is told, and the \
+                 tool can be called again. The last accepted call counts."
+            ),
+            input_schema: arguments_schema(self.context.schema().value()),
+        }
+    }
+
     fn submit(&self, arguments: &Value) -> Result<Outcome> {
         let schema = self.context.schema();
         let is_wrapped = !is_object(schema.value());
@@ -96,16 +108,8 @@ impl<'c, 'h> StepTools<'c, 'h> {
 
 impl Tools for StepTools<'_, '_> {
     fn list(&self) -> Vec<Tool> {
-        let role = self.context.role_name();
-        vec![
-            Tool {
-                name: SUBMIT.to_owned(),
-                description: format!(
-                    "Hands in the result of role `{role}`. The arguments are checked; what does not fit is told, and \
-                     the tool can be called again. The last accepted call counts."
-                ),
-                input_schema: arguments_schema(self.context.schema().value()),
-            },
+        let submit = self.context.offers_submit().then(|| self.submit_tool());
+        let others = [
             Tool {
                 name: CONTEXT.to_owned(),
                 description: "Task, role, schema of the result, and the previous steps, oldest first, as one JSON \
@@ -134,12 +138,13 @@ impl Tools for StepTools<'_, '_> {
                     "required": ["hash"],
                 }),
             },
-        ]
+        ];
+        submit.into_iter().chain(others).collect()
     }
 
     fn call(&mut self, name: &str, arguments: &Value) -> Option<Outcome> {
         let outcome = match name {
-            SUBMIT => self.submit(arguments),
+            SUBMIT if self.context.offers_submit() => self.submit(arguments),
             CONTEXT => self.context(arguments),
             CAS_GET => self.cas_get(arguments),
             _ => return None,

@@ -50,8 +50,8 @@ impl AcpAgent {
 }
 
 /// A prompt for an agent that is given the server with the tool `submit`: it is told of it.
-pub(crate) fn with_instruction(mut prompt: Prompt, mcp: bool) -> Prompt {
-    if mcp {
+pub(crate) fn with_instruction(context: &Context<'_>, mut prompt: Prompt, mcp: bool) -> Prompt {
+    if mcp && context.offers_submit() {
         prompt.parts.push(Part { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
     }
     prompt
@@ -63,8 +63,8 @@ impl Agent for AcpAgent {
         Ok(())
     }
 
-    fn prompt(&mut self, _context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
-        Ok(with_instruction(prompt, self.settings()?.mcp))
+    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+        Ok(with_instruction(context, prompt, self.settings()?.mcp))
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {

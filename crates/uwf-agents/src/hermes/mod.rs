@@ -148,7 +148,7 @@ impl Agent for HermesAgent {
     }
 
     fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
-        Ok(acp::with_instruction(prompt, Hermes::of(context)?.settings.mcp))
+        Ok(acp::with_instruction(context, prompt, Hermes::of(context)?.settings.mcp))
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {

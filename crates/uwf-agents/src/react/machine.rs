@@ -128,7 +128,7 @@ impl State {
     }
 }
 
-/// What follows from an event. `tools` are the names of the tools there are beside `submit`.
+/// What follows from an event. `tools` are the names of the tools there are; `submit` may be one of them.
 ///
 /// An event that does not belong (a reply nobody asked for) changes nothing.
 pub fn handle(state: State, event: Event, tools: &[&str]) -> (State, Vec<Effect>) {
@@ -179,24 +179,26 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
     let Some(mut round) = state.round.take() else { return (state, Vec::new()) };
     while let Some(call) = round.waiting.front() {
         let name = call.name.clone();
-        let is_submit = name == submit::NAME;
         let refused = match call.parsed() {
-            _ if !is_submit && !tools.contains(&name.as_str()) => {
-                format!("{UNKNOWN}; there are {}, {}", tools.join(", "), submit::NAME)
+            _ if !tools.contains(&name.as_str()) => {
+                format!("{UNKNOWN}; there are {}", tools.join(", "))
             }
             Err(why) => why,
             Ok(arguments) => {
                 state.round = Some(round);
-                let effect = if is_submit { Effect::Check { arguments } } else { Effect::Run { name, arguments } };
+                let effect = match name.as_str() {
+                    submit::NAME => Effect::Check { arguments },
+                    _ => Effect::Run { name, arguments },
+                };
                 return (state, vec![effect]);
             }
         };
         round.finish_first(refused, true, 0);
     }
-    end_round(state, round)
+    end_round(state, round, tools)
 }
 
-fn end_round(mut state: State, round: Round) -> (State, Vec<Effect>) {
+fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effect>) {
     let results = round.done.iter().map(|done| Message::Tool {
         id: done.call.id.clone(),
         content: done.result.clone(),
@@ -208,7 +210,7 @@ fn end_round(mut state: State, round: Round) -> (State, Vec<Effect>) {
         return (state, vec![keep, Effect::End(End::Submitted(value))]);
     }
     if WARN_AT.contains(&state.rounds_left) {
-        state.messages.push(Message::User(warning(state.rounds_left)));
+        state.messages.push(Message::User(warning(state.rounds_left, tools)));
     }
     let (state, mut effects) = ask(state);
     effects.insert(0, keep);
@@ -225,11 +227,16 @@ fn ask(mut state: State) -> (State, Vec<Effect>) {
     }
 }
 
-fn warning(left: u32) -> String {
+fn warning(left: u32, tools: &[&str]) -> String {
     let submit = submit::NAME;
+    let is_offered = tools.contains(&submit);
     match left {
-        1 => format!("This is your last round. Call `{submit}` now with what is true of the work as it stands."),
-        left => format!("You have {left} rounds left. Bring the work to an end and call `{submit}`."),
+        1 if is_offered => {
+            format!("This is your last round. Call `{submit}` now with what is true of the work as it stands.")
+        }
+        1 => "This is your last round. Answer now with what is true of the work as it stands.".to_owned(),
+        left if is_offered => format!("You have {left} rounds left. Bring the work to an end and call `{submit}`."),
+        left => format!("You have {left} rounds left. Bring the work to an end and answer."),
     }
 }
 

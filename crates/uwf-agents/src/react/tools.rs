@@ -29,6 +29,8 @@ pub struct Scene<'a> {
     pub store: &'a Store,
     /// Takes from a command what it must not know.
     pub prepare: &'a dyn Fn(&mut Command),
+    /// Takes from a text what neither the provider nor a log may know.
+    pub clean: &'a dyn Fn(&str) -> String,
     /// Is told what a command prints while it runs.
     pub heard: &'a dyn Fn(&[u8]),
 }

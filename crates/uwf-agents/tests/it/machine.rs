@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uwf_agents::react::machine::{Effect, End, Event, State, handle};
 use uwf_llm::{Finish, Message, Reply, ToolCall};
 
-const TOOLS: [&str; 2] = ["look", "act"];
+const TOOLS: [&str; 3] = ["look", "act", "submit"];
 
 fn call(name: &str, arguments: &str) -> ToolCall {
     ToolCall {

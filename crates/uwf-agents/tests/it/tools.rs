@@ -1,5 +1,6 @@
 //! The tools on real files and processes.
 
+use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -15,16 +16,21 @@ use uwf_agents::react::tools::{Answer, Scene, find};
 use uwf_agents::react::workspace::Workspace;
 use uwf_core::node::{Content, Payload};
 
+/// What no tool may tell.
+const SECRET: &str = "sk-0123456789";
+
 struct Place {
     dir: TempDir,
     store: Store,
+    /// What was told while a command ran.
+    heard: RefCell<Vec<u8>>,
 }
 
 impl Place {
     fn new() -> Place {
         let dir = TempDir::new().unwrap();
         fs::create_dir(dir.path().join("w")).unwrap();
-        Place { dir, store: Store::new(Arc::new(MemoryObjects::default())) }
+        Place { dir, store: Store::new(Arc::new(MemoryObjects::default())), heard: RefCell::default() }
     }
 
     fn work(&self) -> std::path::PathBuf {
@@ -46,7 +52,13 @@ impl Place {
         let prepare = |command: &mut Command| {
             command.env_remove("A_SECRET_OF_THE_TEST");
         };
-        let scene = Scene { workspace: &workspace, store: &self.store, prepare: &prepare, heard: &|_| {} };
+        let scene = Scene {
+            workspace: &workspace,
+            store: &self.store,
+            prepare: &prepare,
+            clean: &|text: &str| text.replace(SECRET, "[redacted]"),
+            heard: &|bytes: &[u8]| self.heard.borrow_mut().extend_from_slice(bytes),
+        };
         find(tool).unwrap().run(&scene, arguments.as_object().unwrap())
     }
 }
@@ -57,6 +69,19 @@ fn ok(text: &str) -> Answer {
 
 fn refused(text: &str) -> Answer {
     Err(text.to_owned())
+}
+
+#[test]
+fn a_secret_is_known_in_pieces_and_where_the_middle_is_left_out() {
+    let place = Place::new();
+    let pieces = "printf 'it is sk-01234'; sleep 0.3; printf '56789 now'";
+    assert_eq!(place.run("shell_exec", json!({ "command": pieces })), ok("exit 0\nit is [redacted] now"));
+    assert_eq!(place.heard.take(), b"it is [redacted] now");
+    // Of 32 KB the first and the last 16 are kept: both places of the cut fall into a secret.
+    let long = "head -c 16378 /dev/zero | tr '\\0' x; echo; echo sk-0123456789; yes | head -c 9998; echo sk-0123456789; \
+                yes | head -c 16376";
+    let told = place.run("shell_exec", json!({ "command": long })).unwrap();
+    assert!(told.contains("bytes cut") && !told.contains("sk-0") && !told.contains("56789"), "{told}");
 }
 
 #[test]

@@ -81,6 +81,7 @@ pub fn default_of(path: &KeyPath) -> Option<String> {
         ["promptBudget"] => DEFAULT_PROMPT_BUDGET.to_string(),
         ["outputCap"] => DEFAULT_OUTPUT_CAP.to_string(),
         ["killGrace"] => DEFAULT_KILL_GRACE.as_secs().to_string(),
+        ["extract", "submit"] => ExtractRungs::default().submit.to_string(),
         ["extract", "frontmatter"] => ExtractRungs::default().frontmatter.to_string(),
         ["extract", "feedback"] => DEFAULT_FEEDBACK_ROUNDS.to_string(),
         ["extract", "llm"] => DEFAULT_LLM_ROUNDS.to_string(),
@@ -94,6 +95,10 @@ pub fn default_of(path: &KeyPath) -> Option<String> {
 /// Which rungs of the extraction ladder are used, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtractRungs {
+    /// `extract.submit`: offer agents the tool `submit` and take what is handed in through it; on by default. Records of
+    /// attempts that began before there was the switch lack it.
+    #[serde(default = "on")]
+    pub submit: bool,
     /// `extract.frontmatter`: read the answer's frontmatter; on by default.
     pub frontmatter: bool,
     /// `extract.feedback`: rounds of feedback to the same session, [`DEFAULT_FEEDBACK_ROUNDS`]; 0 is off.
@@ -104,6 +109,10 @@ pub struct ExtractRungs {
 
 impl Default for ExtractRungs {
     fn default() -> ExtractRungs {
-        ExtractRungs { frontmatter: true, feedback: DEFAULT_FEEDBACK_ROUNDS, llm: DEFAULT_LLM_ROUNDS }
+        ExtractRungs { submit: on(), frontmatter: true, feedback: DEFAULT_FEEDBACK_ROUNDS, llm: DEFAULT_LLM_ROUNDS }
     }
+}
+
+const fn on() -> bool {
+    true
 }

@@ -37,7 +37,7 @@ const PROVIDER_KEYS: [&str; 3] = ["baseUrl", "apiKeyEnv", "kind"];
 const MODEL_KEYS: [&str; 2] = ["provider", "name"];
 const AGENT_KEYS: [&str; 10] =
     ["command", "args", "output", "model", "env", "timeout", "idleTimeout", "exitCodes", "expectFile", "config"];
-const EXTRACT_KEYS: [&str; 3] = ["frontmatter", "feedback", "llm"];
+const EXTRACT_KEYS: [&str; 4] = ["submit", "frontmatter", "feedback", "llm"];
 
 pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
     let mut problems = Problems::new(origin);
@@ -172,6 +172,14 @@ impl Reader {
         }
     }
 
+    fn switch(&mut self, fields: Fields<'_>, key: &str, default: bool) -> bool {
+        let Some(entry) = fields.get(key) else { return default };
+        entry.value.as_bool().unwrap_or_else(|| {
+            wrong_type(&entry.value, key, "true or false", &mut self.problems);
+            default
+        })
+    }
+
     fn extract(&mut self, fields: Fields<'_>) -> ExtractRungs {
         let mut rungs = ExtractRungs::default();
         let Some(entry) = fields.get("extract") else {
@@ -180,12 +188,8 @@ impl Reader {
         let Some(fields) = self.entry(entry, &EXTRACT_KEYS) else {
             return rungs;
         };
-        if let Some(entry) = fields.get("frontmatter") {
-            match entry.value.as_bool() {
-                Some(on) => rungs.frontmatter = on,
-                None => wrong_type(&entry.value, "frontmatter", "true or false", &mut self.problems),
-            }
-        }
+        rungs.submit = self.switch(fields, "submit", rungs.submit);
+        rungs.frontmatter = self.switch(fields, "frontmatter", rungs.frontmatter);
         rungs.feedback = self.rounds(fields, "feedback", rungs.feedback);
         rungs.llm = self.rounds(fields, "llm", rungs.llm);
         rungs

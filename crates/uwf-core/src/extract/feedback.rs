@@ -8,6 +8,10 @@ use crate::prompt::{AnswerForm, header_example, json_example};
 /// Errors told at once; a model mends a few things at a time.
 const MAX_ERRORS: usize = 20;
 
+/// What keeps a model from inventing what it was not asked for in time.
+const HONEST: &str =
+    "Fill in what you found when you did the work. If you do not know a value, say so instead of making one up.\n";
+
 impl Failure {
     /// The text that asks the same session for the output only, in the form it was asked for: the work is done, and
     /// doing it again would be paid for again.
@@ -20,15 +24,29 @@ impl Failure {
             AnswerForm::Frontmatter => String::from("Your answer was received, but its header could not be read:\n\n"),
             AnswerForm::Json => String::from("Your output was received, but it is not valid:\n\n"),
         };
+        self.list_errors(&mut text);
+        text.push_str(&format!("\nDo not do the work again and do not repeat the text. Reply with the corrected {what} only, in this form:\n\n"));
+        text.push_str(&example);
+        text.push('\n');
+        text.push_str(HONEST);
+        text
+    }
+
+    /// The same where only the tool `submit` hands anything in.
+    pub fn feedback_by_tool(&self) -> String {
+        let mut text = String::from("Your answer was received, but it gave no output:\n\n");
+        self.list_errors(&mut text);
+        text.push_str("\nDo not do the work again. Call the tool `submit` with your output.\n");
+        text.push_str(HONEST);
+        text
+    }
+
+    fn list_errors(&self, text: &mut String) {
         for error in self.errors.iter().take(MAX_ERRORS) {
             text.push_str(&format!("- {error}\n"));
         }
         if self.errors.len() > MAX_ERRORS {
             text.push_str(&format!("- and {} more\n", self.errors.len() - MAX_ERRORS));
         }
-        text.push_str(&format!("\nDo not do the work again and do not repeat the text. Reply with the corrected {what} only, in this form:\n\n"));
-        text.push_str(&example);
-        text.push_str("\nFill in what you found when you did the work. If you do not know a value, say so instead of making one up.\n");
-        text
     }
 }

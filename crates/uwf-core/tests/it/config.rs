@@ -77,7 +77,7 @@ promptBudget: 5000
 outputCap: 1024
 killGrace: 500ms
 budgets: { tokens: 100000 }
-extract: { frontmatter: false, feedback: 0, llm: true }
+extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
 "#;
     let args = ["-t", "{thread}", "5", "true"].map(str::to_owned).to_vec();
     let full = Agent {
@@ -124,7 +124,7 @@ extract: { frontmatter: false, feedback: 0, llm: true }
             kill_grace: Duration::from_millis(500),
             budgets: json!({"tokens": 100_000}).as_object().cloned().expect("an object"),
         },
-        extract: ExtractRungs { frontmatter: false, feedback: 0, llm: 2 },
+        extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
     };
     let config = sound(text);
     assert_eq!(config, expected);

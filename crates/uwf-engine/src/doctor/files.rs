@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use json_cas::durable::{self, FileLock};
+use uwf_core::thread::ThreadId;
 
 use super::{Finding, Remedy, counted};
 use crate::environment;
 use crate::error::{AtPath, Error, Result};
 use crate::home::Home;
+use crate::kill;
 
 /// Age from which on a temporary file is nobody's: no write takes that long.
 pub(super) const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
@@ -139,22 +141,45 @@ pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     }])
 }
 
-/// Locks that somebody keeps. The system frees the locks of a dead process, so a stale one has a live holder that hangs.
+/// Locks that somebody keeps. The system frees the locks of a dead process, so a stale one has a live holder that hangs;
+/// that of a thread is nobody's business while its keeper has it.
 pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in [home.heads_lock(), home.registry_lock(), home.config_lock()] {
-        let begun = Instant::now();
-        while FileLock::is_held(&path)? {
-            if begun.elapsed() > LONG_HOLD {
-                let message = format!("{} has been held for more than {} s", path.display(), LONG_HOLD.as_secs());
-                let hint = format!("`fuser {}` tells by which process", path.display());
-                findings.push(Finding::warn("locks", message).hint(hint));
-                break;
-            }
-            std::thread::sleep(LONG_HOLD / 50);
+        if lasts(|| FileLock::is_held(&path).map_err(Error::from))? {
+            findings.push(kept(&path, ""));
+        }
+    }
+    for thread in thread_ids(home) {
+        let path = home.thread_lock(&thread);
+        if lasts(|| Ok(FileLock::is_held(&path)? && kill::keeper_of(home, &thread).is_none()))? {
+            findings.push(kept(&path, ", and not by a keeper of that thread"));
         }
     }
     Ok(if findings.is_empty() { vec![Finding::ok("locks", "no lock is kept")] } else { findings })
+}
+
+/// Whether something is so, and stays so for as long as no writer needs.
+fn lasts(is_so: impl Fn() -> Result<bool>) -> Result<bool> {
+    let begun = Instant::now();
+    while is_so()? {
+        if begun.elapsed() > LONG_HOLD {
+            return Ok(true);
+        }
+        std::thread::sleep(LONG_HOLD / 50);
+    }
+    Ok(false)
+}
+
+fn kept(path: &Path, by: &str) -> Finding {
+    let message = format!("{} has been held for more than {} s{by}", path.display(), LONG_HOLD.as_secs());
+    Finding::warn("locks", message).hint(format!("`fuser {}` tells by which process", path.display()))
+}
+
+/// Threads that have a directory, ended ones too.
+fn thread_ids(home: &Home) -> impl Iterator<Item = ThreadId> {
+    let entries = std::fs::read_dir(home.threads_dir()).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 fn old(count: usize) -> String {

@@ -499,6 +499,20 @@ fn a_kill_leaves_no_process() {
     assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
 }
 
+/// The agent starts a process in its own group, and one in a session of its own, and does not wait for either.
+#[test]
+fn what_the_agent_started_goes_with_it() {
+    let (home, thread) = scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\n" }]])));
+    home.script("an-acp", SCRIPTED_ACP);
+    let starting =
+        "for how in '' setsid; do $how sh -c 'echo $$ >> pids; exec sleep 300' < /dev/null > /dev/null 2>&1 & done\n";
+    let waiting = "while [ $(wc -l < pids) -lt 2 ]; do sleep 0.01; done\n";
+    home.script("scripted-acp", &format!("#!/bin/sh\ntouch pids\n{starting}{waiting}exec an-acp \"$@\"\n"));
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    assert_eq!(fs::read_to_string(home.work().join("pids")).unwrap().lines().count(), 3);
+    assert_gone(&home);
+}
+
 #[test]
 fn ctrl_c_cancels_the_turn_and_what_was_said_is_kept() {
     let script = json!({ "ignoreTerm": true, "ignoreEof": true,

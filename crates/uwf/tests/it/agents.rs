@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
 
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, counting_workflow, text};
@@ -78,6 +79,44 @@ fn each_way_to_fail_has_its_exit_code_and_its_reason() {
         let (told, why) = failure(&home, &thread);
         assert_eq!((told, why.replace(work.to_str().unwrap(), "<work>").as_str()), (Some(code), reason), "{settings}");
     }
+}
+
+#[test]
+fn the_expected_file_must_be_made_or_changed_by_the_run() {
+    let answer = "cat > /dev/null\necho '{\"n\": 1}'\n";
+    let old = "is the one that was there before the run";
+    // Dates far off on both sides: what counts is the file, not what a clock says of it.
+    let cases = [
+        ("echo new > made.txt\n", None),
+        ("echo longer than it was > made.txt; touch -d 2001-01-01 made.txt\n", None),
+        ("echo old > other; touch -d 2100-01-01 other; mv other made.txt\n", None),
+        ("touch made.txt\n", None),
+        ("cat made.txt\n", Some(old)),
+        ("rm made.txt\n", Some("does not exist")),
+    ];
+    for (before, (work, problem)) in
+        ["2001-01-01", "now", "2100-01-01"].into_iter().flat_map(|at| cases.map(|case| (at, case)))
+    {
+        let (home, thread) =
+            with_agent("output: json, expectFile: \"made.txt\"", &format!("#!/bin/sh\n{work}{answer}"));
+        let file = home.file("made.txt", "old\n");
+        assert!(Command::new("touch").args(["-d", before]).arg(&file).status().unwrap().success());
+        let ran = home.uwf(&["thread", "step", &thread]);
+        let expected = problem.map(|problem| format!("made.txt {problem}"));
+        assert_eq!(ran.code, Some(if problem.is_some() { 40 } else { 0 }), "{before}: {work}{}", ran.told());
+        assert!(expected.is_none_or(|expected| ran.stderr.contains(&expected)), "{before}: {work}{}", ran.told());
+    }
+}
+
+#[test]
+fn codes_and_prompt_are_as_the_agent_says() {
+    let script = "#!/bin/sh\nprintf '%s' \"$2\" > prompt.txt\nprintf '%s|' \"$1\" \"$3\" > others.txt\necho '{\"n\": 1}'\nexit 3\n";
+    let (home, thread) =
+        with_agent("output: json, args: [-x, \"{prompt}\", \"as {role}\"], exitCodes: { 3: ok }", script);
+    let prompt = home.json(&["thread", "step", &thread, "--dry-run"])["prompt"].clone();
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+    assert_eq!(json!(fs::read_to_string(home.work().join("prompt.txt")).unwrap()), prompt);
+    assert_eq!(fs::read_to_string(home.work().join("others.txt")).unwrap(), "-x|as worker|");
 }
 
 #[test]

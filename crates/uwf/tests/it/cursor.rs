@@ -159,6 +159,45 @@ fn an_error_event_is_the_reason() {
     assert!(text(&kept["payload"], "text").contains("I will read it."), "what was done is kept");
 }
 
+const CLONING: &str = "\
+name: clone-first
+description: One clones, one works where it was cloned.
+roles:
+  cloner:
+    description: Clones.
+    goal: You clone.
+    capabilities: []
+    procedure: Clone.
+    output: Where it is.
+    meta: { type: object, properties: { repoPath: { type: string } }, required: [repoPath] }
+  worker:
+    description: Works.
+    goal: You count.
+    capabilities: []
+    procedure: Count.
+    output: The count.
+    meta: { type: object, properties: { n: { type: integer } }, required: [n] }
+graph:
+  $START: [ { role: cloner } ]
+  cloner: [ { role: worker }, ]
+  worker: [ { role: $END } ]
+";
+
+#[test]
+fn the_directory_a_step_before_named_goes_before_that_of_the_task() {
+    let (home, _) = with_cursor("{ workspace: context }", &json!([{ "text": RIGHT }]), "count");
+    home.script("clone", "#!/bin/sh\nmkdir -p cloned named\necho '{\"repoPath\": \"cloned\"}'\n");
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    let config = config.replace("agents:\n", "agents:\n  s: { command: clone, output: json }\n");
+    home.config(&format!("{config}agentOverrides: {{ clone-first: {{ cloner: s }} }}\n"));
+    home.put("clone-first", CLONING);
+    let thread = home.start("clone-first", &json!({ "prompt": "count", "repoPath": "named" }).to_string());
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let cloned = fs::canonicalize(home.work().join("cloned")).unwrap();
+    assert_eq!(calls(&home)[0]["cwd"], json!(cloned));
+}
+
 #[test]
 fn the_directory_can_come_from_the_settings_or_from_what_was_said() {
     let cases = [

@@ -202,6 +202,29 @@ fn marks_of_ended_threads_are_stale() {
     assert!(!mark.exists());
 }
 
+#[test]
+fn locks_that_nobody_at_work_holds_are_told() {
+    let home = home();
+    let (thread, mut window, _) = working(&home);
+    assert_eq!(found(&home, &[], "locks"), "ok: no lock is kept", "a keeper holds that of its thread");
+    signal(fs::read_to_string(lock_of(&home, &thread)).unwrap().trim(), "KILL");
+    window.wait().unwrap();
+    found(&home, &["--fix"], "orphans");
+    let held = [lock_of(&home, &thread), home.root().join("threads.lock")];
+    let files = held.map(|path| fs::File::options().append(true).create(true).open(path).unwrap());
+    files.iter().for_each(|file| file.lock().unwrap());
+    let told = "warn: <dir>/root/threads.lock has been held for more than 1 s\n\
+                warn: <dir>/root/threads/<id>/lock has been held for more than 1 s, and not by a keeper of that thread";
+    assert_eq!(found(&home, &[], "locks"), told);
+    drop(files);
+    assert_eq!(found(&home, &[], "locks"), "ok: no lock is kept");
+}
+
+/// The lock of a thread.
+fn lock_of(home: &TestHome, thread: &str) -> std::path::PathBuf {
+    home.root().join("threads").join(thread).join("lock")
+}
+
 /// Records come before the head: killed in between, `thread start` leaves those of a thread there never was.
 #[test]
 fn records_of_a_thread_that_never_began_are_removed() {

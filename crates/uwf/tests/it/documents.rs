@@ -215,6 +215,44 @@ fn a_comparison_that_made_no_file_failed_whatever_its_exit_code() {
 }
 
 #[test]
+fn documents_without_a_difference_are_compared_too() {
+    let home = office();
+    document(&home, "offer.docx", "A shed.");
+    let thread = start(&home, &json!({ "prompt": "And a fence.", "inputDocx": "offer.docx" }).to_string());
+    home.json(&["thread", "step", &thread]);
+    home.script("docx-diff", "#!/bin/sh\nexit 0\n");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let why = text(&home.json(&["thread", "show", &thread]), "why");
+    assert!(why.starts_with("agent `differ` exited with 0 (") && why.ends_with("diff.docx was not made)"), "{why}");
+    home.script("docx-diff", "#!/bin/sh\necho same > \"$6\"\nexit 0\n");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    assert_eq!(fs::read_to_string(dir(&home, &thread).join("diff.docx")).unwrap(), "same\n");
+}
+
+#[test]
+fn where_nothing_was_written_there_is_nothing_to_compare() {
+    let home = office();
+    let example = fs::read_to_string(repository().join("examples/write-document.yaml")).unwrap();
+    home.put("write-document", &example.replace("  $START:\n    - role: writer\n", "  $START:\n    - role: differ\n"));
+    let thread = home.start("write-document", "An offer");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let why = "there is nothing to compare: no step has changed a document (an output with mode `edit`)";
+    assert_eq!(text(&home.json(&["thread", "show", &thread]), "why"), why);
+}
+
+#[test]
+fn outputs_are_in_the_storage_root_unless_they_are_put_elsewhere() {
+    let home = office();
+    home.config("agents: { writer: { command: uwf-office }, differ: { command: uwf-docx-diff } }\nagentOverrides: { write-document: { writer: writer, differ: differ } }\n");
+    document(&home, "offer.docx", "A shed.");
+    let thread = start(&home, &json!({ "prompt": "And a fence.", "inputDocx": "offer.docx" }).to_string());
+    home.json(&["thread", "run", &thread]);
+    let diff = fs::canonicalize(home.root()).unwrap().join("outputs").join(&thread).join("diff.docx");
+    assert_eq!(words(diff.to_str().unwrap()), "A shed.|A shed. And a fence.");
+    assert_eq!(outputs(&home, &thread)[1]["diffDocx"], json!(diff));
+}
+
+#[test]
 fn outputs_can_be_put_elsewhere_and_the_program_be_a_path() {
     let home = office();
     let script = home.file("tools-office", OFFICE);

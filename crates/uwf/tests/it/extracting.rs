@@ -10,6 +10,9 @@ use crate::home;
 
 const KEY: &str = "sk-extract-0123456789";
 
+/// What is wrong with an answer in prose.
+const NO_HEADER: &str = "there is no header: the answer must begin with `---`, the keys, and `---` again";
+
 /// Configuration of an extracting model beside one agent.
 fn config(server: &LlmServer, agent: &str) -> String {
     format!(
@@ -45,9 +48,10 @@ fn a_model_reads_what_no_reader_could() {
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let session = home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("llm"), &json!("I counted three of them.\n")));
-    let rungs: Vec<&str> =
-        session["extraction"].as_array().unwrap().iter().filter_map(|rung| rung["rung"].as_str()).collect();
-    assert_eq!(rungs, ["frontmatter", "llm"]);
+    assert_eq!(
+        session["extraction"],
+        json!([{ "rung": "frontmatter", "errors": [NO_HEADER], "fixes": [] }, { "rung": "llm", "errors": [], "fixes": [] }])
+    );
     assert_eq!(session["turns"].as_array().unwrap().len(), 2);
     assert_eq!(session["turns"][1]["tokens"], json!({ "input": 11, "output": 7 }));
     assert_eq!(session["tokens"], Value::Null, "what the command cost is not known, so neither is the sum");
@@ -55,6 +59,9 @@ fn a_model_reads_what_no_reader_could() {
     assert_eq!(by, json!("llm"));
     let asked = &server.asked()[0];
     assert_eq!(asked.body["temperature"], 0.0);
+    let rule = "set `found` to false and say in `why` what is missing; that is a good answer, an invented value is not";
+    let told = asked.body["messages"][0].clone();
+    assert!(told["role"] == "system" && text(&told, "content").contains(rule), "{told}");
     assert!(
         asked.text.contains("I counted three of them.") && asked.text.contains("there is no header"),
         "{}",
@@ -123,7 +130,53 @@ fn without_a_model_the_rung_is_not_there() {
     home.config("agents:\n  a: { command: talker, output: text }\ndefaultAgent: a\n");
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(41), "{}", ran.told());
-    assert!(!ran.stderr.contains("tried"), "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr.lines().next(),
+        Some(format!("error: the answer has no valid output for role `worker`: {NO_HEADER}").as_str())
+    );
+}
+
+#[test]
+fn the_rung_can_be_switched_off() {
+    let server = LlmServer::start([]);
+    let (home, thread) = prose(&server, "I counted some.");
+    let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{settings}extract: {{ llm: 0 }}\n"));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
+    assert_eq!(server.requests().len(), 0);
+}
+
+/// A reply whose value is of the wrong type.
+fn wrong() -> Say {
+    Say::call("extracted", json!({ "found": true, "why": "", "value": { "n": "three" } }))
+}
+
+const NOT_INTEGER: &str = "/n: expected an integer, found the string \"three\"";
+
+#[test]
+fn a_model_is_told_once_what_was_wrong_with_its_reading() {
+    let server = LlmServer::start([wrong(), found(3)]);
+    let (home, thread) = prose(&server, "I counted three of them.");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let rung = |name: &str, errors: &[&str]| json!({ "rung": name, "errors": errors, "fixes": [] });
+    let rungs = [rung("frontmatter", &[NO_HEADER]), rung("llm", &[NOT_INTEGER]), rung("llm", &[])];
+    assert_eq!(home.last_detail(&thread)["extraction"], json!(rungs));
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(text(&asked[1].body["messages"][1], "content").contains(NOT_INTEGER), "{}", asked[1].text);
+}
+
+#[test]
+fn the_same_error_twice_ends_the_reading() {
+    let server = LlmServer::start([wrong().repeated()]);
+    let (home, thread) = prose(&server, "I counted three of them.");
+    let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{settings}extract: {{ llm: 5 }}\n"));
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(41), "{}", ran.told());
+    let why = format!("[frontmatter] {NO_HEADER}; [llm] {NOT_INTEGER}; [llm] the same");
+    assert!(ran.stderr.contains(&why), "{}", ran.stderr);
+    assert_eq!(server.asked().len(), 2);
 }
 
 #[test]
@@ -266,7 +319,7 @@ fn what_a_reading_cost_is_kept_when_it_fails() {
     {"found":false,"why":"it is empty"}
     [scripted-model: 11 tokens read, 7 written]
     [scripted-model: 50 tokens read (20 cached), 9 written, $0.001]
-    error: the answer has no valid output for role `worker` (tried: frontmatter, llm): there is no header: the answer must begin with `---`, the keys, and `---` again; the extraction model: the text does not hold the output: it is empty
+    error: the answer has no valid output for role `worker`: [frontmatter] there is no header: the answer must begin with `---`, the keys, and `---` again; [llm] the text does not hold the output: it is empty
     "#);
 }
 

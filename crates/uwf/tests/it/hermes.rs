@@ -172,6 +172,16 @@ fn the_answer_and_its_turns_come_from_the_exported_session() {
 }
 
 #[test]
+fn rounds_can_be_more_or_fewer() {
+    let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("{ home: hermes }", "{ home: hermes, maxTurns: 7 }"));
+    home.json(&["thread", "step", &thread]);
+    let args = calls(&home)[0]["args"].clone();
+    assert_eq!(args.as_array().unwrap()[3..6], ["--yolo", "--max-turns", "7"]);
+}
+
+#[test]
 fn the_prompt_of_a_turn_is_not_stored_twice() {
     let (home, thread) = with_hermes(&json!({ "answers": [RIGHT] }));
     home.json(&["thread", "step", &thread]);
@@ -245,8 +255,12 @@ fn an_answer_in_another_session_is_no_answer() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(41), "{}", ran.told());
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
-    let raw = home.json(&["cas", "get", &text(&home.json(&["cas", "get", &attempt])["payload"], "raw")]);
-    assert_eq!(raw["payload"]["text"], WRONG, "the work is kept");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    assert_eq!(attempt["raw"], WRONG, "the work is kept");
+    let why = "the answer has no valid output for role `worker`: \
+        [frontmatter] there is no header: the answer must begin with `---`, the keys, and `---` again; \
+        [feedback] hermes was to go on with session 20261122_021459_fa0b62, but answered in session 20261122_030000_000000";
+    assert_eq!(attempt["error"], why);
 }
 
 #[test]

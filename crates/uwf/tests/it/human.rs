@@ -435,7 +435,11 @@ fn an_answer_that_was_recorded_and_not_linked_is_linked_when_it_is_given_again()
 fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
     let home = staffed();
     let (mut recorded, mut lost) = (0, 0);
-    for delay in (0..60).step_by(3) {
+    // At first too early to record anything, then later and later, until some have come through whole.
+    for delay in (0..3000).step_by(3) {
+        if delay >= 60 && recorded >= 3 {
+            break;
+        }
         let thread = home.start("dictate-note", "Speak.");
         let data = json!({"note": format!("after {delay} ms")}).to_string();
         let mut command = home.command(&["thread", "answer", &thread, "--data", &data]);
@@ -461,6 +465,6 @@ fn an_answer_that_is_killed_anywhere_leaves_the_old_head_or_the_new() {
             _ => panic!("{}", next.told()),
         }
     }
-    assert!(recorded + lost == 20);
+    assert!(recorded >= 3 && lost > 0, "{recorded} recorded, {lost} lost");
     assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
 }

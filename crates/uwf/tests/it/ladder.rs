@@ -2,12 +2,21 @@
 
 use std::fs;
 
-use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow};
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::home;
 
 const CONFIG: &str = "agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n";
+
+const NO_OUTPUT: &str = "the answer has no valid output for role `worker`";
+const NO_HEADER: &str = "there is no header: the answer must begin with `---`, the keys, and `---` again";
+const NOT_INTEGER: &str = "`n`: expected an integer, found the string \"one\"";
+
+/// A rung as it is recorded.
+fn rung(name: &str, errors: &[&str]) -> Value {
+    json!({ "rung": name, "errors": errors, "fixes": [] })
+}
 
 /// A home with the counting workflow of one visit, a mock with this script, and a thread.
 fn mocked(config: &str, script: &str) -> (TestHome, String) {
@@ -30,9 +39,8 @@ fn the_session_is_told_what_is_wrong_and_its_correction_counts() {
     let told = home.last_step(&thread);
     let session = &told["detail"];
     assert_eq!(session["extractedBy"], "feedback");
-    let rungs: Vec<&str> =
-        session["extraction"].as_array().unwrap().iter().filter_map(|rung| rung["rung"].as_str()).collect();
-    assert_eq!(rungs, ["frontmatter", "feedback", "feedback"]);
+    let rungs = [rung("frontmatter", &[NO_HEADER]), rung("feedback", &[NOT_INTEGER]), rung("feedback", &[])];
+    assert_eq!(session["extraction"], json!(rungs));
     let turns = session["turns"].as_array().unwrap();
     assert_eq!(turns.len(), 3, "{turns:#?}");
     assert_eq!(session["raw"], "I counted to one.", "the work itself stays the answer");
@@ -50,7 +58,23 @@ fn the_same_error_twice_ends_the_feedback() {
     );
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(41), "{}", ran.stderr);
-    assert!(ran.stderr.contains("(tried: frontmatter, feedback)"), "{}", ran.stderr);
+    let why = format!("[frontmatter] {NO_HEADER}; [feedback] the same");
+    assert!(ran.stderr.starts_with(&format!("error: {NO_OUTPUT}: {why}\n")), "{}", ran.stderr);
+}
+
+#[test]
+fn there_are_two_rounds_of_feedback_and_every_error_is_kept() {
+    let (home, thread) = mocked(
+        CONFIG,
+        "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: one\\n---\", \"---\\nm: 1\\n---\", \"---\\nn: 1\\n---\\n\"]\n",
+    );
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41), "the third would have been right");
+    let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
+    let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
+    let why = "[frontmatter] NO_HEADER; [feedback] NOT_INTEGER; [feedback] NO_HEADER";
+    let why = why.replace("NO_HEADER", NO_HEADER).replace("NOT_INTEGER", NOT_INTEGER);
+    assert_eq!(attempt["error"], format!("{NO_OUTPUT}: {why}"));
+    assert_eq!(attempt["raw"], "I counted to one.");
 }
 
 #[test]
@@ -65,4 +89,67 @@ fn rungs_can_be_switched_off() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(41));
     assert!(ran.stderr.contains("switched off"), "{}", ran.stderr);
+}
+
+#[test]
+fn without_frontmatter_no_reply_to_feedback_is_read_as_such() {
+    let script = "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: 1\\n---\\n\"]\n";
+    let off = "no value was submitted, and reading frontmatter is switched off";
+    let told = ["frontmatter: false", "frontmatter: false, submit: false"].map(|switches| {
+        let (home, thread) = mocked(&format!("{CONFIG}extract: {{ {switches} }}\n"), script);
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(41), "{}", ran.told());
+        ran.stderr.lines().next().unwrap_or_default().to_owned()
+    });
+    let only = format!("error: {NO_OUTPUT}: {off}");
+    let asked_once = format!("error: {NO_OUTPUT}: [frontmatter] {off}; [feedback] the same");
+    assert_eq!(told, [asked_once, only]);
+}
+
+const ROUTED: &str = "\
+name: route-words
+description: A value that was only obtained by asking again is looked at by somebody.
+roles:
+  writer:
+    description: Writes.
+    goal: You write.
+    capabilities: []
+    procedure: Write.
+    output: The word.
+    meta: { type: object, properties: { word: { type: string } }, required: [word] }
+  checker:
+    description: Looks at it.
+    goal: You look.
+    capabilities: []
+    procedure: Look.
+    output: Whether it is good.
+    meta: { type: object, properties: { good: { type: boolean } }, required: [good] }
+conditions:
+  doubtful:
+    description: It was not read from the answer itself.
+    expression: \"$extractedBy(steps[-1]) = 'feedback'\"
+graph:
+  $START: [ { role: writer } ]
+  writer: [ { role: checker, condition: doubtful }, { role: $END } ]
+  checker: [ { role: $END } ]
+";
+
+#[test]
+fn a_thread_can_be_routed_by_how_a_value_was_obtained() {
+    let answers = [
+        ("  - reply: \"---\\nword: moon\\n---\\n\"\n", json!({ "done": true, "next": null })),
+        (
+            "  - garbage: moon\n    feedback: [\"---\\nword: moon\\n---\\n\"]\n",
+            json!({ "done": false, "next": { "role": "checker" } }),
+        ),
+    ];
+    for (answer, expected) in answers {
+        let home = home();
+        home.config(CONFIG);
+        fs::write(home.root().join("answers.yaml"), format!("writer:\n{answer}")).unwrap();
+        home.put("route-words", ROUTED);
+        let thread = home.start("route-words", "a word");
+        let report = home.json(&["thread", "step", &thread]);
+        assert_eq!(json!({ "done": report["done"], "next": report["next"] }), expected, "{answer}");
+    }
 }

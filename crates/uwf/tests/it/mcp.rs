@@ -93,6 +93,37 @@ fn a_rejected_value_is_told_in_facts_and_the_last_accepted_one_counts() {
 }
 
 #[test]
+fn without_the_rung_there_is_no_submit() {
+    let calls = json!([["tools/list", {}]]);
+    let home = home();
+    let agent = AGENT.replace("I have counted.", "---\\nn: 4\\n---").replace("server.stdin.close()", BEHIND);
+    home.script("counter", &agent);
+    home.config(
+        "agents: { a: { command: counter, output: text, config: { mcp: true } } }\ndefaultAgent: a\nextract: { submit: false }\n",
+    );
+    home.file("calls.json", &calls.to_string());
+    home.put("count-rounds", &counting_workflow(1));
+    let thread = home.start("count-rounds", "count the moons");
+    let dry = text(&home.json(&["thread", "step", &thread, "--dry-run"]), "prompt");
+    assert!(!dry.contains("submit"), "{dry}");
+    home.json(&["thread", "step", &thread]);
+    let heard: Value = serde_json::from_str(&fs::read_to_string(home.work().join("heard.json")).unwrap()).unwrap();
+    let tools: Vec<&str> =
+        heard[1]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(tools, ["context", "cas_get"]);
+    let refused = text(&heard[2]["error"], "message");
+    assert_eq!(refused, "there is no tool `submit`; the tools are context, cas_get");
+    let step = home.last_step(&thread);
+    assert_eq!((&step["output"], &step["detail"]["extractedBy"]), (&json!({ "n": 4 }), &json!("frontmatter")));
+}
+
+/// Calls the tool that is not there.
+const BEHIND: &str = r#"server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "submit", "arguments": {"n": 1}}}) + "\n")
+server.stdin.flush()
+heard.append(json.loads(server.stdout.readline()))
+server.stdin.close()"#;
+
+#[test]
 fn the_tools_tell_the_step_and_read_the_store() {
     let calls = json!([
         ["tools/list", {}],

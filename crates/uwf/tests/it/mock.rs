@@ -78,6 +78,14 @@ worker:
 }
 
 #[test]
+fn a_program_of_that_name_on_path_goes_before_the_built_in_agent() {
+    let (home, thread) = mocked(1, "worker:\n  - reply: { n: 1 }\n");
+    home.script("uwf-mock", "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 2}'\n");
+    assert_eq!(step(&home, &thread), "done");
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 2 }));
+}
+
+#[test]
 fn exit_code_and_prompt_are_on_record() {
     let (home, thread) = mocked(1, "worker:\n  - { fail: 1, exit-code: 7 }\n  - reply: { n: 1 }\n");
     step(&home, &thread);

@@ -165,6 +165,7 @@ fn a_larger_piece_of_work_ends_in_a_commit() {
     assert_eq!(work(&home, "git log --format=%s").1, "search: any case\nfirst version\n");
     assert_eq!(work(&home, "git status --porcelain").1, "");
     assert_eq!(fs::read_to_string(home.work().join("docs/use.md")).unwrap(), "sh search.sh WORD FILE\n");
+    assert!(work(&home, "sh test.sh").0, "the test passes now");
     let last = server.asked().pop().unwrap();
     assert!(last.text.contains("not accepted, the output is not valid"), "{}", last.text);
 }
@@ -226,7 +227,9 @@ fn a_text_with_a_header_is_an_answer_too_and_feedback_goes_on_in_the_same_conver
 #[test]
 fn the_key_is_seen_by_nobody_else() {
     let server = LlmServer::start([
-        Say::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" })),
+        Say::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" }))
+            .and_call("shell_exec", json!({ "command": "tr '\\0' '\\n' < /proc/$PPID/environ" }))
+            .and_call("shell_exec", json!({ "command": "cat \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"; cat no-such-file-$(cut -d= -f2 \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\")" })),
         Say::call("submit", json!({ "n": 1 })),
     ]);
     let home = with_model(&server, "");
@@ -235,9 +238,18 @@ fn the_key_is_seen_by_nobody_else() {
     let asked = server.asked();
     assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     assert!(asked[1].text.contains("UWF_ATTEMPT"), "it did print its environment");
-    assert!(!asked[1].text.contains(KEY), "a command was given the key");
+    let told: Vec<&str> = asked[1].body["messages"].as_array().unwrap().iter().filter_map(tool_result).collect();
+    assert!(!told[0].contains("P_KEY"), "a command was given the key");
+    assert!(told[1].contains("P_KEY=[redacted P_KEY]"), "the agent itself has it: {}", told[1]);
+    assert!(told[2].contains("P_KEY=[redacted P_KEY]") && told[2].contains("no-such-file-[redacted"), "{}", told[2]);
+    assert!(asked.iter().all(|request| !request.body.to_string().contains(KEY)), "the provider was sent the key");
     let holders = files_with(&home.root(), KEY);
     assert_eq!(holders, [".env"]);
+}
+
+/// The text of a message that tells what a tool answered.
+fn tool_result(message: &Value) -> Option<&str> {
+    message["content"].as_str().filter(|_| message["role"] == "tool")
 }
 
 /// Files below a directory that hold a text.
@@ -276,6 +288,22 @@ fn a_stream_that_is_cut_leaves_what_had_come() {
     assert_eq!(ran.code, Some(40), "{}", ran.told());
     let attempt = attempt(&home, &ran.stderr);
     assert_eq!(attempt["raw"], "The answer is that");
+}
+
+#[test]
+fn without_the_submit_tool_the_answer_is_a_text() {
+    let server = LlmServer::start([Say::call("submit", json!({ "n": 3 })), Say::text("---\nn: 3\n---\nThree.")]);
+    let home = with_model(&server, "maxRounds: 2");
+    let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{settings}extract: {{ submit: false }}\n"));
+    let thread = counting(&home);
+    home.json(&["thread", "step", &thread]);
+    let session = home.last_detail(&thread);
+    assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("frontmatter"), &json!("---\nn: 3\n---\nThree.")));
+    let asked = server.asked();
+    assert!(!asked[0].text.contains("submit"), "a tool that is not there is not mentioned: {}", asked[0].text);
+    assert!(asked[1].text.contains("there is no such tool; there are read_file"), "{}", asked[1].text);
+    assert!(asked[1].text.contains("This is your last round. Answer now"), "{}", asked[1].text);
 }
 
 #[test]

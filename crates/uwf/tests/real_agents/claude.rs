@@ -64,6 +64,22 @@ fn claude_prints_a_trace_and_its_final_message_is_the_answer() {
 }
 
 #[test]
+fn claude_as_it_is_set_up_prints_a_trace() {
+    let model = LlmServer::start(in_order([Say::text(RIGHT)]));
+    let home = with_claude(&model, "command: nobody");
+    let env = fs::read_to_string(home.root().join(".env")).unwrap();
+    fs::write(home.root().join(".env"), format!("{env}ANTHROPIC_MODEL=scripted-model\n")).unwrap();
+    home.config("secrets: [ANTHROPIC_API_KEY]\n");
+    home.json(&["setup", "--agent", "claude"]);
+    home.json(&["config", "set", "agents.claude.env", "[ANTHROPIC_API_KEY]"]);
+    let thread = start(&home, "count-rounds", "count");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((outputs(&detail), &detail["raw"]), (vec![RIGHT], &json!(RIGHT)));
+    assert!(detail["sessionId"].is_string() && detail["tokens"]["output"].as_u64().unwrap() > 0, "{detail}");
+}
+
+#[test]
 fn claude_keeps_a_session_file_that_can_be_imported() {
     let model = counting();
     let home = with_claude(&model, "command: counter");

@@ -48,6 +48,20 @@ fn codex_prints_a_trace_and_its_final_message_is_the_answer() {
 }
 
 #[test]
+fn codex_as_it_is_set_up_prints_a_trace() {
+    let model = LlmServer::start(vec![Say::text(RIGHT)]);
+    let home = with_codex(&model);
+    home.config("secrets: [SCRIPTED_KEY]\n");
+    home.json(&["setup", "--agent", "codex"]);
+    home.json(&["config", "set", "agents.codex.env", "[SCRIPTED_KEY]"]);
+    let thread = start(&home, "count-rounds", "count");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let detail = detail(&home, &thread);
+    assert_eq!((outputs(&detail), &detail["raw"]), (vec![RIGHT], &json!(RIGHT)));
+    assert!(detail["sessionId"].is_string() && detail["tokens"]["input"].as_u64().unwrap() > 0, "{detail}");
+}
+
+#[test]
 fn codex_keeps_a_session_file_that_can_be_imported() {
     let model = LlmServer::start(vec![
         Say::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),

@@ -23,6 +23,9 @@ pub const MAX_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Bytes of output told: some 8,000 tokens, beginning and end.
 const OUTPUT_CAP: usize = 32 << 10;
 
+/// Bytes of a line after which it is passed on before its end.
+const MAX_LINE: usize = 64 << 10;
+
 /// Time between TERM and KILL for a command whose time is over.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -87,9 +90,17 @@ impl Tool for ShellExec {
                 .ok_or_else(|| format!("invalid arguments: `timeout` is {seconds}; it can be up to 1800 seconds"))?,
         };
         let (mut child, output) = start(scene, &command).map_err(|error| format!("cannot start a shell: {error}"))?;
-        let mut run =
-            Run { group: group(&child), output, eof: false, kept: Capped::new(OUTPUT_CAP), heard: scene.heard };
+        let mut run = Run {
+            group: group(&child),
+            output,
+            eof: false,
+            line: Vec::new(),
+            kept: Capped::new(OUTPUT_CAP),
+            clean: scene.clean,
+            heard: scene.heard,
+        };
         let ended = run.watch(&mut child, timeout).map_err(|error| format!("the command got lost: {error}"))?;
+        run.pass_on(run.line.len());
         Ok(format!("{}\n{}", run.how(ended, timeout), run.kept.text()))
     }
 }
@@ -120,7 +131,10 @@ struct Run<'a> {
     group: Option<Pid>,
     output: PipeReader,
     eof: bool,
+    /// What has come of the line that is being printed.
+    line: Vec<u8>,
     kept: Capped,
+    clean: &'a dyn Fn(&str) -> String,
     heard: &'a dyn Fn(&[u8]),
 }
 
@@ -164,9 +178,22 @@ impl Run<'_> {
         let mut chunk = vec![0; CHUNK];
         let read = self.output.read(&mut chunk)?;
         self.eof = read == 0;
-        self.kept.push(&chunk[..read]);
-        (self.heard)(&chunk[..read]);
+        self.line.extend_from_slice(&chunk[..read]);
+        let whole = self.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.pass_on(if self.line.len() > MAX_LINE { self.line.len() } else { whole });
         Ok(read > 0)
+    }
+
+    /// Passes on the beginning of what has come. It goes by whole lines: a secret that came in two pieces, or that is cut
+    /// in two where the middle is left out, would not be known as one.
+    fn pass_on(&mut self, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        let told: Vec<u8> = self.line.drain(..bytes).collect();
+        let told = (self.clean)(&String::from_utf8_lossy(&told));
+        self.kept.push(told.as_bytes());
+        (self.heard)(told.as_bytes());
     }
 
     /// Ends the whole group: TERM, a grace, KILL.

@@ -263,8 +263,9 @@ fn an_agent_is_taken_from_path_or_from_a_command_line() {
     agents:
       codex:
         command: codex
-        args: [exec, --skip-git-repo-check, --sandbox, workspace-write, "-"]
+        args: [exec, --json, --skip-git-repo-check, --sandbox, workspace-write, "-"]
         output: text
+        config: { trace: codex }
     defaultAgent: codex
     "#);
     home.json(&["config", "set", "agents.codex.timeout", "2h"]);

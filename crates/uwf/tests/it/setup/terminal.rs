@@ -64,8 +64,9 @@ fn a_person_is_asked_for_everything() {
     agents:
       codex:
         command: codex
-        args: [exec, --skip-git-repo-check, --sandbox, workspace-write, "-"]
+        args: [exec, --json, --skip-git-repo-check, --sandbox, workspace-write, "-"]
         output: text
+        config: { trace: codex }
     defaultAgent: codex
     "#);
 }
