@@ -90,7 +90,7 @@ impl Signals {
             }
             Ok(Signals { told, wake, actions })
         };
-        install().map_err(|error| Error::new(Kind::Internal, format!("cannot listen for signals: {error}")))
+        install().map_err(|error| Error::new(Kind::Io, format!("cannot listen for signals: {error}")))
     }
 
     /// Listens for this process alone, after a fork: what the parent was told, and what wakes it, is the parent's.
