@@ -267,7 +267,9 @@ impl Attempt {
             Err(error) if error.kind() == ErrorKind::NotFound => 0,
             meta => meta.at("look at", &files.raw)?.len(),
         };
-        Ok(answered.bytes == bytes && self.opened.boot_id == boot_id()? && !files.submitted.exists())
+        Ok(answered.bytes == bytes
+            && self.opened.boot_id == boot_id()?
+            && !files.submitted.try_exists().at("look at", &files.submitted)?)
     }
 
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -90,7 +90,7 @@ impl Signals {
             }
             Ok(Signals { told, wake, actions })
         };
-        install().map_err(|error| Error::new(Kind::Internal, format!("cannot listen for signals: {error}")))
+        install().map_err(|error| Error::new(Kind::Io, format!("cannot listen for signals: {error}")))
     }
 
     /// Listens for this process alone, after a fork: what the parent was told, and what wakes it, is the parent's.
@@ -173,14 +173,22 @@ pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result
     Ok(ended)
 }
 
+fn check_workspace(dir: &Path) -> Result<()> {
+    match std::fs::metadata(dir) {
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(Error::io("look at", dir, error))
+        }
+        _ => Err(Error::new(Kind::NotFound, format!("the thread's workspace {} does not exist", dir.display()))
+            .hint("give another one: `--cwd DIR`")),
+    }
+}
+
 fn spawn(job: &Job) -> Result<Child> {
     let stdout = job.stdout.as_deref().map_or_else(|| Ok(Stdio::null()), |path| create(path).map(Stdio::from))?;
     let stderr = create(&job.stderr)?;
     let (program, args) = job.argv.split_first().expect("a command line has a program");
-    if !job.cwd.is_dir() {
-        return Err(Error::new(Kind::NotFound, format!("the thread's workspace {} does not exist", job.cwd.display()))
-            .hint("give another one: `--cwd DIR`"));
-    }
+    check_workspace(&job.cwd)?;
     Command::new(program)
         .args(args)
         .current_dir(&job.cwd)

@@ -152,16 +152,22 @@ pub fn parent_of(home: &Home, id: &ThreadId) -> Option<ThreadId> {
 }
 
 /// The thread that is paused, this one or one above it, and why.
-pub fn paused(home: &Home, id: &ThreadId) -> Option<(ThreadId, Reason)> {
+///
+/// # Errors
+/// `Io` when that cannot be told: somebody wanted a paused thread to stay where it is.
+pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> {
     let mut at = Some(id.clone());
     for _ in 0..MAX_ANCESTORS {
-        let thread = at?;
-        if let Some(reason) = marks::get(home, &thread, Mark::Paused) {
-            return Some((thread, reason));
+        let Some(thread) = at else { return Ok(None) };
+        if let Some(reason) = marks::read(home, &thread, Mark::Paused)? {
+            return Ok(Some((thread, reason)));
         }
-        at = parent_of(home, &thread);
+        at = match Settings::load(home, &thread) {
+            Err(error) if !error.is_damage() => return Err(error),
+            other => other.ok().flatten().and_then(|settings| settings.parent),
+        };
     }
-    None
+    Ok(None)
 }
 
 /// The reason of a child's pause, which is that of a thread above it.

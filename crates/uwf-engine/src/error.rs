@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use json_cas::durable::FileError;
 use json_cas::{Hash, HeadsError, StoreError};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use uwf_core::node::OWN_TYPES;
 use uwf_core::thread::ThreadId;
@@ -103,6 +104,20 @@ impl Error {
             _ => error,
         };
         Error { source: Some(Box::new(source)), ..error }
+    }
+
+    /// Whether this is because something is not what it should be, and will be so at the next try: bad data, a missing file,
+    /// one of another kind. Any other failure to read says nothing of what there is to read.
+    pub fn is_damage(&self) -> bool {
+        let mut cause = self.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static));
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<std::io::Error>() {
+                let of_place = [Errno::NOENT, Errno::ISDIR, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
+                return Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno));
+            }
+            cause = error.source();
+        }
+        self.kind != Kind::Io
     }
 
     /// There is no active thread of this id.

@@ -47,7 +47,7 @@ impl Home {
     /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
     pub fn at(root: &Path) -> Result<Home> {
         let bin = std::env::current_exe()
-            .map_err(|source| Error::new(Kind::Internal, format!("cannot find the path of uwf itself: {source}")))?;
+            .map_err(|source| Error::new(Kind::Io, format!("cannot find the path of uwf itself: {source}")))?;
         Ok(Home::open(std::path::absolute(root).at("make absolute", root)?, bin))
     }
 

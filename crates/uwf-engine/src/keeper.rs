@@ -62,7 +62,7 @@ pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dy
     wait(&keeper, signals, tick);
     let mut reply = Vec::new();
     // A keeper that died has said nothing, or not all; both read as no reply.
-    let _ = keeper.reply.read_to_end(&mut reply);
+    let read = keeper.reply.read_to_end(&mut reply);
     let _ = rustix::process::waitpid(keeper.pid, WaitOptions::empty());
     match serde_json::from_slice(&reply) {
         Ok(Reply::Done(report)) => Ok(*report),
@@ -73,6 +73,11 @@ pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dy
             _ => told.into(),
         }),
         Err(_) if signals.stop().is_some() => Err(stopped(signals)),
+        Err(_) if read.is_err() => {
+            let why = read.err().map(|error| error.to_string()).unwrap_or_default();
+            let message = format!("cannot read what the keeper of thread {} replied: {why}", request.thread);
+            Err(Error::new(Kind::Io, message).hint("`uwf thread show` tells where the thread stands"))
+        }
         Err(_) => {
             Err(Error::new(Kind::Internal, format!("the keeper of thread {} died without a report", request.thread))
                 .hint("run the same step again: it takes over what the dead keeper left")

@@ -133,11 +133,24 @@ pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
     Ok(())
 }
 
-/// Reads one mark.
+/// Reads one mark. One that cannot be read is none.
 pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
-    let text = fs::read_to_string(home.marks_dir().join(file_name(thread, mark))).ok()?;
+    read(home, thread, mark).ok().flatten()
+}
+
+/// Reads one mark on which it depends what is done.
+///
+/// # Errors
+/// `Io` when it cannot be read.
+pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
+    let path = home.marks_dir().join(file_name(thread, mark));
+    let bytes = match fs::read(&path).at("read", &path) {
+        // What is no file is no mark.
+        Err(error) if error.is_damage() => return Ok(None),
+        other => other?,
+    };
     let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, asks: None };
-    Some(serde_json::from_str(text.trim_end()).unwrap_or(unreadable))
+    Ok(Some(serde_json::from_slice(&bytes).unwrap_or(unreadable)))
 }
 
 /// The marks of every marked thread, by one readdir; each thread's deciding mark first.

@@ -9,7 +9,7 @@ use uwf_core::node::{self, Payload};
 use crate::attempts::{self, Attempt, Closed, Outcome, OutputFiles};
 use crate::child;
 use crate::environment::{self, Redactor};
-use crate::error::Result;
+use crate::error::{AtPath, Result};
 use crate::home::Home;
 use crate::live_trace::Trace;
 use crate::load::Thread;
@@ -99,7 +99,8 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     let env_file = environment::read_env_file(&home.env_file())?;
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
     let read = |path| child::read_capped(path, opened.output_cap).map(|text| redactor.text(&text));
-    let raw = if files.raw.exists() { read(&files.raw)? } else { read(&files.out)? };
+    let has_raw = files.raw.try_exists().at("look at", &files.raw)?;
+    let raw = if has_raw { read(&files.raw)? } else { read(&files.out)? };
     let stderr = read(&files.err)?;
     let keep = |lead: &str, trace: &Trace| {
         let mut batch = Batch::default();

@@ -87,7 +87,7 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<Shown> {
 fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
     let marked = marks::of(home, id);
     let reason = marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, id, *mark));
-    let (state, reason) = match (state::of_active(home, id, &marked), children::paused(home, id)) {
+    let (state, reason) = match (state::of_active(home, id, &marked), children::paused(home, id)?) {
         (State::Running, _) => (State::Running, reason),
         (_, Some((above, paused))) if above != *id => (State::Paused, Some(children::paused_with(&above, paused))),
         (state, _) => (state, reason),

@@ -485,7 +485,7 @@ impl Step<'_, '_> {
             log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
         }
         // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
-        let is_paused = children::paused(self.home, &self.thread.id).is_some();
+        let is_paused = matches!(children::paused(self.home, &self.thread.id), Ok(Some(_)));
         if self.still_active() && !(is_paused && mark == Mark::Waiting) {
             self.mark(mark, &attempt.opened.role, &error.message);
         }
@@ -527,7 +527,7 @@ impl Step<'_, '_> {
 }
 
 pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
-    let Some((paused, reason)) = children::paused(home, thread) else { return Ok(()) };
+    let Some((paused, reason)) = children::paused(home, thread)? else { return Ok(()) };
     let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
     Err(Error::new(Kind::Waiting, format!("thread {thread} is paused{with}: {}", reason.why))
         .hint(format!("`uwf thread resume {paused}` lets it go on")))

@@ -152,7 +152,10 @@ fn own_child(args: &[OsString]) -> Option<u8> {
 
 /// Help and version go to stdout with 0; a misuse is 64, not clap's 2.
 fn parse_failure(error: &clap::Error) -> ExitCode {
-    // Nobody may be there to read it.
-    let _ = error.print();
-    if error.use_stderr() { ExitCode::from(uwf_engine::error::Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
+    let printed = error.print();
+    if error.use_stderr() {
+        // Nobody may be there to read it.
+        return ExitCode::from(uwf_engine::error::Kind::Usage.exit_code());
+    }
+    ExitCode::from(Printer::plain().written(printed, 0))
 }

@@ -75,6 +75,10 @@ fn not_json(error: &serde_json::Error) -> CommandError {
     CommandError { kind: Kind::Internal, error: format!("a report is not JSON: {error}"), hints: Vec::new() }
 }
 
+fn not_written(error: &std::io::Error) -> CommandError {
+    CommandError { kind: Kind::Io, error: format!("cannot write the report: {error}"), hints: Vec::new() }
+}
+
 /// What commands return.
 pub(crate) type CommandResult = Result<Printed, CommandError>;
 
@@ -158,14 +162,16 @@ impl Printer {
             Format::Json | Format::Yaml => style::data(&text, is_terminal),
         };
         let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        self.written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()), report.exit_code)
+    }
+
+    /// The exit code of a command that would end with `exit_code` once its report was written; says why it was not.
+    pub(crate) fn written(&self, written: std::io::Result<()>, exit_code: u8) -> u8 {
+        match written {
             // A reader that has seen enough ends the command quietly.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => report.exit_code,
-            Err(error) => {
-                self.talk(&format!("error: cannot write the report: {error}"));
-                Kind::Io.exit_code()
-            }
-            Ok(()) => report.exit_code,
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit_code,
+            Err(error) => self.failure(&not_written(&error)),
+            Ok(()) => exit_code,
         }
     }
 
@@ -202,11 +208,7 @@ impl Printer {
             rows.map_while(|row| row.map_err(|error| failure = Some(error)).ok()).try_for_each(|row| list.row(&row));
         match written.and_then(|()| list.close()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(CommandError {
-                kind: Kind::Io,
-                error: format!("cannot write the report: {error}"),
-                hints: Vec::new(),
-            }),
+            Err(error) => Err(not_written(&error)),
             Ok(()) => failure.map_or(Ok(()), Err),
         }
     }

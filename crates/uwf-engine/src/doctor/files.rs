@@ -152,7 +152,7 @@ pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     }
     for thread in thread_ids(home) {
         let path = home.thread_lock(&thread);
-        if lasts(|| Ok(FileLock::is_held(&path)? && kill::keeper_of(home, &thread).is_none()))? {
+        if lasts(|| Ok(FileLock::is_held(&path)? && kill::keeper_of(home, &thread)?.is_none()))? {
             findings.push(kept(&path, ", and not by a keeper of that thread"));
         }
     }

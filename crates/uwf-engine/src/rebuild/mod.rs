@@ -22,8 +22,8 @@ use crate::error::{AtPath, Error, Kind, Result};
 use crate::history::Finished;
 use crate::home::Home;
 use crate::marks::{self, Mark};
-use crate::{attempts, history, ids, put};
-use evidence::{Known, is_readable, known, leads_to, same_start};
+use crate::{history, ids, put};
+use evidence::{Evidence, Known};
 
 /// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
 const TRIES: usize = 5;
@@ -99,7 +99,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     }
     for _ in 0..TRIES {
         let salvaged = home.heads_files().salvage();
-        refuse_forbidden(&salvaged)?;
+        refuse_unread(&salvaged)?;
         let mut plan = plan(home, &salvaged)?;
         if dry_run || !plan.report.changed {
             return Ok(plan.report);
@@ -158,13 +158,14 @@ pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
     Error::not_active(id)
 }
 
-/// A file that only somebody else may read is not broken.
-fn refuse_forbidden(salvaged: &Salvaged) -> Result<()> {
-    match &salvaged.fault {
-        Some(HeadsError::Io { source, path, action }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(Error::io(action, path, source.kind().into()))
-        }
-        _ => Ok(()),
+/// An index that only somebody else may read, or that cannot be read just now, is not broken.
+fn refuse_unread(salvaged: &Salvaged) -> Result<()> {
+    let Some(HeadsError::Io { source, path, action }) = &salvaged.fault else { return Ok(()) };
+    // An error of the system is no value to be copied.
+    let source = source.raw_os_error().map_or_else(|| source.kind().into(), std::io::Error::from_raw_os_error);
+    match Error::io(action, path, source) {
+        error if error.is_damage() => Ok(()),
+        error => Err(error.hint("nothing was changed; if it can never be read, move it away and try again")),
     }
 }
 
@@ -189,6 +190,7 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     problems.iter_mut().filter(|_| !is_no_file).for_each(|problem| problem.insert_str(0, "history.jsonl, "));
     let ended_before = ended(&journal);
     let (own, foreign) = lines(salvaged);
+    let evidence = Evidence::of(home);
     let mut rows = Vec::new();
     let mut heads = foreign;
     let mut ended = Vec::new();
@@ -197,10 +199,10 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     for id in ids {
         let line = own.get(&id).copied();
         let (row, end) = match ended_before.get(&id) {
-            Some(Some(end)) if !is_better_known(home, end) => {
+            Some(Some(end)) if !evidence.is_better_known(end) => {
                 (line.map(|head| archived(&id, head, "its line in the history")), None)
             }
-            is_ended => look(home, &id, line, is_ended.is_some(), &damaged),
+            is_ended => look(&evidence, &id, line, is_ended.is_some(), &damaged),
         };
         ended.extend(end);
         if let Some(row) = row {
@@ -209,6 +211,7 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
             rows.push(row);
         }
     }
+    evidence.complete()?;
     heads.sort_unstable();
     let mut before = salvaged.entries.clone();
     before.sort_unstable();
@@ -251,13 +254,13 @@ fn archived(id: &ThreadId, head: Hash, note: &str) -> Row {
 
 /// A thread the history says too little about. Gives its row, and a line for the history if it has ended all the same.
 fn look(
-    home: &Home,
+    evidence: &Evidence<'_>,
     id: &ThreadId,
     line: Option<Hash>,
     is_ended: bool,
     damaged: &[String],
 ) -> (Option<Row>, Option<Value>) {
-    if let Some(end) = attempts::end_of(home, id).ok().flatten() {
+    if let Some(end) = evidence.end_of(id) {
         let row = archived(id, end.head, "the copy of its line in the history");
         return (Some(row), Some(value(&end)));
     }
@@ -268,12 +271,12 @@ fn look(
         let note = format!("it seems to have ended: damaged line {} of history.jsonl names it", number + 1);
         return (Some(lost(id, note)), None);
     }
-    let known = known(home, id);
+    let known = evidence.known(id);
     let row = match (line, known) {
         (None, None) => lost(id, "there are records of it, but none says where it stands".to_owned()),
         (None, Some(Known { head, from, .. })) => {
-            let note =
-                (!is_readable(home, head)).then(|| "its nodes are not readable: `uwf cas verify` tells why".to_owned());
+            let note = (!evidence.is_readable(head))
+                .then(|| "its nodes are not readable: `uwf cas verify` tells why".to_owned());
             Row {
                 thread: id.clone(),
                 finding: Finding::Restored,
@@ -283,7 +286,7 @@ fn look(
                 note,
             }
         }
-        (Some(line), known) => compare(home, id, line, known),
+        (Some(line), known) => compare(evidence, id, line, known),
     };
     (Some(row), None)
 }
@@ -293,7 +296,7 @@ fn lost(id: &ThreadId, note: String) -> Row {
 }
 
 /// A thread that is in the index.
-fn compare(home: &Home, id: &ThreadId, line: Hash, known: Option<Known>) -> Row {
+fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Known>) -> Row {
     let kept = |finding, note| Row {
         thread: id.clone(),
         finding,
@@ -310,18 +313,18 @@ fn compare(home: &Home, id: &ThreadId, line: Hash, known: Option<Known>) -> Row 
         from: Some(from),
         ..kept(Finding::Moved, Some(why.to_owned()))
     };
-    let readable = is_readable(home, line);
+    let readable = evidence.is_readable(line);
     match () {
         () if head == line || pending_from == Some(line) => kept(Finding::Kept, None),
-        () if !is_readable(home, head) && readable => kept(Finding::Kept, None),
-        () if !readable && is_readable(home, head) => moved("the head in the index is not readable"),
+        () if !evidence.is_readable(head) && readable => kept(Finding::Kept, None),
+        () if !readable && evidence.is_readable(head) => moved("the head in the index is not readable"),
         () if !readable => {
             kept(Finding::Differs, Some("its nodes are not readable: `uwf cas verify` tells why".to_owned()))
         }
         // It was stepped on another machine, or the record is of a time before.
-        () if leads_to(home, line, head) => kept(Finding::Kept, None),
-        () if leads_to(home, head, line) => moved("the index was behind"),
-        () if !same_start(home, line, head) => moved("the head in the index belongs to another run"),
+        () if evidence.leads_to(line, head) => kept(Finding::Kept, None),
+        () if evidence.leads_to(head, line) => moved("the index was behind"),
+        () if !evidence.same_start(line, head) => moved("the head in the index belongs to another run"),
         () => kept(Finding::Differs, Some(format!("{} says {head}, on another branch", from.told()))),
     }
 }
@@ -336,18 +339,14 @@ fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     let mut ids = BTreeSet::new();
     for entry in entries {
         let name = entry.at("list", &dir)?.file_name();
+        let Some(id) = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()) else { continue };
+        let settings = home.settings_file(&id);
         // Whoever asks to step a thread that does not exist leaves a lock, and nothing else.
-        let id = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()).filter(|id| has_records(home, id));
-        ids.extend(id);
+        if settings.try_exists().at("look at", &settings)? {
+            ids.insert(id);
+        }
     }
     Ok(ids)
-}
-
-/// Whether a line of the history names nodes that are not there, and the copy of it names some that are.
-fn is_better_known(home: &Home, end: &Finished) -> bool {
-    let is_readable =
-        |end: &Finished| is_readable(home, end.head) && end.end.is_none_or(|node| home.store().get(node).is_ok());
-    !is_readable(end) && attempts::end_of(home, &end.thread).ok().flatten().is_some_and(|copy| is_readable(&copy))
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.

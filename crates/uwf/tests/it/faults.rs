@@ -68,6 +68,30 @@ fn a_full_disk_is_told_and_leaves_the_store_as_it_was() {
     home.json(&args);
 }
 
+/// What was done stays done, but who reads the report must not take an empty one for it.
+#[test]
+fn a_report_that_cannot_be_written_is_told() {
+    let (home, thread) = counting_home();
+    let commands = [
+        &["cas", "put", "content", r#"{"text": "kept"}"#] as &[&str],
+        &["cas", "list"],
+        &["thread", "list", "--format", "text"],
+        &["thread", "step", &thread],
+        &["thread", "kill", &thread],
+        &["config", "list", "--format", "yaml"],
+        &["--help"],
+        &["--version"],
+    ];
+    for args in commands {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = Ran::from(home.command(args).stdout(full).output().unwrap());
+        let told = "error: cannot write the report: No space left on device (os error 28)\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(74), told), "{args:?}");
+    }
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["steps"], shown["state"]]), json!([1, "killed"]));
+}
+
 #[test]
 fn a_machine_without_room_for_another_thread_can_still_store() {
     let home = home();

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::processes::until;
+use uwf_testing::processes::{is_alive, until};
 
+use crate::faults::failing_at;
 use crate::review::{damage, hashes, reviewing_home, step};
 use crate::told;
 
@@ -127,6 +128,31 @@ fn killing_reaches_the_keeper_however_the_thread_was_named() {
         // A keeper that was not told would find an agent that died of a signal.
         assert!(told.contains("was ended on request"), "{command:?}: {told}");
     }
+}
+
+/// Whether somebody is at work is not guessed; the thread has ended by then, and the next `thread kill` meets its agent.
+#[test]
+fn an_agent_that_could_not_be_looked_for_is_ended_by_the_same_command_again() {
+    let home = reviewing_home();
+    home.script("writer", "#!/bin/sh\necho $$ > pid.new\nmv pid.new pid\nexec sleep 300\n");
+    let thread = home.start("review-text", "x");
+    let mut window =
+        home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the agent works", || home.work().join("pid").exists());
+    let agent = std::fs::read_to_string(home.work().join("pid")).unwrap();
+    let lock = home.root().join("threads").join(&thread).join("lock");
+    let ran = failing_at(&home, &lock, "openat:error=EIO", &["thread", "kill", &thread]);
+    let told = format!(
+        "error: cannot open {}: Input/output error (os error 5)\n\
+         hint: the thread has ended; the same command again ends what is left of its agent\n",
+        lock.display()
+    );
+    assert_eq!((ran.code, ran.stderr), (Some(74), told));
+    assert!(is_alive(agent.trim()));
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
+    assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(69), "it is not active any more");
+    assert!(!is_alive(agent.trim()));
+    assert!(!window.wait().unwrap().success());
 }
 
 #[test]

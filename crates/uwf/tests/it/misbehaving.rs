@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use json_cas::durable::FileLock;
 use serde_json::{Value, json};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{Ran, TestHome, counting_workflow, text};
@@ -262,23 +263,24 @@ fn bytes_that_are_no_text_are_kept_as_far_as_they_can_be() {
     assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
 }
 
-/// Pids are used again. What a record or a lock names may be anybody's process by now.
-#[test]
-fn a_recycled_pid_is_nobody_to_be_killed() {
+/// A thread whose keeper was killed while its agent was at work, and that agent.
+fn abandoned() -> (TestHome, String, String) {
     let script =
         "#!/bin/sh\ncat > /dev/null\necho $$ >> pids\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
     let (home, thread) = with_agent("output: json", script);
     let mut window = home.command(&["thread", "step", &thread]).stderr(Stdio::null()).spawn().unwrap();
     until("it is at work", || pids(&home).len() == 1);
-    let dir = home.root().join("threads").join(&thread);
-    let keeper = fs::read_to_string(dir.join("lock")).unwrap().trim().to_owned();
-    signal(&keeper, "KILL");
+    let keeper = fs::read_to_string(home.root().join("threads").join(&thread).join("lock")).unwrap();
+    signal(keeper.trim(), "KILL");
     window.wait().unwrap();
     let agent = pids(&home).remove(0);
-    // The record of the dead attempt now names, as keeper and as agent, a process that has nothing to do with it.
-    let mut innocent = Innocent::start();
-    let stranger = innocent.0.id();
-    let record = fs::read_to_string(dir.join("attempt.jsonl")).unwrap();
+    (home, thread, agent)
+}
+
+/// Has the record of a dead attempt name, as keeper and as agent, a process that has nothing to do with it.
+fn rename_in_record(home: &TestHome, thread: &str, stranger: u32) {
+    let path = home.root().join("threads").join(thread).join("attempt.jsonl");
+    let record = fs::read_to_string(&path).unwrap();
     let lines: Vec<String> = record
         .lines()
         .map(|line| match serde_json::from_str::<Value>(line) {
@@ -294,8 +296,18 @@ fn a_recycled_pid_is_nobody_to_be_killed() {
         })
         .collect();
     assert!(lines.iter().any(|line| line.contains(&format!("\"pid\":{stranger}"))), "{lines:?}");
-    fs::write(dir.join("attempt.jsonl"), lines.join("\n") + "\n").unwrap();
-    fs::write(dir.join("lock"), format!("{stranger}\n")).unwrap();
+    fs::write(path, lines.join("\n") + "\n").unwrap();
+}
+
+/// Pids are used again. What a record or a lock names may be anybody's process by now.
+#[test]
+fn a_recycled_pid_is_nobody_to_be_killed() {
+    let (home, thread, agent) = abandoned();
+    let mut innocent = Innocent::start();
+    let stranger = innocent.0.id();
+    rename_in_record(&home, &thread, stranger);
+    let lock = home.root().join("threads").join(&thread).join("lock");
+    fs::write(&lock, format!("{stranger}\n")).unwrap();
     home.json(&["thread", "show", &thread]);
     home.uwf(&["doctor", "--fix", "--offline"]);
     assert!(innocent.lives(), "doctor");
@@ -304,9 +316,32 @@ fn a_recycled_pid_is_nobody_to_be_killed() {
     assert_eq!(report["role"], "worker");
     assert!(innocent.lives(), "step");
     assert!(!is_alive(&agent));
-    fs::write(dir.join("lock"), format!("{stranger}\n")).unwrap();
+    fs::write(&lock, format!("{stranger}\n")).unwrap();
     home.json(&["thread", "kill", &thread]);
     assert!(innocent.lives(), "kill");
+}
+
+/// Only while the lock is held does `thread kill` look for a keeper to be told.
+#[test]
+fn a_recycled_pid_in_a_lock_that_is_held_is_nobody_to_be_told() {
+    let (home, thread, agent) = abandoned();
+    let mut innocent = Innocent::start();
+    rename_in_record(&home, &thread, innocent.0.id());
+    let path = home.root().join("threads").join(&thread).join("lock");
+    let lock = FileLock::acquire(&path, Duration::ZERO).unwrap().expect("the keeper is dead");
+    lock.write_owner(&innocent.0.id().to_string()).unwrap();
+    let mut command = home.command(&["thread", "kill", &thread]);
+    let mut kill = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the thread is not active any more", || home.head(&thread).is_none());
+    // It looks every few milliseconds.
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(kill.try_wait().unwrap(), None, "it waits for whoever holds the lock");
+    assert!(innocent.lives());
+    drop(lock);
+    let ran = Ran::from(kill.wait_with_output().unwrap());
+    assert_eq!(ran.json(), json!({ "thread": thread, "archived": true }));
+    assert!(innocent.lives(), "when the lock was free");
+    assert!(!is_alive(&agent), "its agent is found all the same");
 }
 
 /// It answers in time, is slow to end, and prints another answer when it is told to go.

@@ -49,6 +49,31 @@ fn findings(report: &Value) -> Vec<(String, String)> {
     report["threads"].as_array().unwrap().iter().map(row).collect()
 }
 
+/// What cannot be read just now may be whole: nothing is put in its place.
+#[test]
+fn what_cannot_be_read_just_now_is_not_taken_for_damaged() {
+    let (home, [stepped, ..]) = home_with_threads();
+    let index = home.root().join("threads.yaml");
+    let dir = home.root().join("threads").join(&stepped);
+    let head = home.root().join("cas").join(format!("{}.bin", home.head(&stepped).unwrap()));
+    let failing = [
+        (index.clone(), "openat:error=EIO"),
+        (dir.join("settings.json"), "statx:error=EIO"),
+        (dir.join("settings.json"), "openat:error=EMFILE"),
+        (dir.join("attempt.jsonl"), "openat:error=EIO"),
+        (head, "openat:error=EIO"),
+    ];
+    fs::write(&index, "damaged\n").unwrap();
+    for (path, fault) in failing {
+        let ran = failing_at(&home, &path, fault, &["recover"]);
+        assert_eq!(ran.code, Some(74), "{} {fault}: {ran:?}", path.display());
+        assert!(ran.stderr.contains(&path.display().to_string()), "{fault}: {}", ran.stderr);
+        assert_eq!(fs::read_to_string(&index).unwrap(), "damaged\n", "{} {fault}", path.display());
+    }
+    let restored = ("restored".to_owned(), "attempt".to_owned());
+    assert!(findings(&home.json(&["recover"])).contains(&restored));
+}
+
 #[test]
 fn a_history_that_names_nodes_that_never_were_is_put_right() {
     let (home, [.., ended]) = home_with_threads();

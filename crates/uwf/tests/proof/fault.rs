@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, Outcome};
 use crate::oracle;
 use crate::scenario::{self, Play, Scenario};
 use crate::strace::{self, Case, Effect, Place, Target};
@@ -14,8 +14,8 @@ const ERRORS: [&str; 6] = ["ENOSPC", "EIO", "EMFILE", "EACCES", "EXDEV", "EINTR"
 /// that a pipe would stay open; nobody looks at its result.
 const NEVER_FAILING: [&str; 1] = ["close"];
 
-fn campaign(scenario: &Scenario) {
-    Campaign { name: "fault", effects, case }.run(scenario);
+fn campaign(scenario: &'static Scenario) {
+    Campaign { name: "fault", calls: strace::CHANGING, effects, case }.run(scenario);
 }
 
 fn effects(place: &Place) -> Vec<Effect> {
@@ -27,30 +27,37 @@ fn effects(place: &Place) -> Vec<Effect> {
     ERRORS.into_iter().map(Effect::Once).chain(lasting.map(Effect::FromThenOn)).collect()
 }
 
-fn case(play: &Play, case: &Case, _: &mut Rng) -> Result<String, String> {
+/// Runs a command with one call failing.
+///
+/// # Errors
+/// What does not hold.
+pub(crate) fn case(play: &Play, case: &Case, _: &mut Rng) -> Result<Outcome, String> {
     let traced = strace::inject(&play.stage, &play.args, case);
     if traced.hung() {
         return Err(format!("it hung; running: {:?}", play.stage.processes()));
     }
-    if !play.stage.settles() {
+    if !play.scenario.is_live && !play.stage.settles() {
         return Err(format!("still running: {:?}", play.stage.processes()));
     }
-    // Where nothing can be written, nothing can be told.
-    let lasts = matches!(case.effect, Effect::FromThenOn(_)) || case.place.target == Target::Everything;
-    let is_mute = case.place.call == "write" && lasts;
-    if !is_mute {
-        oracle::check_told(&traced.ran)?;
-    }
-    let shape = oracle::check_left(play, &traced.ran).map_err(|error| format!("{error}; {:?}", traced.ran))?;
+    let told = |error: String| format!("{error}; {:?}", traced.ran);
+    oracle::check_told(play, case, &traced.ran)?;
+    let shape = oracle::check_left(play, &traced.ran).map_err(told)?;
     let is_half = traced.ran.stdout.contains(r#""next":{"error":"#);
-    if traced.ran.code == Some(0) && !is_half && !shape.is(&play.after, &play.before) {
+    if traced.ran.code == Some(0) && !is_half && !play.is_done(&shape) {
         return Err(format!("exit 0, and it came to {shape:?}"));
     }
-    oracle::converge(play, &shape).map_err(|error| format!("{error}; {:?}", traced.ran))?;
+    let is_one_change = case.place.target == Target::Command && play.scenario.is_one_change;
+    let reads = strace::READING.contains(&case.place.call.as_str()) && is_one_change;
+    if reads && traced.ran.code != Some(0) && shape != play.before {
+        return Err(told(format!("it failed, and came to {shape:?}")));
+    }
+    oracle::converge(play, &shape).map_err(told)?;
     if std::env::var_os("UWF_SHOW").is_some() && traced.ran.code != Some(0) {
         println!("SHOW {case}: {}", traced.ran.told().replace('\n', " | "));
     }
-    Ok(format!("exit {}", traced.ran.code.unwrap_or_default()))
+    let was_hit = traced.was_hit(case);
+    let word = if was_hit { format!("exit {}", traced.ran.code.unwrap_or_default()) } else { "not reached".to_owned() };
+    Ok(Outcome { word, was_hit })
 }
 
 macro_rules! campaigns {
@@ -71,10 +78,17 @@ campaigns! {
     thread_step_named: NAMED,
     thread_step_last: LAST_STEP,
     run: RUN,
+    run_new: RUN_NEW,
     thread_fork: FORK,
     thread_kill: KILL,
+    thread_kill_at_work: KILL_AT_WORK,
+    thread_pause: PAUSE,
+    thread_resume: RESUME,
     thread_rm: RM,
     thread_answer: ANSWER,
     cas_put: CAS_PUT,
+    cas_put_of_a_type: CAS_PUT_TYPED,
+    config_set: CONFIG_SET,
+    recover: RECOVER,
     setup: SETUP,
 }

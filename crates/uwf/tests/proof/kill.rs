@@ -2,16 +2,16 @@
 
 use fastrand::Rng;
 
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, Outcome};
 use crate::oracle;
 use crate::scenario::{self, Play, Scenario};
 use crate::strace::{self, Case, Effect, Target};
 
-fn campaign(scenario: &Scenario) {
-    Campaign { name: "kill", effects: |_| vec![Effect::Kill], case }.run(scenario);
+fn campaign(scenario: &'static Scenario) {
+    Campaign { name: "kill", calls: strace::CHANGING, effects: |_| vec![Effect::Kill], case }.run(scenario);
 }
 
-fn case(play: &Play, case: &Case, random: &mut Rng) -> Result<String, String> {
+fn case(play: &Play, case: &Case, random: &mut Rng) -> Result<Outcome, String> {
     let traced = strace::inject(&play.stage, &play.args, case);
     if traced.hung() {
         return Err(format!("it hung; running: {:?}", play.stage.processes()));
@@ -19,17 +19,18 @@ fn case(play: &Play, case: &Case, random: &mut Rng) -> Result<String, String> {
     // A keeper that lives does its work to the end. An agent whose keeper is dead is met by the next command, now and then
     // while it works.
     let may_not_wait = matches!(case.place.target, Target::Keeper | Target::Everything);
-    let waits = !may_not_wait || random.bool();
+    let waits = !play.scenario.is_live && (!may_not_wait || random.bool());
     if waits && !play.stage.settles() {
         return Err(format!("still running: {:?}", play.stage.processes()));
     }
     if matches!(case.place.target, Target::Keeper | Target::Agent | Target::Submit) {
-        oracle::check_told(&traced.ran)?;
+        oracle::check_told(play, case, &traced.ran)?;
     }
     let shape = oracle::check_left(play, &traced.ran)?;
-    let state = if shape.is(&play.after, &play.before) { "new" } else { "not yet new" };
+    let state = if play.is_done(&shape) { "new" } else { "not yet new" };
     oracle::converge(play, &shape)?;
-    Ok(if traced.was_hit() { state.to_owned() } else { "survived".to_owned() })
+    let was_hit = traced.was_hit(case);
+    Ok(Outcome { word: if was_hit { state } else { "survived" }.to_owned(), was_hit })
 }
 
 macro_rules! campaigns {
@@ -50,10 +51,17 @@ campaigns! {
     thread_step_named: NAMED,
     thread_step_last: LAST_STEP,
     run: RUN,
+    run_new: RUN_NEW,
     thread_fork: FORK,
     thread_kill: KILL,
+    thread_kill_at_work: KILL_AT_WORK,
+    thread_pause: PAUSE,
+    thread_resume: RESUME,
     thread_rm: RM,
     thread_answer: ANSWER,
     cas_put: CAS_PUT,
+    cas_put_of_a_type: CAS_PUT_TYPED,
+    config_set: CONFIG_SET,
+    recover: RECOVER,
     setup: SETUP,
 }

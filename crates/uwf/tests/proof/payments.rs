@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::{Hash, HeadsError};
 use serde_json::Value;
 use uwf_engine::history;
 use uwf_engine::home::Home;
 
-use crate::shape::chain;
+use crate::shape::steps;
 use crate::stage::Stage;
 
 /// One attempt as its record tells it.
@@ -95,10 +95,15 @@ fn records(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
         .collect()
 }
 
-/// The steps of a thread, active or finished; `None` when there is no such thread any more.
+/// The steps of a thread, active or finished; `None` when there is no such thread any more, or no index that says so.
 fn linked(home: &Home, thread: &str) -> Result<Option<Vec<Hash>>, String> {
-    let active = home.heads().read(thread).map_err(|error| error.to_string())?.map(|head| head.hash);
+    let active = match home.heads().read(thread) {
+        Ok(head) => head.map(|head| head.hash),
+        Err(HeadsError::Unreadable { .. }) => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
     let ended =
         || history::all(home).ok()?.into_iter().find(|line| line.thread.as_str() == thread).map(|line| line.head);
-    active.or_else(ended).map(|head| chain(home, head)).transpose()
+    let hashes = |head| Ok(steps(home, head)?.into_iter().map(|(hash, _)| hash).collect());
+    active.or_else(ended).map(hashes).transpose()
 }

@@ -1,56 +1,140 @@
 //! The commands that change something, each with the root it is run on.
 
 use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use uwf_testing::{TestHome, counting_workflow};
+use json_cas::Hash;
+use uwf_testing::{TestHome, text};
 
 use crate::shape::Shape;
 use crate::stage::Stage;
 use crate::strace::Target;
 
+/// Roles of the scenarios' workflow, one after the other. Each has an output of its own, so that none can take the place of
+/// another.
+const ROLES: [&str; 3] = ["first", "second", "third"];
+
 /// Steps the workflow of the scenarios has.
-const ROUNDS: usize = 3;
+pub(crate) const ROUNDS: usize = ROLES.len();
+
+/// How long an agent may take to come to work.
+const BEGIN: Duration = Duration::from_secs(20);
+
+/// A file that lets agents go on that wait for it.
+const GO: &str = "go";
 
 /// A command, and the root it is run on.
 pub(crate) struct Scenario {
     /// What it is called in the figures.
     pub(crate) name: &'static str,
-    /// Processes it consists of.
-    pub(crate) targets: &'static [Target],
+    /// Processes it consists of, each with the exit codes the command may fail with when that one is hit.
+    pub(crate) targets: &'static [(Target, &'static [i32])],
     /// Builds the root; gives the arguments of the command.
     build: fn(&TestHome) -> Vec<String>,
+    /// Whether it is one change: then a command that fails for what it reads has changed nothing.
+    pub(crate) is_one_change: bool,
+    /// Whether the command meets a step of its thread with its agent at work.
+    pub(crate) is_live: bool,
+    /// The command that goes on where this one was ended: most often the same.
+    pub(crate) next: fn(&Play, &Shape) -> Vec<String>,
 }
 
 /// A scenario whose root stands, with what the command does when nothing goes wrong.
 pub(crate) struct Play {
+    pub(crate) scenario: &'static Scenario,
     pub(crate) stage: Stage,
     pub(crate) args: Vec<String>,
     pub(crate) before: Shape,
     pub(crate) after: Shape,
+    /// The node it reports. The same at every run where the shape does not tell whether it is there.
+    stores: Option<Hash>,
 }
 
 impl Scenario {
     /// Builds the root and looks at what the command does when nothing goes wrong.
-    pub(crate) fn play(&self) -> Play {
+    pub(crate) fn play(&'static self) -> Play {
         let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
         home.config("agents: {}\nkillGrace: 1\n");
         let args = (self.build)(&home);
         let stage = Stage::of(home);
         let before = Shape::read(&stage.engine()).unwrap();
-        let ran = stage.home().uwf(&args);
-        assert_eq!(ran.code, Some(0), "{}: {ran:?}", self.name);
-        let after = Shape::read(&stage.engine()).unwrap();
-        Play { stage, args, before, after }
+        let mut play = Play { scenario: self, stage, args, after: before.clone(), before, stores: None };
+        play.begin();
+        let report = play.stage.home().json(&play.args);
+        play.after = Shape::read(&play.stage.engine()).unwrap();
+        play.stores = report["hash"].as_str().map(|hash| hash.parse().unwrap());
+        play
+    }
+
+    /// Exit codes the command may fail with when this process of it is hit.
+    pub(crate) fn fails_with(&self, target: Target) -> &'static [i32] {
+        self.targets.iter().find(|(known, _)| *known == target).map_or(&[], |(_, codes)| codes)
     }
 }
 
-const ALONE: &[Target] = &[Target::Command];
-const STEP: &[Target] = &[Target::Window, Target::Keeper, Target::Agent, Target::Everything];
-const SUBMIT: &[Target] = &[Target::Window, Target::Keeper, Target::Submit, Target::Everything];
+impl Play {
+    /// Puts everything back to how it was before the command.
+    pub(crate) fn reset(&self) {
+        self.stage.reset();
+        self.begin();
+    }
+
+    /// Whether the command, or one after it, came to its end.
+    pub(crate) fn is_done(&self, shape: &Shape) -> bool {
+        let is_stored = |hash| self.stage.engine().store().get(hash).is_ok();
+        shape.is(&self.after, &self.before) && self.stores.is_none_or(is_stored)
+    }
+
+    /// Lets agents end that wait.
+    pub(crate) fn let_go(&self) {
+        self.stage.home().file(GO, "");
+    }
+
+    /// Brings an agent to work, where one is to be met.
+    fn begin(&self) {
+        if !self.scenario.is_live {
+            return;
+        }
+        let mut command = self.stage.home().command(&["thread", "step", self.args.last().unwrap()]);
+        let mut window = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // However it ends: nobody else takes note of it.
+        std::thread::spawn(move || window.wait());
+        let deadline = Instant::now() + BEGIN;
+        while self.stage.ledger() == self.stage.ledger_before() {
+            assert!(Instant::now() < deadline, "no agent comes to work");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Files: the only failure of a command that starts nothing.
+const FILES: &[i32] = &[74];
+
+/// A keeper is killed by nobody, but one that cannot reply has died as far as its window knows (70). What it cannot start is an
+/// agent that failed (40), or one that is no program (78).
+const KEEPER: &[i32] = &[40, 70, 74, 78];
+
+const ALONE: &[(Target, &[i32])] = &[(Target::Command, FILES)];
+
+const STEP: &[(Target, &[i32])] =
+    &[(Target::Window, FILES), (Target::Keeper, KEEPER), (Target::Agent, &[40, 74, 78]), (Target::Everything, KEEPER)];
+
+const SUBMIT: &[(Target, &[i32])] =
+    &[(Target::Window, FILES), (Target::Keeper, KEEPER), (Target::Submit, &[40, 74]), (Target::Everything, KEEPER)];
+
+/// What most scenarios have in common.
+const PLAIN: Scenario = Scenario {
+    name: "",
+    targets: ALONE,
+    build: |_| Vec::new(),
+    is_one_change: true,
+    is_live: false,
+    next: |play, _| play.args.clone(),
+};
 
 pub(crate) const PUT_FIRST: Scenario = Scenario {
     name: "workflow put, nothing there",
-    targets: ALONE,
     build: |home| {
         fs::remove_file(home.root().join("config.yaml")).unwrap();
         fs::remove_dir(home.root()).unwrap();
@@ -58,43 +142,44 @@ pub(crate) const PUT_FIRST: Scenario = Scenario {
         fs::create_dir(home.root()).unwrap();
         put(home, ROUNDS)
     },
+    ..PLAIN
 };
 
 pub(crate) const PUT: Scenario = Scenario {
     name: "workflow put",
-    targets: ALONE,
     build: |home| {
         home.uwf(&put(home, 1));
         put(home, ROUNDS)
     },
+    ..PLAIN
 };
 
 pub(crate) const WORKFLOW_RM: Scenario = Scenario {
     name: "workflow rm",
-    targets: ALONE,
     build: |home| {
         home.uwf(&put(home, ROUNDS));
         args(&["workflow", "rm", "count-rounds"])
     },
+    ..PLAIN
 };
 
 pub(crate) const ROLLBACK: Scenario = Scenario {
     name: "workflow rollback",
-    targets: ALONE,
     build: |home| {
         home.uwf(&put(home, 1));
         home.uwf(&put(home, ROUNDS));
         args(&["workflow", "rollback", "count-rounds"])
     },
+    ..PLAIN
 };
 
 pub(crate) const START: Scenario = Scenario {
     name: "thread start",
-    targets: ALONE,
     build: |home| {
         home.uwf(&put(home, ROUNDS));
         args(&["thread", "start", "count-rounds", "-p", "count"])
     },
+    ..PLAIN
 };
 
 pub(crate) const STEP_JSON: Scenario = Scenario {
@@ -104,6 +189,7 @@ pub(crate) const STEP_JSON: Scenario = Scenario {
         let thread = counting(home, "json", 1);
         args(&["thread", "step", &thread])
     },
+    ..PLAIN
 };
 
 pub(crate) const STEP_TEXT: Scenario = Scenario {
@@ -113,6 +199,7 @@ pub(crate) const STEP_TEXT: Scenario = Scenario {
         let thread = counting(home, "text", 0);
         args(&["thread", "step", &thread])
     },
+    ..PLAIN
 };
 
 pub(crate) const SUBMITTED: Scenario = Scenario {
@@ -122,6 +209,7 @@ pub(crate) const SUBMITTED: Scenario = Scenario {
         let thread = counting(home, "step", 1);
         args(&["thread", "step", &thread])
     },
+    ..PLAIN
 };
 
 pub(crate) const NAMED: Scenario = Scenario {
@@ -131,6 +219,7 @@ pub(crate) const NAMED: Scenario = Scenario {
         let thread = counting(home, "named", 1);
         args(&["thread", "step", &thread])
     },
+    ..PLAIN
 };
 
 pub(crate) const LAST_STEP: Scenario = Scenario {
@@ -140,6 +229,7 @@ pub(crate) const LAST_STEP: Scenario = Scenario {
         let thread = counting(home, "json", ROUNDS - 1);
         args(&["thread", "step", &thread])
     },
+    ..PLAIN
 };
 
 pub(crate) const RUN: Scenario = Scenario {
@@ -149,39 +239,87 @@ pub(crate) const RUN: Scenario = Scenario {
         let thread = counting(home, "json", 1);
         args(&["run", &thread])
     },
+    ..PLAIN
+};
+
+pub(crate) const RUN_NEW: Scenario = Scenario {
+    name: "run, a new thread",
+    targets: STEP,
+    build: |home| {
+        home.uwf(&counter(home, "json"));
+        args(&["run", "count-rounds", "-p", "count"])
+    },
+    next: |play, shape| match shape.new_since(&play.before).first() {
+        Some(thread) => args(&["run", thread]),
+        None => play.args.clone(),
+    },
+    ..PLAIN
 };
 
 pub(crate) const FORK: Scenario = Scenario {
     name: "thread fork",
-    targets: ALONE,
     build: |home| {
         let thread = counting(home, "json", 2);
         args(&["thread", "fork", &thread])
     },
+    ..PLAIN
 };
 
 pub(crate) const KILL: Scenario = Scenario {
     name: "thread kill",
-    targets: ALONE,
     build: |home| {
         let thread = counting(home, "json", 1);
         args(&["thread", "kill", &thread])
     },
+    is_one_change: false,
+    ..PLAIN
+};
+
+pub(crate) const KILL_AT_WORK: Scenario = Scenario {
+    name: "thread kill, its agent at work",
+    build: |home| {
+        home.file(GO, "");
+        let thread = counting(home, "slow", 1);
+        fs::remove_file(home.work().join(GO)).unwrap();
+        args(&["thread", "kill", &thread])
+    },
+    is_live: true,
+    is_one_change: false,
+    ..PLAIN
+};
+
+pub(crate) const PAUSE: Scenario = Scenario {
+    name: "thread pause",
+    build: |home| {
+        let thread = counting(home, "json", 1);
+        args(&["thread", "pause", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const RESUME: Scenario = Scenario {
+    name: "thread resume",
+    build: |home| {
+        let thread = counting(home, "json", 1);
+        home.json(&["thread", "pause", &thread]);
+        args(&["thread", "resume", &thread])
+    },
+    ..PLAIN
 };
 
 pub(crate) const RM: Scenario = Scenario {
     name: "thread rm",
-    targets: ALONE,
     build: |home| {
         let thread = counting(home, "json", ROUNDS);
         home.start("count-rounds", "another");
         args(&["thread", "rm", &thread])
     },
+    is_one_change: false,
+    ..PLAIN
 };
 
 pub(crate) const ANSWER: Scenario = Scenario {
     name: "thread answer",
-    targets: ALONE,
     build: |home| {
         home.config("agents:\n  person: { command: uwf-human }\ndefaultAgent: person\n");
         home.uwf(&put(home, ROUNDS));
@@ -189,44 +327,105 @@ pub(crate) const ANSWER: Scenario = Scenario {
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
         args(&["thread", "answer", &thread, "--data", r#"{"n": 1}"#])
     },
+    ..PLAIN
 };
 
 pub(crate) const CAS_PUT: Scenario =
-    Scenario { name: "cas put", targets: ALONE, build: |_| args(&["cas", "put", "content", r#"{"text": "kept"}"#]) };
+    Scenario { name: "cas put", build: |_| args(&["cas", "put", "content", r#"{"text": "kept"}"#]), ..PLAIN };
+
+pub(crate) const CAS_PUT_TYPED: Scenario = Scenario {
+    name: "cas put, of a type of one's own",
+    build: |home| {
+        let schema =
+            r#"{"title": "review", "type": "object", "properties": {"of": {"type": "string", "format": "cas_ref"}}}"#;
+        let of_type = text(&home.json(&["cas", "schema", "put", schema]), "hash");
+        let reviewed = text(&home.json(&["cas", "put-text", "reviewed"]), "hash");
+        args(&["cas", "put", &of_type, &format!(r#"{{"of": "{reviewed}"}}"#)])
+    },
+    ..PLAIN
+};
+
+pub(crate) const CONFIG_SET: Scenario =
+    Scenario { name: "config set", build: |_| args(&["config", "set", "killGrace", "2"]), ..PLAIN };
+
+pub(crate) const RECOVER: Scenario = Scenario {
+    name: "recover",
+    build: |home| {
+        counting(home, "json", 2);
+        home.start("count-rounds", "another");
+        fs::write(home.root().join("threads.yaml"), "damaged\n").unwrap();
+        args(&["recover"])
+    },
+    ..PLAIN
+};
 
 pub(crate) const SETUP: Scenario = Scenario {
     name: "setup",
-    targets: ALONE,
     build: |home| {
         fs::write(home.root().join(".env"), "OTHER=1\n").unwrap();
         let model = ["--provider", "here", "--base-url", "http://127.0.0.1:9/v1", "--model", "none"];
         let key = ["--api-key", "sk-made-up-0123456789", "--agent", "react", "--no-check"];
         args(&[&["setup"], &model[..], &key[..]].concat())
     },
+    is_one_change: false,
+    ..PLAIN
 };
 
-/// Puts the counting workflow.
+/// Puts the workflow, with so many roles.
 fn put(home: &TestHome, rounds: usize) -> Vec<String> {
     fs::create_dir_all(home.work().join(rounds.to_string())).unwrap();
-    let file = home.file(&format!("{rounds}/count-rounds.yaml"), &counting_workflow(rounds));
+    let file = home.file(&format!("{rounds}/count-rounds.yaml"), &workflow(&ROLES[..rounds]));
     args(&["workflow", "put", file.to_str().unwrap()])
 }
 
-/// A thread with so many steps, played by an agent that notes each attempt it is paid for.
-fn counting(home: &TestHome, output: &str, steps: usize) -> String {
+/// A workflow that plays each role once.
+fn workflow(roles: &[&str]) -> String {
+    let mut text = "name: count-rounds\ndescription: roles that count\nroles:\n".to_owned();
+    for role in roles {
+        text += &format!(
+            "  {role}:\n    description: counts\n    goal: Count.\n    \
+             meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }}\n"
+        );
+    }
+    text += &format!(
+        "conditions:\n  enough: {{ description: all did, expression: \"$count(steps) >= {}\" }}\n",
+        roles.len()
+    );
+    text += &format!("graph:\n  $START: [ {{ role: {} }} ]\n", roles[0]);
+    for (number, role) in roles.iter().enumerate() {
+        let next = roles.get(number + 1).unwrap_or(&roles[0]);
+        text += &format!("  {role}: [ {{ role: $END, condition: enough }}, {{ role: {next} }} ]\n");
+    }
+    text
+}
+
+/// Installs an agent that notes each attempt it is paid for and answers with the number of its role. Gives the command that
+/// puts the workflow.
+fn counter(home: &TestHome, output: &str) -> Vec<String> {
     let answer = match output {
-        "step" => r#"exec "$UWF_BIN" agent submit "$1" "$2" --data '{"n": 1}'"#,
+        "step" => r#"exec "$UWF_BIN" agent submit "$1" "$2" --data "{\"n\": $n}""#,
         // Outside any attempt nothing is recorded.
-        "named" => r#"exec env -u UWF_ATTEMPT "$UWF_BIN" agent submit "$1" "$2" --data '{"n": 1}'"#,
-        "text" => r"cat > /dev/null; printf -- '---\nn: 1\n---\nCounted.\n'",
-        _ => r#"cat > /dev/null; echo '{"n": 1}'"#,
+        "named" => r#"exec env -u UWF_ATTEMPT "$UWF_BIN" agent submit "$1" "$2" --data "{\"n\": $n}""#,
+        "text" => r"cat > /dev/null; printf -- '---\nn: %s\n---\nCounted.\n' $n",
+        "slow" => r#"cat > /dev/null; while [ ! -e go ]; do sleep 0.02; done; echo "{\"n\": $n}""#,
+        _ => r#"cat > /dev/null; echo "{\"n\": $n}""#,
     };
-    home.script("counter", &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> ledger\n{answer}\n"));
-    let output = if output == "named" { "step" } else { output };
+    let number = r#"case "$UWF_ROLE" in first) n=1 ;; second) n=2 ;; third) n=3 ;; esac"#;
+    home.script("counter", &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> ledger\n{number}\n{answer}\n"));
+    let output = match output {
+        "named" => "step",
+        "slow" => "json",
+        other => other,
+    };
     home.config(&format!(
         "agents:\n  counter: {{ command: counter, output: {output} }}\ndefaultAgent: counter\nkillGrace: 1\n"
     ));
-    home.uwf(&put(home, ROUNDS));
+    put(home, ROUNDS)
+}
+
+/// A thread with so many steps.
+fn counting(home: &TestHome, output: &str, steps: usize) -> String {
+    home.uwf(&counter(home, output));
     let thread = home.start("count-rounds", "count");
     for _ in 0..steps {
         home.json(&["thread", "step", &thread]);

@@ -1,23 +1,56 @@
-//! What a root says, as far as it can be compared: how far each thread is, what names stand for, the configuration.
+//! What a root says, as far as it can be compared: how each thread stands, what names stand for, the configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use json_cas::Hash;
-use uwf_core::node::{Kind, StepNode};
+use json_cas::{Hash, HeadsError};
+use uwf_core::node::{EndStatus, Kind, StepNode};
 use uwf_engine::home::Home;
+use uwf_engine::marks::{self, Mark};
 use uwf_engine::{history, registry};
 
-/// How far a thread is: two for each step, one for its end. More is later.
-type Progress = usize;
+/// How a thread stands, by what does not differ from run to run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Standing {
+    /// Its task and its workflow.
+    start: Hash,
+    /// Its steps, oldest first.
+    steps: Vec<Made>,
+    has_ended: bool,
+    was_killed: bool,
+}
 
-/// Progress of a thread that was removed: nothing comes after it.
-const REMOVED: Progress = usize::MAX;
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Made {
+    role: String,
+    agent: String,
+    /// Scenarios have outputs that say at which place they belong.
+    output: Hash,
+}
+
+impl Standing {
+    fn read(home: &Home, head: Hash, end: Option<EndStatus>) -> Result<Standing, String> {
+        let steps = steps(home, head)?;
+        let start = steps.last().map_or(head, |(_, step)| step.start);
+        let made = |(_, step): (Hash, StepNode)| Made { role: step.role, agent: step.agent, output: step.output };
+        let was_killed = end == Some(EndStatus::Killed);
+        Ok(Standing { start, steps: steps.into_iter().rev().map(made).collect(), has_ended: end.is_some(), was_killed })
+    }
+
+    /// Whether a thread that stands so can come to stand like `to`.
+    fn leads_to(&self, to: &Standing) -> bool {
+        self.start == to.start && to.steps.starts_with(&self.steps) && (!self.has_ended || self == to)
+    }
+}
 
 /// What a root says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Every thread of index and history.
-    pub(crate) threads: BTreeMap<String, Progress>,
+    pub(crate) threads: BTreeMap<String, Standing>,
+    /// The index, when it is not readable: then the threads are those of the history.
+    pub(crate) damaged: Option<Vec<u8>>,
+    paused: BTreeSet<String>,
     /// What each name stands for, and stood for.
     names: BTreeMap<String, Vec<Hash>>,
     config: Option<String>,
@@ -28,15 +61,22 @@ impl Shape {
     /// Reads a root.
     ///
     /// # Errors
-    /// Whatever is not readable.
+    /// Whatever is not readable, but for the index.
     pub(crate) fn read(home: &Home) -> Result<Shape, String> {
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let mut threads = BTreeMap::new();
         for line in history::all(home).map_err(|error| told(&error))? {
-            threads.insert(line.thread.to_string(), 2 * chain(home, line.head)?.len() + 1);
+            threads.insert(line.thread.to_string(), Standing::read(home, line.head, Some(line.status))?);
         }
-        for (thread, head) in home.heads().list().map_err(|error| told(&error))? {
-            threads.insert(thread, 2 * chain(home, head)?.len());
+        let (heads, damaged) = match home.heads().list() {
+            Ok(heads) => (heads, None),
+            Err(HeadsError::Unreadable { path, .. }) => {
+                (Vec::new(), Some(std::fs::read(path).map_err(|error| told(&error))?))
+            }
+            Err(error) => return Err(told(&error)),
+        };
+        for (thread, head) in heads {
+            threads.insert(thread, Standing::read(home, head, None)?);
         }
         let problems = home.heads().journal_problems().map_err(|error| told(&error))?;
         if !problems.is_empty() {
@@ -48,24 +88,39 @@ impl Shape {
             (name, std::iter::once(entry.hash).chain(past).collect())
         });
         home.config().map_err(|error| told(&error))?;
+        let marks = marks::all(home).map_err(|error| told(&error))?.into_iter();
+        let paused = marks.filter(|(_, marks)| marks.contains(&Mark::Paused)).map(|(thread, _)| thread).collect();
         let text = |path| std::fs::read_to_string(path).ok();
-        Ok(Shape { threads, names: names.collect(), config: text(home.config_file()), env: text(home.env_file()) })
+        let (config, env) = (text(home.config_file()), text(home.env_file()));
+        Ok(Shape { threads, damaged, paused, names: names.collect(), config, env })
     }
 
     /// Whether this is what came before, what comes after, or a state the way leads through: each thread has come from
     /// the one some way to the other, everything else is as it was or as it will be.
     pub(crate) fn check_between(&self, before: &Shape, after: &Shape) -> Result<(), String> {
         for (thread, from) in &before.threads {
-            let (now, to) = (self.progress(thread), after.progress(thread));
-            if now < *from || now > to {
-                return Err(format!("thread {thread} is at {now}, it was at {from} and shall come to {to}"));
+            let (now, to) = (self.threads.get(thread), after.threads.get(thread));
+            let is_between = match (now, to) {
+                (Some(now), Some(to)) => from.leads_to(now) && now.leads_to(to),
+                // Before it is removed it ends.
+                (Some(now), None) => from.leads_to(now),
+                (None, to) => to.is_none(),
+            };
+            if !is_between {
+                return Err(format!("thread {thread} is {now:?}, it was {from:?} and shall come to {to:?}"));
             }
         }
-        let (new, wanted) = (self.new_since(before), after.new_since(before));
-        if new.len() > wanted.len() || new.iter().zip(&wanted).any(|(now, to)| now > to) {
-            return Err(format!("new threads are at {new:?}, they shall come to {wanted:?}"));
+        let (new, wanted) = (self.standings_since(before), after.standings_since(before));
+        if new.len() > wanted.len() || new.iter().zip(&wanted).any(|(now, to)| !now.leads_to(to)) {
+            return Err(format!("new threads are {new:?}, they shall come to {wanted:?}"));
+        }
+        // An index is made anew with all its threads at once.
+        if before.damaged.is_some() && self.damaged.is_none() && new != wanted {
+            return Err(format!("the new index has {new:?}, it shall have {wanted:?}"));
         }
         let others = [
+            ("threads.yaml", self.damaged == before.damaged || self.damaged == after.damaged),
+            ("the paused", self.paused == before.paused || self.paused == after.paused),
             ("names", self.names == before.names || self.names == after.names),
             ("config.yaml", self.config == before.config || self.config == after.config),
             (".env", self.env == before.env || self.env == after.env),
@@ -78,25 +133,32 @@ impl Shape {
 
     /// Whether this is `after`, whatever the threads that are new since `before` are called.
     pub(crate) fn is(&self, after: &Shape, before: &Shape) -> bool {
-        before.threads.keys().all(|thread| self.progress(thread) == after.progress(thread))
-            && self.new_since(before) == after.new_since(before)
-            && (&self.names, &self.config, &self.env) == (&after.names, &after.config, &after.env)
+        let known = |shape: &Shape| Shape {
+            threads: shape
+                .threads
+                .clone()
+                .into_iter()
+                .filter(|(thread, _)| before.threads.contains_key(thread))
+                .collect(),
+            ..shape.clone()
+        };
+        known(self) == known(after) && self.standings_since(before) == after.standings_since(before)
     }
 
-    fn progress(&self, thread: &str) -> Progress {
-        self.threads.get(thread).copied().unwrap_or(REMOVED)
+    /// Threads that are not in `before`.
+    pub(crate) fn new_since(&self, before: &Shape) -> Vec<&str> {
+        self.threads.keys().filter(|thread| !before.threads.contains_key(*thread)).map(String::as_str).collect()
     }
 
-    fn new_since(&self, before: &Shape) -> Vec<Progress> {
-        let new = self.threads.iter().filter(|(thread, _)| !before.threads.contains_key(*thread));
-        let mut new: Vec<Progress> = new.map(|(_, progress)| *progress).collect();
+    fn standings_since(&self, before: &Shape) -> Vec<&Standing> {
+        let mut new: Vec<&Standing> = self.new_since(before).into_iter().map(|thread| &self.threads[thread]).collect();
         new.sort_unstable();
         new
     }
 }
 
-/// The StepNodes from a head back to the start, newest first. Read from the nodes: a cache would be written by that.
-pub(crate) fn chain(home: &Home, head: Hash) -> Result<Vec<Hash>, String> {
+/// The steps from a head back to the start, newest first. Read from the nodes: a cache would be written by that.
+pub(crate) fn steps(home: &Home, head: Hash) -> Result<Vec<(Hash, StepNode)>, String> {
     let mut steps = Vec::new();
     let mut next = Some(head);
     while let Some(hash) = next {
@@ -105,8 +167,8 @@ pub(crate) fn chain(home: &Home, head: Hash) -> Result<Vec<Hash>, String> {
             break;
         }
         let step: StepNode = serde_json::from_value(node.payload).map_err(|error| error.to_string())?;
-        steps.push(hash);
         next = step.prev;
+        steps.push((hash, step));
     }
     Ok(steps)
 }

@@ -85,6 +85,12 @@ impl Stage {
         entries.filter_map(|entry| of_stage(entry.file_name().to_str()?.parse().ok()?)).collect()
     }
 
+    /// Whether a program that plays a role is at work.
+    pub(crate) fn has_agents(&self) -> bool {
+        let program = self.home.bin_dir().display().to_string();
+        self.processes().iter().any(|(_, command)| command.contains(&program))
+    }
+
     /// Ends whatever a case left running.
     fn end_processes(&self) {
         for (pid, _) in self.processes() {

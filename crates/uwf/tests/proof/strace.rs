@@ -8,9 +8,10 @@
 //! A keeper is a fork of its window, which no script comes between, unless the window is part of an attempt: so where the
 //! keeper is meant, it is started by such a window.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,7 +24,7 @@ use crate::stage::Stage;
 const LIMIT: &str = "40";
 
 /// Calls by which a command changes what is on disk or running. Those a machine does not have are left out.
-const CALLS: [&str; 24] = [
+pub(crate) const CHANGING: &[&str] = &[
     "openat",
     "write",
     "pwrite64",
@@ -48,6 +49,25 @@ const CALLS: [&str; 24] = [
     "execve",
     "memfd_create",
     "flock",
+];
+
+/// What a program of Rust calls first of all: whatever comes before is the dynamic loader's.
+const BEGINS: [&str; 2] = ["poll", "ppoll"];
+
+/// Calls by which it learns what there is.
+pub(crate) const READING: &[&str] = &[
+    "read",
+    "pread64",
+    "getdents",
+    "getdents64",
+    "stat",
+    "fstat",
+    "newfstatat",
+    "statx",
+    "pipe2",
+    "fcntl",
+    "readlink",
+    "readlinkat",
 ];
 
 const SCRIPT: &str = r#"#!/bin/sh
@@ -88,7 +108,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Target::Command => "command",
             Target::Window => "window",
@@ -117,6 +137,15 @@ pub(crate) struct Place {
     pub(crate) target: Target,
     pub(crate) call: String,
     pub(crate) number: usize,
+    /// So many of them were counted.
+    pub(crate) counted: usize,
+}
+
+impl Place {
+    /// Whether the process should end before it makes this call.
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.number > self.counted
+    }
 }
 
 /// A place and what happens there.
@@ -128,7 +157,7 @@ pub(crate) struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { target, call, number } = &self.place;
+        let Place { target, call, number, .. } = &self.place;
         write!(f, "{} {call} {number} ", target.name())?;
         match self.effect {
             Effect::Kill => write!(f, "kill"),
@@ -147,9 +176,22 @@ pub(crate) struct Traced {
 }
 
 impl Traced {
-    /// Whether the call was reached.
-    pub(crate) fn was_hit(&self) -> bool {
-        self.log.contains("(INJECTED)") || self.log.contains("+++ killed by SIGKILL +++")
+    /// Whether the case came to pass. A process may also be killed by another; then its last call is not the one meant.
+    pub(crate) fn was_hit(&self, case: &Case) -> bool {
+        if case.effect != Effect::Kill {
+            return self.log.contains("(INJECTED)");
+        }
+        let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+        self.log.lines().any(|line| {
+            let (pid, event) = of_process(line);
+            if event.starts_with("+++ killed by SIGKILL") {
+                return last.get(pid).is_some_and(|call| *call == case.place.call);
+            }
+            if let Some(call) = call_of(event) {
+                last.insert(pid, call);
+            }
+            false
+        })
     }
 
     /// Whether it took so long that it was ended.
@@ -158,39 +200,59 @@ impl Traced {
     }
 }
 
-/// How often the processes that are meant make each call: of several processes and threads the most.
-pub(crate) fn count(stage: &Stage, args: &[String], target: Target) -> BTreeMap<String, usize> {
-    let traced = run(stage, args, target, None);
-    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+/// The calls of each name that the processes that are meant make, by their numbers: of several processes and threads those of
+/// the one that makes the most. Those of the dynamic loader are not among them.
+pub(crate) fn count(
+    stage: &Stage,
+    args: &[String],
+    target: Target,
+    calls: &[&'static str],
+) -> BTreeMap<String, RangeInclusive<usize>> {
+    let traced = run(stage, args, target, &[calls, &BEGINS].concat(), None);
+    let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    let mut loaded: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for line in traced.log.lines() {
-        // Where only one process is followed, its id is not told.
-        let (pid, call) = line.split_once(' ').filter(|(pid, _)| pid.parse::<u32>().is_ok()).unwrap_or(("", line));
-        let Some((name, _)) = call.trim_start().split_once('(') else { continue };
-        if CALLS.contains(&name) {
-            *counts.entry((pid, name)).or_default() += 1;
+        let (pid, event) = of_process(line);
+        let Some(call) = call_of(event) else { continue };
+        let counts = counts.entry(pid).or_default();
+        if BEGINS.contains(&call) {
+            loaded.entry(pid).or_insert_with(|| counts.clone());
+        } else {
+            *counts.entry(call).or_default() += 1;
         }
     }
-    let mut most: BTreeMap<String, usize> = BTreeMap::new();
-    for ((_, name), count) in counts {
-        let known = most.entry(name.to_owned()).or_default();
-        *known = count.max(*known);
-    }
-    assert!(!most.is_empty(), "{target:?} makes no calls: {:?}", traced.ran);
-    most
+    assert!(!loaded.is_empty(), "{target:?} does not begin: {:?}", traced.ran);
+    let most = |of: &BTreeMap<&str, BTreeMap<&str, usize>>, call: &str| {
+        of.values().filter_map(|counts| counts.get(call)).max().copied().unwrap_or_default()
+    };
+    let names: BTreeSet<&str> = counts.values().flat_map(BTreeMap::keys).copied().collect();
+    names.into_iter().map(|call| (call.to_owned(), most(&loaded, call) + 1..=most(&counts, call))).collect()
+}
+
+/// A line of a log: process and what happened. Where only one process is followed, its id is not told.
+fn of_process(line: &str) -> (&str, &str) {
+    let (pid, event) = line.split_once(' ').filter(|(pid, _)| pid.parse::<u32>().is_ok()).unwrap_or(("", line));
+    (pid, event.trim_start())
+}
+
+/// The call that begins in a line of a log.
+fn call_of(event: &str) -> Option<&str> {
+    let (name, _) = event.split_once('(')?;
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_').then_some(name)
 }
 
 /// Runs a command with one case.
 pub(crate) fn inject(stage: &Stage, args: &[String], case: &Case) -> Traced {
-    let Place { target, call, number } = &case.place;
+    let Place { target, call, number, .. } = &case.place;
     let injection = match case.effect {
         Effect::Kill => format!("{call}:signal=SIGKILL:when={number}"),
         Effect::Once(error) => format!("{call}:error={error}:when={number}"),
         Effect::FromThenOn(error) => format!("{call}:error={error}:when={number}+"),
     };
-    run(stage, args, *target, Some(injection))
+    run(stage, args, *target, &[call], Some(injection))
 }
 
-fn run(stage: &Stage, args: &[String], target: Target, injection: Option<String>) -> Traced {
+fn run(stage: &Stage, args: &[String], target: Target, calls: &[&str], injection: Option<String>) -> Traced {
     let script = script(stage);
     let log = stage.dir().join("trace");
     let _ = fs::remove_file(&log);
@@ -203,7 +265,7 @@ fn run(stage: &Stage, args: &[String], target: Target, injection: Option<String>
         .args(args)
         .env("PROOF_TARGET", target.name())
         .env("PROOF_TRACE", &log)
-        .env("PROOF_CALLS", CALLS.map(|call| format!("?{call}")).join(","))
+        .env("PROOF_CALLS", calls.iter().map(|call| format!("?{call}")).collect::<Vec<_>>().join(","))
         .env("PROOF_INJECT", injection.unwrap_or_default())
         .env("PROOF_LINK", reads_as(&script))
         .env("PROOF_UWF", uwf.get_program());

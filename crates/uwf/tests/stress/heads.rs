@@ -28,6 +28,8 @@ struct Call {
     kills: bool,
     called: Duration,
     answered: Duration,
+    /// Whether its window was killed before it could answer.
+    was_killed: bool,
     outcome: Outcome,
 }
 
@@ -92,7 +94,10 @@ fn play(name: &'static str, processes: usize, threads: usize, commands: usize) {
     assert!(wrong.is_empty(), "{wrong}");
     stage.check_store();
     let steps: usize = ends.values().map(|head| chain(&stage.engine(), *head).len()).sum();
-    campaign.tell(format!("{steps} steps; killed beside windows {struck:?}; (answered, unanswered) commands of each thread: {figures:?}; one order for each"));
+    let windows = calls.iter().filter(|call| call.was_killed).count();
+    campaign.tell(format!("{steps} steps; killed {windows} windows and {struck:?}; (answered, unanswered) commands of each thread: {figures:?}; one order for each"));
+    assert!(steps > 0, "no thread got on");
+    assert!(windows + struck.values().sum::<usize>() > 0, "nothing was killed");
 }
 
 /// Gives commands about random threads.
@@ -134,7 +139,8 @@ fn call(
     }
     let ran: Ran = child.wait_with_output().unwrap().into();
     let answered = clock.elapsed();
-    Call { thread, kills: command == "kill", called, answered, outcome: outcome(stage, command, &ran) }
+    let (kills, was_killed) = (command == "kill", ran.code.is_none());
+    Call { thread, kills, called, answered, was_killed, outcome: outcome(stage, command, &ran) }
 }
 
 fn outcome(stage: &Stage, command: &str, ran: &Ran) -> Outcome {

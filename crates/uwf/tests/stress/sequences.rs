@@ -35,18 +35,43 @@ fn reports_equal_the_model() {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&campaign.seed.to_le_bytes());
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
-    let commands = std::cell::Cell::new(0);
+    let (commands, done) = (std::cell::Cell::new(0), std::cell::Cell::new(Done::default()));
     let played =
         TestRunner::new_with_rng(config, random).run(&prop::collection::vec(action(), 1..=length), |actions| {
             commands.set(commands.get() + actions.len());
-            play(&actions);
+            done.set(done.get().and(play(&actions)));
             Ok(())
         });
-    campaign.tell(format!("{cases} sequences, {} commands", commands.get()));
+    let Done { steps, killed, crashes } = done.get();
+    let commands = commands.get();
+    campaign.tell(format!(
+        "{cases} sequences, {commands} commands, {steps} steps, {killed} processes killed in {crashes} crashes"
+    ));
     match played {
         Ok(()) => {}
         Err(TestError::Fail(why, actions)) => panic!("{why}\nafter {actions:#?}"),
         Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+    assert!(steps > 0, "no thread got on");
+    assert!(killed > 0, "nothing was killed");
+}
+
+/// What sequences came to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Done {
+    steps: usize,
+    killed: usize,
+    /// Crashes that met a process.
+    crashes: usize,
+}
+
+impl Done {
+    fn and(self, other: Done) -> Done {
+        Done {
+            steps: self.steps + other.steps,
+            killed: self.killed + other.killed,
+            crashes: self.crashes + other.crashes,
+        }
     }
 }
 
@@ -74,16 +99,18 @@ struct Play {
     model: Model,
     /// Hashes of the versions of each name, learned when they are put.
     hashes: [[Option<Hash>; ROUNDS.len()]; 2],
+    done: Done,
 }
 
-fn play(actions: &[Action]) {
+fn play(actions: &[Action]) -> Done {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     home.script("worker", &ledger::worker(WORK_MS));
     home.config(
         "agents:\n  worker: { command: worker, output: json }\n  person: { command: uwf-human }\ndefaultAgent: worker\n\
          agentOverrides:\n  take-part: { person: person }\n  take-place: { person: person }\nkillGrace: 1\n",
     );
-    let mut play = Play { stage: Stage { home }, model: Model::default(), hashes: [[None; ROUNDS.len()]; 2] };
+    let hashes = [[None; ROUNDS.len()]; 2];
+    let mut play = Play { stage: Stage { home }, model: Model::default(), hashes, done: Done::default() };
     let begins = [Action::Put { name: 0, version: 1 }, Action::Start { name: 0 }];
     for action in begins.iter().chain(actions) {
         play.perform(action);
@@ -91,6 +118,7 @@ fn play(actions: &[Action]) {
     }
     (0..play.model.threads.len()).for_each(|thread| play.compare(thread));
     play.check_payments();
+    Done { steps: play.model.threads.iter().map(Thread::steps).sum(), ..play.done }
 }
 
 impl Play {
@@ -192,17 +220,15 @@ impl Play {
         let mut command = self.stage.home.command(&["thread", "step", &thread.id]);
         let mut window = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(after_ms));
-        for process in self.stage.processes() {
-            let is_meant = match victim {
-                Victim::Window => process.part == Part::Window,
-                Victim::Keeper => process.part == Part::Keeper,
-                Victim::Agent => matches!(process.part, Part::Agent | Part::Program),
-                Victim::Everything => true,
-            };
-            if is_meant {
-                process.signal(Signal::KILL);
-            }
-        }
+        let mut met = self.stage.processes();
+        met.retain(|process| match victim {
+            Victim::Window => process.part == Part::Window,
+            Victim::Keeper => process.part == Part::Keeper,
+            Victim::Agent => matches!(process.part, Part::Agent | Part::Program),
+            Victim::Everything => true,
+        });
+        met.iter().for_each(|process| process.signal(Signal::KILL));
+        self.done = self.done.and(Done { steps: 0, killed: met.len(), crashes: usize::from(!met.is_empty()) });
         window.wait().unwrap();
         if !thread.standing.is_active() {
             return;

@@ -66,6 +66,8 @@ fn every_thread_has_its_steps_and_nobody_is_paid_twice() {
         records.len(),
         threads.len() * rounds,
     ));
+    assert!(struck.values().sum::<usize>() > 0, "nothing was killed");
+    assert!(!told.is_empty(), "no command was left to tell of a step");
     check(&stage, &threads, rounds, &ledger, &records, &told);
 }
 
