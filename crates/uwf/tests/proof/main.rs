@@ -1,5 +1,6 @@
 //! Proof that nothing is lost: every system call of every command that changes something is a place where its processes
-//! are killed ([`kill`]), and one that is made to fail ([`fault`], and [`unread`] for what they read). `docs/reliability.md` says what is promised.
+//! are killed ([`kill`]), and one that is made to fail ([`fault`], and [`unread`] for what they read). `docs/reliability.md`
+//! says what is promised.
 //!
 //! A plain run takes a sample of the places, always the same; `UWF_SEED=N` takes another, `UWF_CASES=N` one of another
 //! size, `UWF_LONG=1` all of them, and `UWF_CASE='keeper fsync 3 kill'` repeats one case. `UWF_SHOW=1` prints how failures

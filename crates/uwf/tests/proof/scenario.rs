@@ -51,6 +51,42 @@ pub(crate) struct Play {
     stores: Option<Hash>,
 }
 
+/// A test for each scenario, which runs a campaign on it.
+macro_rules! campaigns {
+    ($campaign:ident) => {
+        campaigns! { $campaign:
+            workflow_put_first: PUT_FIRST,
+            workflow_put: PUT,
+            workflow_rm: WORKFLOW_RM,
+            workflow_rollback: ROLLBACK,
+            thread_start: START,
+            thread_step_json: STEP_JSON,
+            thread_step_text: STEP_TEXT,
+            thread_step_submit: SUBMITTED,
+            thread_step_named: NAMED,
+            thread_step_last: LAST_STEP,
+            run: RUN,
+            run_new: RUN_NEW,
+            thread_fork: FORK,
+            thread_kill: KILL,
+            thread_kill_at_work: KILL_AT_WORK,
+            thread_pause: PAUSE,
+            thread_resume: RESUME,
+            thread_rm: RM,
+            thread_answer: ANSWER,
+            cas_put: CAS_PUT,
+            cas_put_of_a_type: CAS_PUT_TYPED,
+            config_set: CONFIG_SET,
+            recover: RECOVER,
+            setup: SETUP,
+        }
+    };
+    ($campaign:ident: $($name:ident: $scenario:ident,)+) => {
+        $(#[test] fn $name() { $campaign(&crate::scenario::$scenario); })+
+    };
+}
+pub(crate) use campaigns;
+
 impl Scenario {
     /// Builds the root and looks at what the command does when nothing goes wrong.
     pub(crate) fn play(&'static self) -> Play {

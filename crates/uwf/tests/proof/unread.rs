@@ -4,7 +4,7 @@
 
 use crate::campaign::Campaign;
 use crate::fault;
-use crate::scenario::{self, Scenario};
+use crate::scenario::{Scenario, campaigns};
 use crate::strace::{self, Effect, Place, Target};
 
 fn campaign(scenario: &'static Scenario) {
@@ -28,35 +28,4 @@ fn effects(place: &Place) -> Vec<Effect> {
     once.chain(lasting.iter().map(|error| Effect::FromThenOn(error))).collect()
 }
 
-macro_rules! campaigns {
-    ($($name:ident: $scenario:ident,)+) => {
-        $(#[test] fn $name() { campaign(&scenario::$scenario); })+
-    };
-}
-
-campaigns! {
-    workflow_put_first: PUT_FIRST,
-    workflow_put: PUT,
-    workflow_rm: WORKFLOW_RM,
-    workflow_rollback: ROLLBACK,
-    thread_start: START,
-    thread_step_json: STEP_JSON,
-    thread_step_text: STEP_TEXT,
-    thread_step_submit: SUBMITTED,
-    thread_step_named: NAMED,
-    thread_step_last: LAST_STEP,
-    run: RUN,
-    run_new: RUN_NEW,
-    thread_fork: FORK,
-    thread_kill: KILL,
-    thread_kill_at_work: KILL_AT_WORK,
-    thread_pause: PAUSE,
-    thread_resume: RESUME,
-    thread_rm: RM,
-    thread_answer: ANSWER,
-    cas_put: CAS_PUT,
-    cas_put_of_a_type: CAS_PUT_TYPED,
-    config_set: CONFIG_SET,
-    recover: RECOVER,
-    setup: SETUP,
-}
+campaigns!(campaign);
