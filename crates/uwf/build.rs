@@ -65,6 +65,9 @@ fn link_statically() {
     }
     println!("cargo::rustc-link-arg-bin=uwf=-L{dir}");
     println!("cargo::rustc-link-arg-bin=uwf=-static");
+    // The standard library asks for it weakly, which takes nothing out of an archive; without it each process that works in
+    // a directory of its own is begun by a fork, which copies the tables of our memory, and not by posix_spawn.
+    println!("cargo::rustc-link-arg-bin=uwf=-Wl,--undefined=posix_spawn_file_actions_addchdir_np");
     // An index of what a panic would unwind, but here it ends the process: 170 KB.
     println!("cargo::rustc-link-arg-bin=uwf=-Wl,--no-eh-frame-hdr");
 }

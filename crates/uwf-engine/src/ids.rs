@@ -3,6 +3,8 @@
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::io::retry_on_intr;
+use rustix::rand::{GetRandomFlags, getrandom};
 use ulid::Ulid;
 use uwf_core::thread::ThreadId;
 
@@ -38,7 +40,9 @@ pub(crate) fn begin_anew() {
 /// At least the 80 random bits of a ULID. A system that has none of its own left is no place to go on.
 fn random() -> u128 {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    // So few come whole or not at all.
+    let got = retry_on_intr(|| getrandom(&mut bytes[..], GetRandomFlags::empty()));
+    assert_eq!(got, Ok(bytes.len()), "the system gives random bytes");
     u128::from_le_bytes(bytes)
 }
 
