@@ -5,7 +5,7 @@
     bench/share.py target/unstripped/release/uwf
 
 A generic function of the standard library counts for the crate its first type argument is from. Symbols are code and
-data; tables for unwinding, which come on top, grow with them.
+data; tables for unwinding, which come on top, grow with them. With --client, prints the bytes of the HTTP client alone.
 """
 
 import collections
@@ -29,7 +29,7 @@ def crate_of(symbol):
     return next((name for name in named if name not in STANDARD), named[0])
 
 
-def main(program):
+def sizes_by_crate(program):
     listing = subprocess.run(["nm", "-S", "-C", program], check=True, capture_output=True, text=True).stdout
     sizes = collections.Counter()
     for line in listing.splitlines():
@@ -38,14 +38,22 @@ def main(program):
             sizes[crate_of(fields[3])] += int(fields[1], 16)
     if not sizes:
         sys.exit(f"{program} has no symbols: build it with CARGO_PROFILE_RELEASE_STRIP=none")
+    return sizes
+
+
+def main(program, only_client):
+    sizes = sizes_by_crate(program)
+    client = sum(size for crate, size in sizes.items() if crate in CLIENT)
+    if only_client:
+        print(client)
+        return
     for crate, size in sizes.most_common(25):
         print(f"{size / 1e6:8.3f} MB  {crate}")
-    client = sum(size for crate, size in sizes.items() if crate in CLIENT)
     print(f"{sum(sizes.values()) / 1e6:8.3f} MB  all symbols")
     print(f"{client / 1e6:8.3f} MB  of them the HTTP client: {', '.join(sorted(CLIENT & sizes.keys()))}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 and sys.argv[2:] != ["--client"]:
         sys.exit(__doc__)
-    main(sys.argv[1])
+    main(sys.argv[1], only_client=len(sys.argv) > 2)

@@ -28,6 +28,9 @@ struct Args {
     /// Measure this `uwf` instead of building one.
     #[arg(long, value_name = "PROGRAM")]
     uwf: Option<PathBuf>,
+    /// The same program with its symbols, which tell what the HTTP client has of it [default: the measured one].
+    #[arg(long, value_name = "PROGRAM")]
+    symbols: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<()> {
     let sizes = if args.quick { Sizes::quick() } else { Sizes::full(usize::from(args.runs)) };
-    let programs = Programs::find(args.uwf.as_deref())?;
+    let programs = Programs::find(args.uwf.as_deref(), args.symbols.as_deref())?;
     let parent = args.dir.clone().unwrap_or_else(|| programs.build_dir().to_owned());
     let dir = tempfile::TempDir::with_prefix_in("uwf-bench-", &parent)
         .map_err(Error::at("create a directory in", &parent))?;

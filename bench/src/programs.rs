@@ -11,24 +11,29 @@ use crate::place::clean;
 pub struct Programs {
     /// The command that is measured.
     pub uwf: PathBuf,
+    /// The same with its symbols, which a release does not have.
+    pub with_symbols: PathBuf,
     /// Directory of the benchmark's own programs: floor and trivial agents.
     dir: PathBuf,
 }
 
 impl Programs {
     /// Builds all of them in this program's own profile; with a `uwf` given, takes that and what lies beside this
-    /// program.
+    /// program. `with_symbols` is where `uwf` lies as it was before it was stripped.
     ///
     /// # Errors
     /// When the build fails.
-    pub fn find(uwf: Option<&Path>) -> Result<Programs> {
+    pub fn find(uwf: Option<&Path>, with_symbols: Option<&Path>) -> Result<Programs> {
         let me = std::env::current_exe().map_err(Error::at("find", Path::new("this program")))?;
         let dir = me.parent().unwrap_or(Path::new("/")).to_owned();
         if let Some(uwf) = uwf {
             let uwf = std::fs::canonicalize(uwf).map_err(Error::at("find", uwf))?;
-            return Ok(Programs { uwf, dir });
+            let with_symbols = with_symbols.unwrap_or(&uwf).to_owned();
+            return Ok(Programs { uwf, with_symbols, dir });
         }
-        let programs = Programs { uwf: dir.join("uwf"), dir };
+        let uwf = dir.join("uwf");
+        let with_symbols = with_symbols.unwrap_or(&uwf).to_owned();
+        let programs = Programs { uwf, with_symbols, dir };
         programs.build()?;
         Ok(programs)
     }

@@ -15,6 +15,12 @@ use crate::row::{Figure, Group, Row, Unit};
 /// The most the release binary should have, millions of bytes.
 const BINARY_MB: f64 = 12.0;
 
+/// The most of it the HTTP client for models should have, millions of bytes.
+const CLIENT_MB: f64 = 3.0;
+
+/// Adds up a program's symbols by crate.
+const SHARE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/share.py");
+
 /// The most memory a step should take at its peak, millions of bytes.
 const MEMORY_MB: f64 = 25.0;
 
@@ -31,6 +37,8 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
     if cfg!(debug_assertions) {
         rows[0].note = "a debug build".to_owned();
     }
+    let client = client_bytes(&bench.programs.with_symbols).map(|bytes| bytes / 1e6);
+    rows.push(Row::maybe("of it the HTTP client, by symbols".to_owned(), Unit::Megabytes, client).at_most(CLIENT_MB));
     for played in &long.players {
         let (length, at) = (bench.sizes.long(), &played.at[2]);
         let output = played.player.output();
@@ -53,6 +61,24 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         }
     }
     Ok(Group { title: "Footprint".to_owned(), rows })
+}
+
+/// What the HTTP client has of a program, bytes; `Err` inside when that cannot be told here.
+fn client_bytes(program: &Path) -> Figure {
+    let output = Command::new("python3")
+        .arg(SHARE)
+        .arg(program)
+        .arg("--client")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("python3 cannot be started: {error}"))?;
+    if !output.status.success() {
+        // The last line of what Python says of its end is the reason.
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(said.trim().lines().last().unwrap_or("it failed").to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().map_err(|_| format!("{SHARE} told {:?}", text.trim()))
 }
 
 /// Peak memory of the largest process of a command, bytes; `Err` inside when it cannot be told here.

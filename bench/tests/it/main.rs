@@ -104,6 +104,7 @@ fn a_quick_run_takes_every_figure() {
       page faults of a whole step, output: text [faults]
     Footprint
       the binary uwf [MB ≤ 12]
+      of it the HTTP client, by symbols [MB ≤ 3]
       a step at 30 steps, output: step, its largest process [MB ≤ 25]
       the same, a first visit [MB ≤ 25]
       the same, all its processes together, each at its peak so far [MB ≤ 25]

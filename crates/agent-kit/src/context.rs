@@ -17,7 +17,7 @@ use uwf_engine::chain::role_key;
 use uwf_engine::environment::{Redactor, read_env_file};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
-use uwf_engine::load::{self, Thread};
+use uwf_engine::load::Thread;
 use uwf_engine::spoken;
 
 /// Bytes of a prompt that headings and the description of the answer's form take at most, by a generous estimate.
@@ -214,7 +214,7 @@ impl<'h> Context<'h> {
                 (step.role, step.output, step.detail)
             }
         };
-        Ok(PriorStep { index: index + 1, role, output, text: spoken(home, detail)? })
+        Ok(PriorStep { index: index + 1, role, output, text: spoken::of_detail(home.store(), detail)? })
     }
 
     /// What keeps configured secrets out of everything this agent stores.
@@ -242,11 +242,4 @@ impl<'h> Context<'h> {
             agent: agent.to_owned(),
         }
     }
-}
-
-/// What an agent wrote beside its structured output, when its text was more than that.
-pub(crate) fn spoken(home: &Home, detail: Hash) -> Result<Option<String>> {
-    let store = home.store();
-    let (detail, node) = load::telling(store, detail)?;
-    spoken::spoken(store, detail, &node, None)
 }

@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::StepRecord;
 use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::spoken;
 
-use crate::context::{Context, spoken};
+use crate::context::Context;
 
 /// A step with its output and what was written beside it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,7 +63,7 @@ impl Context<'_> {
     fn told(&self, index: usize) -> Result<ToldStep> {
         let before = index.checked_sub(1).ok_or_else(|| Error::new(Kind::Internal, "steps are counted from 1"))?;
         let StepRecord { hash, role, output, detail, agent, timestamp_ms } = self.thread().step(before)?;
-        let text = spoken(self.thread().home(), detail)?;
+        let text = spoken::of_detail(self.thread().home().store(), detail)?;
         Ok(ToldStep { index, hash, role, output, text, agent, detail, timestamp: timestamp_ms })
     }
 }

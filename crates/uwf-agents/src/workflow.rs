@@ -159,7 +159,7 @@ fn drive(context: &Context<'_>, child: &ThreadId, signals: &mut Signals) -> Resu
 /// Waits while somebody else steps the child; whether somebody did.
 fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: &mut Relay<'_>) -> Result<bool> {
     let mut waited = false;
-    while lock::is_held(home, child) {
+    while lock::is_held(home, child)? {
         if signals.stop().is_some() {
             return Err(Error::new(Kind::Terminated, "stopped while another process steps the child thread"));
         }

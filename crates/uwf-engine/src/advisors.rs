@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::agents;
 use crate::attempts::OutputFiles;
 use crate::child::{self, Ended, Job, Signals};
+use crate::end;
 use crate::environment;
 use crate::error::{Error, Kind, Result};
 use crate::load::Thread;
@@ -99,6 +100,8 @@ impl Advisors<'_, '_> {
     }
 
     fn ask<T: for<'de> Deserialize<'de>>(&self, advisor: &str, model: &str, signals: &mut Signals) -> Result<T> {
+        // Nobody is paid for advice on a thread that was ended a moment ago.
+        end::head_of(self.thread)?;
         let home = self.thread.home();
         let run = crate::ids::new_ulid().to_string();
         let files = OutputFiles::of(home, &self.thread.id, &run);

@@ -74,7 +74,7 @@ impl Signals {
     /// Starts to listen.
     ///
     /// # Errors
-    /// `Internal` when the handlers cannot be installed.
+    /// `Io` when the handlers cannot be installed.
     pub fn listen() -> Result<Signals> {
         let install = || -> std::io::Result<Signals> {
             let (wake, write) = UnixStream::pair()?;

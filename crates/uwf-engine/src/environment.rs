@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{AtPath, Error, Kind, Result};
 
 /// Shorter values are not redacted: they would turn up by chance all over an answer.
 const SHORTEST_SECRET: usize = 8;
@@ -16,14 +16,14 @@ const FORMAT_VARIABLE: &str = "UWF_FORMAT";
 /// Variables of a `.env` file; empty when there is none.
 ///
 /// # Errors
-/// `Config` when a line is not `NAME=value`.
+/// `Config` when a line is not `NAME=value`, `Io`.
 pub fn read_env_file(path: &Path) -> Result<Vec<(String, String)>> {
-    let lines = match dotenvy::from_path_iter(path) {
-        Ok(lines) => lines,
-        Err(error) if error.not_found() => return Ok(Vec::new()),
-        Err(dotenvy::Error::Io(source)) => return Err(Error::io("read", path, source)),
-        Err(error) => return Err(Error::new(Kind::Config, format!("cannot read {}: {error}", path.display()))),
+    // Whole, so that what cannot be read is not taken for a line that is wrong.
+    let text = match std::fs::read(path) {
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.at("read", path)?,
     };
+    let lines = dotenvy::from_read_iter(text.as_slice());
     lines.collect::<std::result::Result<_, _>>().map_err(|error| {
         // The parser's message quotes the line, which may hold a key.
         let line = if let dotenvy::Error::LineParse(_, column) = &error {

@@ -1,17 +1,13 @@
 //! `thread kill`: out of the index first, so that no later swap can succeed; then the agent.
 
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use json_cas::Hash;
-use json_cas::durable::FileLock;
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
 use crate::{attempts, children, end, history, lock, processes, rebuild, recover};
@@ -87,9 +83,9 @@ fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
 fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     let deadline = Instant::now() + grace + KEEPER_MARGIN;
     let mut told = None;
-    let is_held = || FileLock::is_held(&home.thread_lock(id));
+    let is_held = || lock::is_held(home, id);
     while is_held()? && Instant::now() < deadline {
-        let keeper = keeper_of(home, id)?;
+        let keeper = lock::keeper_of(home, id)?;
         if keeper != told
             && let Some(pid) = keeper
         {
@@ -99,46 +95,29 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let left = attempts::read(home, id)?.filter(|attempt| attempt.closed.is_none());
-    let Some(attempt) = left else { return Ok(()) };
     if is_held()?
-        && let Some(keeper) = keeper_of(home, id)?
+        && let Some(keeper) = lock::keeper_of(home, id)?
     {
         let _ = rustix::process::kill_process(keeper, Signal::KILL);
     }
-    recover::end_survivors(&attempt, grace)?;
-    processes::children_left();
-    if let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)?
-        && attempt.finished.is_none()
-    {
-        recover::fail(home, &attempt, None, "the thread was killed")?;
+    let left = attempts::read(home, id)?.filter(|attempt| attempt.closed.is_none());
+    match &left {
+        Some(attempt) => {
+            recover::end_survivors(attempt, grace)?;
+            processes::children_left();
+        }
+        // Nor is there a lock to be made for a thread that another machine runs.
+        None if !is_held()? => return Ok(()),
+        None => {}
     }
-    Ok(())
-}
-
-/// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
-/// holder, and a recycled process id is told apart by whether that process has the lock file open. Its command line would
-/// not tell: a keeper has that of its window, where the thread may be named by a part of its id, or by its workflow.
-pub(crate) fn keeper_of(home: &Home, id: &ThreadId) -> Result<Option<Pid>> {
-    let lock = home.thread_lock(id);
-    let owner = FileLock::owner(&lock)?;
-    let Some(pid) = owner.and_then(|owner| owner.trim().parse().ok()) else { return Ok(None) };
-    if cfg!(target_os = "linux") && !has_open(pid, &lock)? {
-        return Ok(None);
-    }
-    Ok(Pid::from_raw(pid))
-}
-
-/// Whether a process has a file open, whatever the file is called there.
-fn has_open(pid: i32, path: &Path) -> Result<bool> {
-    let identity = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
-    let wanted = identity(path).at("look at", path)?;
-    let dir = PathBuf::from(format!("/proc/{pid}/fd"));
-    let open = match std::fs::read_dir(&dir) {
-        // It has ended, or is somebody else's.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Ok(false),
-        other => other.at("list", &dir)?,
+    let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)? else {
+        let message = format!("the lock of thread {id} is still held, by a process that could not be ended");
+        return Err(Error::new(Kind::Busy, message));
     };
-    // What is closed meanwhile cannot be looked at.
-    Ok(open.flatten().any(|descriptor| identity(&descriptor.path()).is_ok_and(|found| found == wanted)))
+    match left {
+        Some(attempt) if attempt.finished.is_none() => {
+            recover::fail(home, &attempt, None, "the thread was killed").map(drop)
+        }
+        Some(_) | None => Ok(()),
+    }
 }

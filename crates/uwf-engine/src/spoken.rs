@@ -9,6 +9,24 @@ use uwf_core::node::Kind;
 use crate::error::Result;
 use crate::load;
 
+/// The fields that are looked at in a detail, of whichever type it is.
+const LOOKED_AT: &[&str] = &["raw", "extractedBy", "text", "turns"];
+
+/// What a step's detail says beside the output, wherever the step was made: that of a role played by a workflow is told by
+/// the step its thread ended with.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
+    // A long prompt asks this a hundred times.
+    let node = store.get_fields(detail, LOOKED_AT)?;
+    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        return spoken(store, detail, &node, None);
+    }
+    let (detail, node) = load::telling(store, detail)?;
+    spoken(store, detail, &node, None)
+}
+
 /// The text of a step's detail without the output it may hold; `None` when there is no more to it than the output.
 /// `schema` is the type of the output: with it a header that is not written as asked for is found too.
 ///

@@ -64,9 +64,10 @@ impl State {
     }
 }
 
-/// State of an active thread with these marks. The lock is probed only when an attempt is open.
+/// State of an active thread with these marks. The lock is probed only when an attempt is open; one that cannot be, another
+/// user's, is taken for free, as a state is told and nothing follows from it.
 pub fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<Mark>) -> State {
-    if marks.contains(&Mark::Open) && lock::is_held(home, id) {
+    if marks.contains(&Mark::Open) && lock::is_held(home, id).unwrap_or(false) {
         return State::Running;
     }
     match marks.iter().find(|mark| **mark != Mark::Open) {

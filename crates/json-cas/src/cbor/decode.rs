@@ -52,6 +52,20 @@ pub(crate) fn decode_first(bytes: &[u8], depth: usize) -> Result<First, CborErro
     Ok(First { value, length: reader.at, is_canonical: reader.is_canonical })
 }
 
+/// As [`decode_first`], but where the value is a map, it is given with no other fields than these. All of it is read; what
+/// is not asked for is not built, which is most of the work.
+///
+/// # Errors
+/// Those of [`decode_first`].
+pub(crate) fn decode_first_fields(bytes: &[u8], depth: usize, fields: &[&str]) -> Result<First, CborError> {
+    let mut reader = Reader { bytes, at: 0, is_canonical: true };
+    let value = match reader.head(Trail::Root)? {
+        (5, _, argument) => reader.map(argument, depth, Trail::Root, |key| fields.contains(&key))?,
+        _ => return decode_first(bytes, depth),
+    };
+    Ok(First { value, length: reader.at, is_canonical: reader.is_canonical })
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -122,7 +136,7 @@ impl<'a> Reader<'a> {
             (3, argument) => self.text(argument, trail).map(Value::String),
             (4 | 5, _) if depth >= MAX_READ_DEPTH => Err(CborError::TooDeep { path: trail.pointer() }),
             (4, argument) => self.array(argument, depth, trail),
-            (5, argument) => self.map(argument, depth, trail),
+            (5, argument) => self.map(argument, depth, trail, |_| true),
             (6, _) => Err(self.malformed(trail, "a tag, which JSON does not have")),
             (7, Argument::Count(bits)) => self.simple(info, bits, trail),
             (7, Argument::Indefinite) => Err(self.malformed(trail, "a break without a beginning")),
@@ -158,10 +172,19 @@ impl<'a> Reader<'a> {
         Ok(Value::Array(items))
     }
 
-    fn map(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
+    /// A map of those entries whose keys are wanted.
+    fn map(
+        &mut self,
+        argument: Argument,
+        depth: usize,
+        trail: Trail<'_>,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Value, CborError> {
         let mut map = Map::with_capacity(room(&argument));
         let mut last_key: &[u8] = &[];
-        while self.another(&argument, map.len(), trail)? {
+        let mut read = 0;
+        while self.another(&argument, read, trail)? {
+            read += 1;
             let before_key = self.at;
             let key = match self.head(trail)? {
                 (3, _, argument) => self.text(argument, trail)?,
@@ -172,6 +195,10 @@ impl<'a> Reader<'a> {
             let encoded = &self.bytes[before_key..after_key];
             self.is_canonical &= last_key < encoded;
             last_key = encoded;
+            if !is_wanted(&key) {
+                self.skip(depth + 1, Trail::Key(&trail, &key))?;
+                continue;
+            }
             let value = self.value(depth + 1, Trail::Key(&trail, &key))?;
             match map.entry(key) {
                 Entry::Vacant(entry) => entry.insert(value),
@@ -182,6 +209,37 @@ impl<'a> Reader<'a> {
             };
         }
         Ok(Value::Object(map))
+    }
+
+    /// Steps over a value. What it says of the way it is written is what reading it says, except that a key that occurs twice
+    /// is only not canonical.
+    fn skip(&mut self, depth: usize, trail: Trail<'_>) -> Result<(), CborError> {
+        let start = self.at;
+        match self.head(trail)? {
+            (3, _, Argument::Count(count)) => self.chunk(count, trail).map(drop),
+            (4, _, Argument::Count(count)) if depth < MAX_READ_DEPTH => {
+                (0..count).try_for_each(|_| self.skip(depth + 1, trail))
+            }
+            (5, _, Argument::Count(count)) if depth < MAX_READ_DEPTH => {
+                let mut last_key: &[u8] = &[];
+                for _ in 0..count {
+                    let before_key = self.at;
+                    let (3, _, Argument::Count(length)) = self.head(trail)? else {
+                        return Err(self.malformed(trail, "a key that is not text"));
+                    };
+                    self.chunk(length, trail)?;
+                    let encoded = &self.bytes[before_key..self.at];
+                    self.is_canonical &= last_key < encoded;
+                    last_key = encoded;
+                    self.skip(depth + 1, trail)?;
+                }
+                Ok(())
+            }
+            _ => {
+                self.at = start;
+                self.value(depth, trail).map(drop)
+            }
+        }
     }
 
     /// Whether a container has a further entry after `read` of them. A claimed length is only
@@ -325,7 +383,41 @@ mod tests {
         })
     }
 
+    /// Whether reading some fields of canonical bytes gives what reading all of them and dropping the others does, and
+    /// whether it takes nothing for canonical that is not.
+    fn is_part_of_whole(bytes: &[u8], fields: &[&str]) -> bool {
+        let part = decode_first_fields(bytes, 1, fields);
+        let Ok(First { mut value, length, is_canonical: true }) = decode_first(bytes, 1) else {
+            return !part.is_ok_and(|part| part.is_canonical);
+        };
+        if let Value::Object(map) = &mut value {
+            map.retain(|key, _| fields.contains(&key.as_str()));
+        }
+        part.is_ok_and(|part| part.value == value && part.length == length && part.is_canonical)
+    }
+
+    #[test]
+    fn fields_are_read_as_deep_as_all_is() {
+        let deepest = encode(&(0..MAX_DEPTH).fold(json!(1), |inner, _| json!({"a": inner}))).unwrap();
+        let deeper = [b"\xa1\x61b", deepest.as_slice()].concat();
+        for (bytes, is_read) in [(deepest, true), (deeper, false)] {
+            assert_eq!(decode_first(&bytes, 1).is_ok(), is_read);
+            assert_eq!(decode_first_fields(&bytes, 1, &[]).is_ok(), is_read);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn some_fields_are_those_of_the_whole(value in values(), at in any::<prop::sample::Index>(), byte: u8) {
+            let written = encode(&json!({"a": value, "b": [value], "cc": {"b": value}})).unwrap();
+            let mut spoiled = written.clone();
+            spoiled[at.index(written.len())] = byte;
+            for fields in [&[][..], &["a"], &["cc", "b"], &["none"]] {
+                prop_assert!(is_part_of_whole(&written, fields));
+                prop_assert!(is_part_of_whole(&spoiled, fields), "{}", spoiled.escape_ascii());
+            }
+        }
+
         #[test]
         fn canonical_is_what_would_be_written(value in values(), at in any::<prop::sample::Index>(), byte: u8) {
             let written = encode(&value).unwrap();

@@ -31,6 +31,17 @@ impl Store {
         }
     }
 
+    /// The node `hash` with no more of its payload than these fields, if that is a map: for who reads many nodes and needs
+    /// little of each. It is checked against its hash all the same.
+    ///
+    /// # Errors
+    /// Those of [`Store::get`].
+    pub fn get_fields(&self, hash: Hash, fields: &[&str]) -> Result<Node, StoreError> {
+        let bytes = self.objects.get(hash)?.ok_or(StoreError::NotFound { hash })?;
+        Node::decode_fields(hash, &bytes, fields)
+            .map_err(|unfit| StoreError::Corrupt { hash, reason: unfit.to_string() })
+    }
+
     /// Whether something is stored as `hash`; it is not read.
     ///
     /// # Errors

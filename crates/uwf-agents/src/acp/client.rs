@@ -269,9 +269,7 @@ fn keep_default_actions() -> Result<()> {
             kept.map(drop).map_err(|error| error.to_string())
         })
     };
-    KEPT.get_or_init(keep)
-        .clone()
-        .map_err(|error| Error::new(Kind::Internal, format!("cannot listen for signals: {error}")))
+    KEPT.get_or_init(keep).clone().map_err(|error| Error::new(Kind::Io, format!("cannot listen for signals: {error}")))
 }
 
 fn event(line: Line) -> Option<Event> {

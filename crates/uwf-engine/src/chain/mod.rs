@@ -14,7 +14,7 @@ use uwf_core::thread::ThreadId;
 
 use self::records::Block;
 pub use self::records::{Record, role_key};
-use crate::error::{Error, Kind, Result};
+use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load;
 
@@ -214,11 +214,17 @@ pub fn push(home: &Home, thread: &ThreadId, before: &Chain<'_>, record: Record) 
     records::append(&home.chain_file(thread), before.len, before.read.borrow().sum, &[record]);
 }
 
-/// The last step the cache has, be it the thread's or not.
-pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Option<Hash> {
-    let newest = newest(home, thread).map(|(read, _)| read.records);
-    let records = newest.or_else(|| records::all(&home.chain_file(thread)).map(|all| all.records))?;
-    records.last().map(|record| record.step)
+/// The last step the cache has, be it the thread's or not; where its end is damaged, the last before that.
+///
+/// # Errors
+/// `Io` when there is a cache that cannot be read.
+pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<Hash>> {
+    let path = home.chain_file(thread);
+    let records = match newest(home, thread) {
+        Some((read, _)) => Some(read.records),
+        None => records::all(&path).at("read", &path)?.map(|all| all.records),
+    };
+    Ok(records.and_then(|records| records.last().map(|record| record.step)))
 }
 
 /// The newest records of a cache whose end is whole, and how many it has.
@@ -237,7 +243,7 @@ fn newest(home: &Home, thread: &ThreadId) -> Option<(Read, usize)> {
 /// afterwards, if it can be written.
 fn whole(home: &Home, thread: &ThreadId, head: Hash) -> Result<Read> {
     let path = home.chain_file(thread);
-    let Block { mut records, sum, is_whole, .. } = records::all(&path).unwrap_or_default();
+    let Block { mut records, sum, is_whole, .. } = records::all(&path).ok().flatten().unwrap_or_default();
     let cached = records.len();
     let missing = walk_back(home, head, &mut records)?;
     let kept = records.len();

@@ -60,10 +60,12 @@ pub(super) fn count(file: &File) -> io::Result<Option<usize>> {
     Ok(bytes.is_multiple_of(RECORD).then_some(bytes / RECORD))
 }
 
-/// All records of a cache up to the first that is damaged; `None` when there is none.
-pub(super) fn all(path: &Path) -> Option<Block> {
-    let bytes = std::fs::read(path).ok()?;
-    Some(decode(&bytes, 0, 0))
+/// All records of a cache up to the first that is damaged; `None` when there is no cache.
+pub(super) fn all(path: &Path) -> io::Result<Option<Block>> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        bytes => Ok(Some(decode(&bytes?, 0, 0))),
+    }
 }
 
 /// The records from `first` up to `end` of a cache.

@@ -10,7 +10,7 @@ use super::{Finding, Remedy, counted};
 use crate::environment;
 use crate::error::{AtPath, Error, Result};
 use crate::home::Home;
-use crate::kill;
+use crate::lock;
 
 /// Age from which on a temporary file is nobody's: no write takes that long.
 pub(super) const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
@@ -151,9 +151,10 @@ pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         }
     }
     for thread in thread_ids(home) {
-        let path = home.thread_lock(&thread);
-        if lasts(|| Ok(FileLock::is_held(&path)? && kill::keeper_of(home, &thread)?.is_none()))? {
-            findings.push(kept(&path, ", and not by a keeper of that thread"));
+        // Another user's process cannot be looked at, and may well be a keeper.
+        let is_no_keeper = || lock::keeper_of(home, &thread).is_ok_and(|keeper| keeper.is_none());
+        if lasts(|| Ok(lock::is_held(home, &thread)? && is_no_keeper()))? {
+            findings.push(kept(&home.thread_lock(&thread), ", and not by a keeper of that thread"));
         }
     }
     Ok(if findings.is_empty() { vec![Finding::ok("locks", "no lock is kept")] } else { findings })

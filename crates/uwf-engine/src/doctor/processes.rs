@@ -27,7 +27,7 @@ pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     if !cfg!(target_os = "linux") {
         return Ok(vec![Finding::ok("orphans", "processes are looked for on Linux only")]);
     }
-    let found = orphaned(home);
+    let found = orphaned(home)?;
     let count: usize = found.iter().map(|orphaned| orphaned.processes.len()).sum();
     let Some(first) = found.first() else {
         return Ok(vec![Finding::ok("orphans", "no agent outlived its keeper")]);
@@ -65,7 +65,7 @@ fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
     })
 }
 
-fn orphaned(home: &Home) -> Vec<Orphaned> {
+fn orphaned(home: &Home) -> Result<Vec<Orphaned>> {
     let mut attempts: BTreeMap<(String, ThreadId), Vec<u32>> = BTreeMap::new();
     // Whoever asks from inside an agent is no orphan of it.
     let own = processes::ancestry();
@@ -74,11 +74,12 @@ fn orphaned(home: &Home) -> Vec<Orphaned> {
         let (Some(attempt), Some(thread)) = (variable("UWF_ATTEMPT"), variable("UWF_THREAD")) else { continue };
         let root = variable(ROOT_VARIABLES[0]).unwrap_or_default();
         let Ok(thread) = thread.parse::<ThreadId>() else { continue };
-        if !own.contains(&pid) && is_same(Path::new(&root), home.root()) && !lock::is_held(home, &thread) {
+        if !own.contains(&pid) && is_same(Path::new(&root), home.root()) && !lock::is_held(home, &thread)? {
             attempts.entry((attempt, thread)).or_default().push(pid);
         }
     }
-    attempts.into_iter().map(|((attempt, thread), processes)| Orphaned { attempt, thread, processes }).collect()
+    let orphaned = |((attempt, thread), processes)| Orphaned { attempt, thread, processes };
+    Ok(attempts.into_iter().map(orphaned).collect())
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

@@ -70,7 +70,7 @@ pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
             stale.extend(set.into_iter().map(|mark| (thread.clone(), mark)));
             continue;
         }
-        if !set.contains(&Mark::Open) || lock::is_held(home, &thread) {
+        if !set.contains(&Mark::Open) || lock::is_held(home, &thread)? {
             continue;
         }
         match records::read(home, &thread)? {

@@ -92,7 +92,7 @@ impl<'h> Evidence<'h> {
         let attempt = self.get(attempts::read(self.home, id)).flatten();
         let of_attempt = attempt.as_ref().map(|attempt| self.of_attempt(id, attempt));
         let of_chain = || {
-            let head = chain::last_known(self.home, id)?;
+            let head = self.get(chain::last_known(self.home, id)).flatten()?;
             let is_ours =
                 settings.as_ref().and_then(|settings| settings.begun_at).is_none_or(|at| self.same_start(head, at));
             is_ours.then_some(Known { head, from: Source::Chain, pending_from: None })
@@ -111,7 +111,7 @@ impl<'h> Evidence<'h> {
         let outcome = attempt.closed.as_ref().map(|closed| closed.outcome);
         // A keeper that is at it moves the head itself.
         if matches!(outcome, Some(Outcome::Failed | Outcome::Quarantined | Outcome::Suspended))
-            || lock::is_held(self.home, id)
+            || self.get(lock::is_held(self.home, id)).unwrap_or(true)
         {
             return at(before, Source::Attempt, None);
         }
@@ -119,7 +119,7 @@ impl<'h> Evidence<'h> {
         match &attempt.finished {
             Some(finished) if self.follows(finished.step, before) => at(finished.step, Source::Attempt, pending),
             // The record may be damaged itself.
-            None if outcome == Some(Outcome::Linked) => match chain::last_known(self.home, id) {
+            None if outcome == Some(Outcome::Linked) => match self.get(chain::last_known(self.home, id)).flatten() {
                 Some(step) if self.follows(step, before) => at(step, Source::Chain, None),
                 _ => at(before, Source::Attempt, None),
             },

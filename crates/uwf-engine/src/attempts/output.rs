@@ -1,0 +1,57 @@
+//! The files an attempt's output is kept in until it is read.
+
+use std::path::PathBuf;
+
+use uwf_core::thread::ThreadId;
+
+use crate::home::Home;
+
+/// Mode of the directory of [`OutputFiles`]: for nobody but their owner.
+pub(crate) const OUTPUT_DIR_MODE: u32 = 0o700;
+
+/// Files one attempt writes its output to.
+#[derive(Debug, Clone)]
+pub struct OutputFiles {
+    /// Stdout of the agent process.
+    pub out: PathBuf,
+    /// Stderr of everything in the attempt.
+    pub err: PathBuf,
+    /// Stdout of the command inside, for agents with `output: text` or `json`.
+    pub raw: PathBuf,
+    /// Value that was handed in through the submit tool.
+    pub submitted: PathBuf,
+    /// What the agent has done so far: see [`crate::live_trace`].
+    pub trace: PathBuf,
+    /// The turn it is at.
+    pub turn: PathBuf,
+}
+
+impl OutputFiles {
+    /// The files of an attempt.
+    pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
+        let dir = home.attempts_dir(thread);
+        let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
+        OutputFiles {
+            out: file("out"),
+            err: file("err"),
+            raw: file("raw"),
+            submitted: file("submitted"),
+            trace: file("trace"),
+            turn: file("turn"),
+        }
+    }
+}
+
+/// Removes output files of attempts other than `keep`, and of `keep` too when it is `None`.
+pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
+    let Ok(entries) = std::fs::read_dir(home.attempts_dir(thread)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let of_kept = keep.is_some_and(|keep| name.to_string_lossy().starts_with(keep));
+        if !of_kept {
+            let path = entry.path();
+            // Left-overs only cost space; the next sweep tries again.
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        }
+    }
+}

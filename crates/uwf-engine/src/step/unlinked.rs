@@ -1,0 +1,139 @@
+//! An attempt whose result did not become the head: what is kept of it, and what is said.
+
+use json_cas::{Hash, Head, HeadsError};
+
+use super::Step;
+use crate::attempts::{self, Attempt, Opened, Outcome, OutputFiles};
+use crate::children;
+use crate::environment::{self, Redactor};
+use crate::error::{Error, Kind};
+use crate::log::log;
+use crate::marks::{self, Mark, Reason};
+use crate::recover;
+
+impl Step<'_, '_> {
+    /// The move failed; when only the sync behind it did, everybody sees the new head, but a power cut may undo that.
+    /// Nothing is reported as done that is not durable, and either head goes on from here: of the new one the next role
+    /// is played, for the old one the result is taken over.
+    pub(super) fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
+        let error = Error::from(failed);
+        if !self.has_moved() {
+            return error;
+        }
+        let message =
+            format!("the head of thread {} moved to {step}, but may move back: {}", self.thread.id, error.message);
+        Error { message, ..error }
+    }
+
+    pub(super) fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
+        let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
+        log!(self.log, "K3F6D2XN", Warn, "{why}");
+        // The result is in the log and in the error whether or not the record can be written.
+        let _ = self.close(opened, Outcome::Quarantined, Some(why.clone()));
+        match now {
+            Some(head) => Error::new(Kind::Busy, format!("{why} (head is {})", head.hash))
+                .hint(format!("`uwf thread step-details {step}` shows it")),
+            None => Error::new(Kind::NotFound, format!("thread {} ended meanwhile: {why}", self.thread.id))
+                .hint(format!("`uwf thread fork {step}` goes on from it")),
+        }
+    }
+
+    /// What becomes of an attempt that could not be linked: a finished result stays on record for the next step to
+    /// take over; anything else is kept as a node and the thread is stuck.
+    pub(super) fn conclude(&self, attempt: &Attempt, error: Error) -> Error {
+        let opened = &attempt.opened;
+        let error = self.redacted(opened, &error);
+        log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
+        let record = match attempts::read(self.home, &self.thread.id) {
+            Ok(record) => record,
+            // It may say that the agent had finished. Left open, the next step looks at it.
+            Err(unread) => return error.hint(format!("what came of the attempt is not known: {}", unread.message)),
+        };
+        if record.as_ref().is_some_and(|record| record.closed.is_some()) {
+            return error;
+        }
+        if record.as_ref().is_some_and(|record| record.result().is_some()) && error.kind != Kind::AgentFailed {
+            if self.has_moved() {
+                return error
+                    .hint("nothing is lost or paid for twice: the next `uwf thread step` goes on from either head");
+            }
+            return error.hint(
+                "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
+            );
+        }
+        let mark = match error.kind {
+            Kind::Waiting => Mark::Waiting,
+            Kind::Limit => Mark::Limited,
+            _ => Mark::Stuck,
+        };
+        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
+            return self.suspend(attempt, mark, error);
+        }
+        let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
+        let kept = recover::fail(self.home, attempt, exit_code, &error.message);
+        if self.still_active() {
+            self.mark(mark, &opened.role, &error.message);
+        }
+        let error = match error.kind {
+            Kind::NotExtractable => error
+                .hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id)),
+            _ => error,
+        };
+        match kept {
+            Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
+            Err(lost) => {
+                let dir = self.home.attempts_dir(&self.thread.id);
+                error.hint(format!(
+                    "storing what it printed failed too ({}); it is still in {}",
+                    lost.message,
+                    dir.display()
+                ))
+            }
+        }
+    }
+
+    /// The error without secrets: what an agent says last becomes part of it, and it is logged, marked and shown.
+    fn redacted(&self, opened: &Opened, error: &Error) -> Error {
+        // Without the file no agent was started that could have told one.
+        let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
+        Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
+    }
+
+    /// Nothing failed: the step can be done later.
+    fn suspend(&self, attempt: &Attempt, mark: Mark, error: Error) -> Error {
+        let why = error.message.lines().next().map(str::to_owned);
+        if let Err(lost) = recover::suspend(self.home, attempt, why) {
+            log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
+        }
+        // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
+        let is_paused = matches!(children::paused(self.home, &self.thread.id), Ok(Some(_)));
+        if self.still_active() && !(is_paused && mark == Mark::Waiting) {
+            self.mark(mark, &attempt.opened.role, &error.message);
+        }
+        error
+    }
+
+    fn said_anything(&self, opened: &Opened) -> bool {
+        let raw = OutputFiles::of(self.home, &opened.thread, &opened.attempt).raw;
+        raw.metadata().is_ok_and(|meta| meta.len() > 0)
+    }
+
+    fn has_moved(&self) -> bool {
+        matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(head)) if head.hash != self.head.hash)
+    }
+
+    fn still_active(&self) -> bool {
+        matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(_)))
+    }
+
+    pub(super) fn mark(&self, mark: Mark, role: &str, why: &str) {
+        let others: Vec<Mark> =
+            [Mark::Waiting, Mark::Limited, Mark::Stuck].into_iter().filter(|other| *other != mark).collect();
+        let set = marks::clear(self.home, &self.thread.id, &others)
+            .and_then(|()| marks::set(self.home, &self.thread.id, mark, &Reason::of(mark, role, why)));
+        if let Err(error) = set {
+            log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {}", mark.name(), error.message);
+        }
+    }
+}
