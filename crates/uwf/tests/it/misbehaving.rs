@@ -141,11 +141,11 @@ fn one_that_closes_its_output_and_then_ends_has_answered() {
     assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
 }
 
-/// Half a gigabyte, with 400 MB of addresses for each process: nobody reads it into memory. The peaks of keeper and agent
+/// A gigabyte, with 400 MB of addresses for each process: nobody reads it into memory. The peaks of keeper and agent
 /// process are read when it has been printed.
 #[test]
 fn a_flood_does_not_fill_the_memory_of_keeper_or_agent_process() {
-    let script = "#!/bin/sh\ncat > /dev/null\nhead -c 268435456 /dev/zero | tr '\\0' x\nhead -c 268435456 /dev/zero | tr '\\0' y >&2\necho\nread pid rest < \"$UNCAGED_WORKFLOW_STORAGE_ROOT/threads/$UWF_THREAD/lock\"\ncat /proc/$pid/status > keeper\ncat /proc/$PPID/status > process\necho '{\"n\": 7}'\n";
+    let script = "#!/bin/sh\ncat > /dev/null\nhead -c 536870912 /dev/zero | tr '\\0' x\nhead -c 536870912 /dev/zero | tr '\\0' y >&2\necho\nread pid rest < \"$UNCAGED_WORKFLOW_STORAGE_ROOT/threads/$UWF_THREAD/lock\"\ncat /proc/$pid/status > keeper\ncat /proc/$PPID/status > process\necho '{\"n\": 7}'\n";
     let (home, thread) = with_agent("output: json", script);
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{config}outputCap: 1048576\n"));
