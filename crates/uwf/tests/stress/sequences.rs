@@ -30,7 +30,7 @@ const SHRINKS: u32 = 200;
 #[test]
 fn reports_equal_the_model() {
     let campaign = Campaign::new("sequences");
-    let (cases, length) = size((5, 14), (60, 40));
+    let (cases, length) = size((8, 14), (60, 40));
     let config = Config { cases, max_shrink_iters: SHRINKS, failure_persistence: None, ..Config::default() };
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&campaign.seed.to_le_bytes());
