@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use uwf_testing::processes::{is_alive, signal, until};
@@ -34,9 +35,24 @@ fn library() -> PathBuf {
         .expect("libfaketime is installed (the package `faketime`)")
 }
 
+/// Removes what libfaketime left of processes that were killed in earlier runs: one that gets the same process id would not
+/// start. What is young may be of a test that runs beside this one.
+fn sweep() {
+    let is_old = |entry: &fs::DirEntry| {
+        let modified = entry.metadata().and_then(|meta| meta.modified());
+        modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > Duration::from_secs(600)))
+    };
+    let left = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    for entry in left.filter(|entry| entry.file_name().to_string_lossy().contains("faketime_") && is_old(entry)) {
+        // Another test may have been faster.
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
 /// `uwf` at another time, with everything it starts. Only the time of day is another: nothing sets back the clock that
 /// counts from the start of the machine, nor the times the file system writes down.
 fn at(home: &TestHome, time: &str, args: &[&str]) -> Command {
+    sweep();
     let mut command = home.command(args);
     command
         .env("LD_PRELOAD", library())
