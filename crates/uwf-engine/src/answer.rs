@@ -12,7 +12,6 @@ use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::{self, Thread};
 use crate::lock;
-use crate::log::Log;
 use crate::marks::{self, Mark};
 use crate::moderate;
 use crate::plan::Plan;
@@ -102,11 +101,10 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
     let request = Request::plain(id.clone());
-    let log = Log::open(&home.log_file(id));
-    let step = Step { home, thread: &thread, head: &head, plan: &plan, request: &request, log };
+    let step = Step::new(&thread, &head, &plan, &request);
     let mut signals = Signals::listen()?;
     let earlier = match recover::left_over(&thread, plan.config.limits.kill_grace)? {
-        Left::Nothing(earlier) => earlier,
+        Left::Nothing { earlier, .. } => earlier,
         Left::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
             let report = step.link(&attempt, recorded, attempt.finished.is_some(), &mut signals)?;

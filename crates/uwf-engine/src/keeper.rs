@@ -55,6 +55,32 @@ struct Streams {
 /// # Errors
 /// What the keeper reports; `Internal` when it dies without a report.
 pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dyn FnMut()) -> Result<Report> {
+    let (report, ending) = replied(home, request, signals, tick)?;
+    drop(ending);
+    report
+}
+
+/// A keeper that has replied, so that nothing is left of its step but the end of its process. Dropped, it is waited for.
+#[must_use = "dropped at once, it is waited for at once"]
+pub struct Ending(Option<Pid>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // It is a child of this process that nobody else waits for.
+        let _ = rustix::process::waitpid(self.0, WaitOptions::empty());
+    }
+}
+
+/// The same as soon as the keeper has replied: a report can be printed while its process ends.
+///
+/// # Errors
+/// As [`step()`], when no keeper was started.
+pub fn replied(
+    home: &Home,
+    request: &Request,
+    signals: &mut Signals,
+    tick: &mut dyn FnMut(),
+) -> Result<(Result<Report>, Ending)> {
     if signals.stop().is_some() {
         return Err(stopped(signals));
     }
@@ -62,9 +88,14 @@ pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dy
     wait(&keeper, signals, tick);
     let mut reply = Vec::new();
     // A keeper that died has said nothing, or not all; both read as no reply.
-    let read = keeper.reply.read_to_end(&mut reply);
-    let _ = rustix::process::waitpid(keeper.pid, WaitOptions::empty());
-    match serde_json::from_slice(&reply) {
+    let read = keeper.reply.read_to_end(&mut reply).map(|_| reply);
+    Ok((report(home, request, signals, read), Ending(keeper.pid)))
+}
+
+/// What a keeper's reply says, if it could be read.
+fn report(home: &Home, request: &Request, signals: &Signals, reply: std::io::Result<Vec<u8>>) -> Result<Report> {
+    let thread = &request.thread;
+    match serde_json::from_slice(reply.as_deref().unwrap_or_default()) {
         Ok(Reply::Done(report)) => Ok(*report),
         Ok(Reply::Failed(told)) => Err(match told.kind {
             Kind::Interrupted | Kind::Terminated if signals.stop().is_some() => {
@@ -73,16 +104,13 @@ pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dy
             _ => told.into(),
         }),
         Err(_) if signals.stop().is_some() => Err(stopped(signals)),
-        Err(_) if read.is_err() => {
-            let why = read.err().map(|error| error.to_string()).unwrap_or_default();
-            let message = format!("cannot read what the keeper of thread {} replied: {why}", request.thread);
-            Err(Error::new(Kind::Io, message).hint("`uwf thread show` tells where the thread stands"))
-        }
-        Err(_) => {
-            Err(Error::new(Kind::Internal, format!("the keeper of thread {} died without a report", request.thread))
+        Err(_) => Err(match reply {
+            Err(why) => Error::new(Kind::Io, format!("cannot read what the keeper of thread {thread} replied: {why}"))
+                .hint("`uwf thread show` tells where the thread stands"),
+            Ok(_) => Error::new(Kind::Internal, format!("the keeper of thread {thread} died without a report"))
                 .hint("run the same step again: it takes over what the dead keeper left")
-                .hint(format!("its last words are in {}", keeper_log(home, request).display())))
-        }
+                .hint(format!("its last words are in {}", keeper_log(home, request).display())),
+        }),
     }
 }
 

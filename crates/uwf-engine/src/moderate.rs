@@ -42,12 +42,28 @@ pub struct Line {
     pub why: String,
 }
 
+/// The moderator of a position, before it is asked.
+pub struct Prepared(std::result::Result<Moderator, ModeratorError>);
+
+/// Makes the moderator of a position ready. What is wrong with its transitions is told once it is asked.
+pub fn prepare(workflow: &Workflow, position: &str) -> Prepared {
+    Prepared(Moderator::at(workflow, position))
+}
+
 /// The next role of a thread, or its end.
 ///
 /// # Errors
 /// `Data` when a condition cannot be evaluated; those of the nodes it reads.
 pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
-    let moderator = match Moderator::at(workflow, thread.position()) {
+    ask(thread, prepare(workflow, thread.position()))
+}
+
+/// The same, by the moderator of the thread's position.
+///
+/// # Errors
+/// As [`next`].
+pub fn ask(thread: &Thread<'_>, moderator: Prepared) -> Result<Decision> {
+    let moderator = match moderator.0 {
         Ok(moderator) => moderator,
         // A role without transitions: nothing matches.
         Err(ModeratorError::NoPosition { .. }) => {

@@ -22,8 +22,13 @@ const UNTOLD_SOURCE: &str = "trace";
 
 /// What an open attempt left behind.
 pub enum Left {
-    /// Nothing to take over; attempt nodes a next try at this head inherits.
-    Nothing(Vec<Hash>),
+    /// Nothing to take over.
+    Nothing {
+        /// Attempt nodes a next try at this head inherits.
+        earlier: Vec<Hash>,
+        /// The newest attempt, concluded, if there was one.
+        last: Option<Box<Attempt>>,
+    },
     /// A step that was never linked: finished, or named by an agent and not yet verified.
     Step(Box<Attempt>, Hash),
 }
@@ -34,30 +39,33 @@ pub enum Left {
 /// Those of the record and the store.
 pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     let home = thread.home();
-    let Some(attempt) = attempts::read(home, &thread.id)? else { return Ok(Left::Nothing(Vec::new())) };
+    let nothing = |last: Option<Attempt>| {
+        let earlier = last.as_ref().map(|last| last.earlier_at(thread.head)).unwrap_or_default();
+        Left::Nothing { earlier, last: last.map(Box::new) }
+    };
+    let Some(attempt) = attempts::read(home, &thread.id)? else { return Ok(nothing(None)) };
     if attempt.closed.is_some() {
-        return Ok(Left::Nothing(attempt.earlier_at(thread.head)));
+        return Ok(nothing(Some(attempt)));
     }
     end_survivors(&attempt, grace)?;
     // Its agent process may have finished between the first look and its end.
     let attempt = attempts::read(home, &thread.id)?.unwrap_or(attempt);
     if attempt.opened.expected_head != thread.head {
-        return Ok(Left::Nothing(Vec::new()));
+        return Ok(nothing(Some(attempt)));
     }
     if let Some(step) = attempt.result() {
         return Ok(Left::Step(Box::new(attempt), step));
     }
     if attempt.only_waits() {
         suspend(home, &attempt, None)?;
-        return Ok(Left::Nothing(attempt.opened.earlier));
+    } else {
+        let (exit_code, error) = match &attempt.gave_up {
+            Some(gave_up) => (gave_up.exit_code, gave_up.error.as_str()),
+            None => (None, "the keeper of this attempt died before the agent had finished"),
+        };
+        fail(home, &attempt, exit_code, error)?;
     }
-    let (exit_code, error) = match &attempt.gave_up {
-        Some(gave_up) => (gave_up.exit_code, gave_up.error.as_str()),
-        None => (None, "the keeper of this attempt died before the agent had finished"),
-    };
-    fail(home, &attempt, exit_code, error)?;
-    let closed = attempts::read(home, &thread.id)?;
-    Ok(Left::Nothing(closed.map(|closed| closed.earlier_at(thread.head)).unwrap_or_default()))
+    attempts::read(home, &thread.id).map(nothing)
 }
 
 /// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads go on:

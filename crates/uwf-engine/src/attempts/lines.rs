@@ -13,7 +13,7 @@ use crate::history;
 use crate::reextract;
 
 /// One line of the record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(super) enum Line {
     Opened(Box<Opened>),
@@ -24,6 +24,31 @@ pub(super) enum Line {
     GaveUp(GaveUp),
     Closed(Closed),
     Ended(history::Finished),
+}
+
+/// The field that says which line it is.
+#[derive(Deserialize)]
+struct Tag<'l> {
+    event: &'l str,
+}
+
+impl Line {
+    /// Reads a line; `None` when it is none, being torn for instance. The field `event` is looked for first: serde's own way
+    /// with tagged enums keeps all fields until it has met the tag, and every step reads the record four times.
+    pub(super) fn parse(line: &[u8]) -> Option<Line> {
+        let Tag { event } = serde_json::from_slice(line).ok()?;
+        Some(match event {
+            "opened" => Line::Opened(serde_json::from_slice(line).ok()?),
+            "started" => Line::Started(serde_json::from_slice(line).ok()?),
+            "answered" => Line::Answered(serde_json::from_slice(line).ok()?),
+            "named" => Line::Named(serde_json::from_slice(line).ok()?),
+            "finished" => Line::Finished(serde_json::from_slice(line).ok()?),
+            "gaveUp" => Line::GaveUp(serde_json::from_slice(line).ok()?),
+            "closed" => Line::Closed(serde_json::from_slice(line).ok()?),
+            "ended" => Line::Ended(serde_json::from_slice(line).ok()?),
+            _ => return None,
+        })
+    }
 }
 
 /// An attempt as planned.
@@ -171,4 +196,47 @@ pub enum Outcome {
     Quarantined,
     /// It waits for a person or for room below a limit: nothing has failed, and nothing came of it yet.
     Suspended,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{AgentSpec, Line};
+
+    #[test]
+    fn each_line_is_read_as_what_it_was_written() {
+        let (attempt, step) = ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "0000000000001");
+        let thread = "01ARZ3NDEKTSV4RRFFQ69G5FAW";
+        let agent = json!({ "name": "a", "command": "a", "args": ["-x"], "config": {} });
+        let agent = serde_json::from_value(agent).unwrap();
+        let lines = [
+            json!({
+                "event": "opened", "attempt": attempt, "thread": thread, "expectedHead": step, "role": "coder",
+                "agent": AgentSpec::recorded(agent), "workspace": "/w", "secrets": ["KEY"], "promptBudget": 1,
+                "outputCap": 1, "earlier": [step], "keeper": 1, "bootId": "b", "openedAt": 1,
+            }),
+            json!({ "event": "started", "attempt": attempt, "pid": 7 }),
+            json!({ "event": "answered", "attempt": attempt, "bytes": 12 }),
+            json!({ "event": "named", "attempt": attempt, "step": step }),
+            json!({ "event": "finished", "attempt": attempt, "step": step, "finishedAt": 5 }),
+            json!({ "event": "gaveUp", "attempt": attempt, "kind": "waiting", "error": "e\n", "exitCode": 2 }),
+            json!({ "event": "closed", "attempt": attempt, "outcome": "failed", "node": step, "closedAt": 6 }),
+            json!({ "event": "ended", "thread": thread, "workflow": step, "head": step, "completedAt": 1, "status": "killed" }),
+        ];
+        for written in lines {
+            let line = Line::parse(written.to_string().as_bytes());
+            let Some(line) = line else { panic!("{written} is a line") };
+            let again = serde_json::to_value(&line).unwrap();
+            assert_eq!(again["event"], written["event"]);
+            assert_eq!(Line::parse(again.to_string().as_bytes()), Some(line), "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_line_is_none() {
+        for text in ["", "{", "null", "[]", r#"{"event":"finished"}"#, r#"{"event":"other"}"#, r#"{"event":7}"#, "{}"] {
+            assert_eq!(Line::parse(text.as_bytes()), None, "{text}");
+        }
+    }
 }

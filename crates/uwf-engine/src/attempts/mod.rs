@@ -54,7 +54,7 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
 /// stands before that is of earlier attempts.
 fn newest(record: &[u8]) -> Option<Attempt> {
     // Lines are led by a newline too, so that a torn one before them does no harm.
-    let mut lines = record.rsplit(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let mut lines = record.rsplit(|byte| *byte == b'\n').filter_map(Line::parse);
     let mut later = Vec::new();
     let opened = lines.find_map(|line| match line {
         Line::Opened(opened) => Some(*opened),
@@ -72,7 +72,7 @@ fn newest(record: &[u8]) -> Option<Attempt> {
 /// `Io` when the file cannot be read.
 pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished>> {
     let record = bytes(home, thread)?;
-    let newest = record.rsplit(|byte| *byte == b'\n').find_map(|line| match serde_json::from_slice(line).ok()? {
+    let newest = record.rsplit(|byte| *byte == b'\n').find_map(|line| match Line::parse(line)? {
         Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == *thread)),
         Line::Opened(_) => Some(None),
         Line::Started(_)

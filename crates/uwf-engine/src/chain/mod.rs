@@ -20,10 +20,13 @@ use crate::load;
 
 mod records;
 
-/// Newest records that are read at once.
+/// Newest records that are read at once: a step that only goes on needs no more.
+const NEWEST: usize = 16;
+
+/// Least records that are read when those are not enough.
 const BLOCK: usize = 256;
 
-/// Records that are looked through at a time.
+/// Most records that are looked through at a time.
 const SCANNED: usize = 2048;
 
 /// The steps of a thread. Those it is asked for are read, from the newest back to them.
@@ -67,6 +70,21 @@ impl<'h> Chain<'h> {
             chain.read = RefCell::new(read);
         }
         Ok(chain)
+    }
+
+    /// The chain once it goes on with a step, which [`push`] adds to the cache.
+    ///
+    /// # Errors
+    /// `Io` when the process has no room for another open file.
+    pub(crate) fn followed_by(&self, record: Record) -> Result<Chain<'h>> {
+        let read = self.read.borrow();
+        let path = self.home.chain_file(&self.thread);
+        let older = read.older.as_ref().map(File::try_clone).transpose().at("read", &path)?;
+        let records = read.records.iter().copied().chain([record]).collect();
+        let sum = records::sum_of(&[record], self.len, read.sum);
+        let read = Read { records, older, sum_before: read.sum_before, sum };
+        let (home, thread, head) = (self.home, self.thread.clone(), Some(record.step));
+        Ok(Chain { home, thread, head, len: self.len + 1, read: RefCell::new(read) })
     }
 
     /// Number of steps.
@@ -160,8 +178,10 @@ impl<'h> Chain<'h> {
             }
             (self.len - read.records.len(), read.sum_before)
         };
+        let mut scanned = BLOCK;
         while end > 0 {
-            let from = end.saturating_sub(SCANNED);
+            let from = end.saturating_sub(scanned);
+            scanned = SCANNED;
             let older = self.read.borrow().older.as_ref().and_then(|file| records::block(file, from, end).ok());
             let Some(older) = older.filter(|older| older.is_whole && older.sum == sum) else {
                 self.mend()?;
@@ -231,7 +251,7 @@ pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<Hash>>
 fn newest(home: &Home, thread: &ThreadId) -> Option<(Read, usize)> {
     let file = File::open(home.chain_file(thread)).ok()?;
     let len = records::count(&file).ok()??;
-    let from = len.saturating_sub(BLOCK);
+    let from = len.saturating_sub(NEWEST);
     let block = records::block(&file, from, len).ok()?;
     let older = (from > 0).then_some(file);
     block
@@ -347,14 +367,14 @@ mod tests {
         let long = Long::new();
         let chain = long.load();
         let read = || chain.read.borrow().records.len();
-        assert_eq!((chain.len(), read()), (STEPS, BLOCK));
+        assert_eq!((chain.len(), read()), (STEPS, NEWEST));
         assert_eq!(chain.last_of("coder").unwrap(), Some(STEPS - 1));
         assert_eq!(chain.last_of("planner").unwrap(), Some(0));
         assert_eq!(chain.first_of("coder").unwrap(), Some(1));
         assert_eq!(chain.count_of("coder").unwrap(), STEPS - 1);
         assert_eq!(chain.last_of("tester").unwrap(), None);
-        assert_eq!(read(), BLOCK, "looking through them keeps none");
-        for index in [STEPS - BLOCK - 1, STEPS - 3 * BLOCK, 7, 0, STEPS - 1] {
+        assert_eq!(read(), NEWEST, "looking through them keeps none");
+        for index in [STEPS - NEWEST - 1, STEPS - BLOCK - 1, STEPS - 3 * BLOCK, 7, 0, STEPS - 1] {
             assert_eq!(chain.get(index).unwrap(), Some(long.records[index]));
         }
         assert_eq!(chain.get(STEPS).unwrap(), None);
@@ -362,9 +382,23 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_that_goes_on_is_the_one_that_is_read_afterwards() {
+        let mut long = Long::new();
+        let record = Record { step: Hash::from_u64(7), ..long.records[1] };
+        let followed = {
+            let chain = long.load();
+            push(&long.home, &long.thread, &chain, record);
+            chain.followed_by(record).unwrap().records().unwrap()
+        };
+        long.records.push(record);
+        assert_eq!(followed, long.records);
+        assert_eq!(long.load().records().unwrap(), long.records, "from the cache");
+    }
+
+    #[test]
     fn damage_is_found_wherever_it_is_met() {
         let long = Long::new();
-        for spoiled in [0, 3, SCANNED, STEPS - BLOCK - 1, STEPS - BLOCK, STEPS - 1] {
+        for spoiled in [0, 3, SCANNED, STEPS - BLOCK - 1, STEPS - NEWEST - 1, STEPS - NEWEST, STEPS - 1] {
             let asks: [&dyn Fn(&Chain<'_>); 5] = [
                 &|chain| assert_eq!(chain.get(0).unwrap(), Some(long.records[0])),
                 &|chain| assert_eq!(chain.get(spoiled).unwrap(), Some(long.records[spoiled])),

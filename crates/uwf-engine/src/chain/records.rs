@@ -74,24 +74,22 @@ pub(super) fn block(file: &File, first: usize, end: usize) -> io::Result<Block> 
     let mut bytes = vec![0; (end - first + usize::from(first > 0)) * RECORD];
     let from = first.saturating_sub(1) * RECORD;
     file.read_exact_at(&mut bytes, from as u64)?;
-    let (before, bytes) = bytes.split_at(if first > 0 { RECORD } else { 0 });
-    let sum_before = if before.is_empty() { 0 } else { words(before)[WORDS - 1] };
-    Ok(decode(bytes, first, sum_before))
+    Ok(match bytes.split_first_chunk::<RECORD>() {
+        Some((before, bytes)) if first > 0 => decode(bytes, first, words(before)[WORDS - 1]),
+        Some(_) | None => decode(&bytes, first, 0),
+    })
 }
 
 /// The records of a part of a cache that begins with record `first`.
 fn decode(bytes: &[u8], first: usize, sum_before: u64) -> Block {
+    let (whole, torn) = bytes.as_chunks::<RECORD>();
     let mut block =
-        Block { records: Vec::with_capacity(bytes.len() / RECORD), sum_before, sum: sum_before, is_whole: true };
-    for chunk in bytes.chunks(RECORD) {
-        if chunk.len() < RECORD {
-            block.is_whole = false;
-            break;
-        }
-        let [step, output, detail, role, sum] = words(chunk);
+        Block { records: Vec::with_capacity(whole.len()), sum_before, sum: sum_before, is_whole: torn.is_empty() };
+    for (position, record) in (first..).zip(whole) {
+        let [step, output, detail, role, sum] = words(record);
         let (step, output, detail) = (Hash::from_u64(step), Hash::from_u64(output), Hash::from_u64(detail));
         let record = Record { step, output, detail, role };
-        if sum != checksum(block.sum, first + block.records.len(), record) {
+        if sum != checksum(block.sum, position, record) {
             block.is_whole = false;
             break;
         }
@@ -101,24 +99,25 @@ fn decode(bytes: &[u8], first: usize, sum_before: u64) -> Block {
     block
 }
 
-fn words(record: &[u8]) -> [u64; WORDS] {
-    std::array::from_fn(|word| {
-        let bytes = record[word * 8..(word + 1) * 8].try_into().expect("a record holds words of eight bytes");
-        u64::from_le_bytes(bytes)
-    })
+#[inline]
+fn words(record: &[u8; RECORD]) -> [u64; WORDS] {
+    let (words, _) = record.as_chunks::<8>();
+    std::array::from_fn(|word| u64::from_le_bytes(words[word]))
 }
 
 /// The last word of the record at a position, behind one with this last word. It is computed for every record each time it
 /// is read, so it is a few multiplications: it has to notice accidents, not forgers. Each word changes it reversibly, so one
 /// that is wrong alone never goes unnoticed, and zeros do not sum up to zero. With the position in it, the last record
 /// tells whether any is missing or there twice.
+#[inline]
 fn checksum(before: u64, position: usize, record: Record) -> u64 {
-    let Record { step, output, detail, role } = record;
-    [position as u64, step.as_u64(), output.as_u64(), detail.as_u64(), role].into_iter().fold(before, |sum, word| {
+    let mut sum = before;
+    for word in [position as u64, record.step.as_u64(), record.output.as_u64(), record.detail.as_u64(), record.role] {
         // The odd constant of splitmix64: the golden ratio in 64 bits.
         let mixed = (sum ^ word).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        mixed ^ (mixed >> 32)
-    })
+        sum = mixed ^ (mixed >> 32);
+    }
+    sum
 }
 
 /// The last word of the last of these records, the first of which stands at a position behind one with this last word.

@@ -3,6 +3,7 @@
 mod report;
 mod unlinked;
 
+use std::cell::Cell;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -71,29 +72,36 @@ pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<
         let begun_at = plan.settings.begun_at.unwrap_or(thread.head);
         plan.settings.begun_at(begun_at).save(home, &thread.id)?;
     }
-    let step =
-        Step { home, thread: &thread, head: &head, plan: &plan, request, log: Log::open(&home.log_file(&thread.id)) };
-    step.run(signals)
+    Step::new(&thread, &head, &plan, request).run(signals)
 }
 
 pub(crate) struct Step<'a, 'h> {
-    pub(crate) home: &'a Home,
-    pub(crate) thread: &'a Thread<'h>,
-    pub(crate) head: &'a Head,
-    pub(crate) plan: &'a Plan,
-    pub(crate) request: &'a Request,
-    pub(crate) log: Log,
+    home: &'a Home,
+    thread: &'a Thread<'h>,
+    head: &'a Head,
+    plan: &'a Plan,
+    request: &'a Request,
+    log: Log,
+    /// The moderator that is asked after the role.
+    ahead: Cell<Option<moderate::Prepared>>,
 }
 
-impl Step<'_, '_> {
+impl<'a, 'h> Step<'a, 'h> {
+    pub(crate) fn new(thread: &'a Thread<'h>, head: &'a Head, plan: &'a Plan, request: &'a Request) -> Step<'a, 'h> {
+        let home = thread.home();
+        let log = Log::open(&home.log_file(&thread.id));
+        Step { home, thread, head, plan, request, log, ahead: Cell::new(None) }
+    }
+
     fn run(&self, signals: &mut Signals) -> Result<Report> {
-        let earlier = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
-            Left::Nothing(earlier) => earlier,
+        let (earlier, last) = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
+            Left::Nothing { earlier, last } => (earlier, last),
             Left::Step(attempt, step) => match self.link(&attempt, step, attempt.finished.is_some(), signals) {
                 Ok(report) => return Ok(Report { adopted: true, ..report }),
                 Err(refused) if refused.kind == Kind::AgentFailed => {
                     log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
-                    vec![recover::fail(self.home, &attempt, None, &refused.message)?]
+                    let failed = recover::fail(self.home, &attempt, None, &refused.message)?;
+                    (vec![failed], attempts::read(self.home, &self.thread.id)?.map(Box::new))
                 }
                 Err(other) => return Err(other),
             },
@@ -107,12 +115,15 @@ impl Step<'_, '_> {
             self.mark(Mark::Limited, &role, &limit.message);
             return Err(limit);
         }
-        let is_unread = self.is_answered(&role)?;
+        let is_unread = match &last {
+            Some(last) => self.is_answered(last, &role)?,
+            None => false,
+        };
         let attempt = if self.request.reextract || is_unread {
             self.open_again(&role, earlier)?
         } else {
             let agent = self.plan.agent(&role, self.request.agent.as_deref())?;
-            if let Some(waits) = self.still_asked(&role, &agent)? {
+            if let Some(waits) = self.still_asked(last.as_deref(), &role, &agent) {
                 return Err(waits);
             }
             self.open(&role, agent, earlier, None)?
@@ -143,10 +154,9 @@ impl Step<'_, '_> {
         })
     }
 
-    /// Whether the agent has answered already and only its answer was not kept, for want of space for instance: then that is
+    /// Whether the agent of the last attempt has answered already and only its answer was not kept, for want of space for instance: then that is
     /// read, and nobody is paid again. An agent that is given for this step, or another than then, is asked all the same.
-    fn is_answered(&self, role: &str) -> Result<bool> {
-        let Some(last) = attempts::read(self.home, &self.thread.id)? else { return Ok(false) };
+    fn is_answered(&self, last: &Attempt, role: &str) -> Result<bool> {
         if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
             return Ok(false);
         }
@@ -158,14 +168,13 @@ impl Step<'_, '_> {
     }
 
     /// What a person is asked already: nobody needs to be started to ask it again.
-    fn still_asked(&self, role: &str, agent: &AgentSpec) -> Result<Option<Error>> {
-        let Some(reason) = marks::get(self.home, &self.thread.id, Mark::Waiting) else { return Ok(None) };
-        let last = attempts::read(self.home, &self.thread.id)?.filter(|last| {
-            agent.is_built_in(agents::HUMAN)
-                && last.opened.agent == *agent
-                && last.was_suspended_at(self.head.hash, role)
-        });
-        Ok(last.map(|_| Error::new(Kind::Waiting, reason.message())))
+    fn still_asked(&self, last: Option<&Attempt>, role: &str, agent: &AgentSpec) -> Option<Error> {
+        let last = last.filter(|_| agent.is_built_in(agents::HUMAN))?;
+        if last.opened.agent != *agent || !last.was_suspended_at(self.head.hash, role) {
+            return None;
+        }
+        let reason = marks::get(self.home, &self.thread.id, Mark::Waiting)?;
+        Some(Error::new(Kind::Waiting, reason.message()))
     }
 
     /// An attempt in which uwf reads what the agent of an earlier one wrote.
@@ -202,7 +211,9 @@ impl Step<'_, '_> {
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
         let job = self.job(opened)?;
         let ended = child::run(&job, signals, |pid| {
-            attempts::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
+            attempts::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })?;
+            self.prepare(&opened.role);
+            Ok(())
         })?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: {ended:?}", opened.attempt);
         let after = attempts::read(self.home, &opened.thread)?.filter(|after| after.opened.attempt == opened.attempt);
@@ -222,6 +233,12 @@ impl Step<'_, '_> {
         let step = verdict::result_line(&opened.agent, ended, &out, &job)?;
         attempts::named(self.home, &opened.thread, &opened.attempt, step)?;
         Ok((step, false))
+    }
+
+    /// Makes ready what is needed once the agent is done, while it works. What fails here fails again there.
+    fn prepare(&self, role: &str) {
+        self.ahead.set(Some(moderate::prepare(&self.plan.workflow, role)));
+        let _ = self.plan.role(role).map(|role| self.home.store().schema(role.meta));
     }
 
     fn job(&self, opened: &Opened) -> Result<Job> {
@@ -281,9 +298,13 @@ impl Step<'_, '_> {
     }
 
     /// What follows a head that has moved. None of it is needed, so a failure does not make the step one.
-    fn tidy(&self, opened: &Opened, moved: &Thread<'_>) {
+    fn tidy(&self, opened: &Opened, moved: &Thread<'h>) {
         if let (Ok(chain), Some(step)) = (self.thread.chain(), &moved.last) {
-            chain::push(self.home, &self.thread.id, chain, Record::of(moved.head, step));
+            let record = Record::of(moved.head, step);
+            chain::push(self.home, &self.thread.id, chain, record);
+            if let Ok(chain) = chain.followed_by(record) {
+                moved.has_chain(chain);
+            }
         }
         let done = marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
             .and_then(|()| self.close(opened, Outcome::Linked, None));
@@ -301,7 +322,9 @@ impl Step<'_, '_> {
     /// The head has moved; what the moderator says now must not undo that.
     fn look_ahead(&self, thread: &Thread<'_>, report: Report, signals: &mut Signals) -> Report {
         let mut ahead = || -> Result<Report> {
-            let decision = moderate::next(thread, &self.plan.workflow)?;
+            let moderator = self.ahead.take();
+            let moderator = moderator.unwrap_or_else(|| moderate::prepare(&self.plan.workflow, thread.position()));
+            let decision = moderate::ask(thread, moderator)?;
             let explain_next = self.request.explain.then(|| moderate::explain(&decision));
             let (done, reason, next) = match decision.next {
                 Next::End(reason) => {
