@@ -1,9 +1,10 @@
 //! The command line: groups of commands, and the hidden ones by which uwf calls itself.
 
 use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
 
@@ -98,7 +99,7 @@ pub(crate) fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     let args = crate::commands::agent::by_program_name(args);
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match of_keeper(&args).map_or_else(|| parse(args), Ok) {
         Ok(cli) => cli,
         Err(error) => return parse_failure(&error),
     };
@@ -111,6 +112,26 @@ pub(crate) fn main() -> ExitCode {
         Err(failure) => printer.failure(&failure),
     };
     ExitCode::from(code)
+}
+
+/// The command line by which a keeper runs one of uwf's own agents, in just that form. To describe it to clap first is much
+/// of what such a process does by itself.
+fn of_keeper(args: &[OsString]) -> Option<Cli> {
+    let [_, group, command, name, thread, role] = args else { return None };
+    let plain = |arg: &OsString| arg.to_str().filter(|arg| !arg.starts_with('-')).map(str::to_owned);
+    if group != "agent" || command != "run" {
+        return None;
+    }
+    let args = agent::run::Args { name: plain(name)?, rest: vec![plain(thread)?, plain(role)?] };
+    Some(Cli { format: None, command: Group::Agent(OnDemand(agent::Command::Run(args))) })
+}
+
+/// As `Cli::try_parse_from` does it, but the description of the command line is not taken apart afterwards: in a process
+/// that soon ends, this would only be a seventh of all it does by itself.
+fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut described = ManuallyDrop::new(command());
+    let mut matches = described.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut described))
 }
 
 fn run(command: Group, printer: Printer) -> CommandResult {
@@ -158,4 +179,37 @@ fn parse_failure(error: &clap::Error) -> ExitCode {
         return ExitCode::from(uwf_engine::error::Kind::Usage.exit_code());
     }
     ExitCode::from(Printer::plain().written(printed, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn what_a_keeper_calls_is_read_as_clap_reads_it() {
+        let line = args("uwf agent run command 01ARZ3NDEKTSV4RRFFQ69G5FAV coder");
+        let short = of_keeper(&line).map(|cli| format!("{cli:?}"));
+        assert_eq!(short, parse(line).ok().map(|cli| format!("{cli:?}")));
+        assert!(short.is_some());
+    }
+
+    #[test]
+    fn every_other_form_is_left_to_clap() {
+        for line in [
+            "uwf agent run mock -t T",
+            "uwf agent run mock -h T",
+            "uwf agent run mock T --help",
+            "uwf agent run mock -t T -r R",
+            "uwf agent run --format json T",
+            "uwf agent submit mock T R",
+            "uwf thread run mock T R",
+            "uwf agent run mock",
+        ] {
+            assert!(of_keeper(&args(line)).is_none(), "{line}");
+        }
+    }
 }

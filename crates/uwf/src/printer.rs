@@ -88,6 +88,11 @@ impl Printed {
         Printed { body: Body::Nothing, preferred: None, exit_code: 0 }
     }
 
+    /// Nothing more to print by a command that has printed its report, which gave this exit code.
+    pub(crate) fn already(exit_code: u8) -> Printed {
+        Printed { exit_code, ..Printed::nothing() }
+    }
+
     /// One line that is the same in every format, because a program reads it.
     pub(crate) fn line(text: &str) -> Printed {
         Printed { body: Body::Verbatim(format!("{text}\n")), ..Printed::nothing() }

@@ -4,7 +4,7 @@ mod context;
 mod describe;
 mod extract;
 mod mcp;
-mod run;
+pub(crate) mod run;
 mod submit;
 mod trace;
 

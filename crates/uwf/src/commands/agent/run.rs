@@ -11,10 +11,10 @@ use crate::printer::{CommandResult, Printed};
 )]
 pub(crate) struct Args {
     /// The built-in agent.
-    name: String,
+    pub(crate) name: String,
     /// Thread and role, plain or as `-t THREAD -r ROLE`.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
-    rest: Vec<String>,
+    pub(crate) rest: Vec<String>,
 }
 
 /// Runs the command.
