@@ -47,6 +47,10 @@ pub fn create_agent(work: impl FnOnce(&Context<'_>) -> Result<Answer>) -> ExitCo
 struct Work<F>(Option<F>);
 
 impl<F: FnOnce(&Context<'_>) -> Result<Answer>> Agent for Work<F> {
+    fn is_prompted(&self) -> bool {
+        false
+    }
+
     fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
         match self.0.take() {
             Some(work) => work(context),

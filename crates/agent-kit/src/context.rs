@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use json_cas::{Hash, Schema};
+use json_cas::{Hash, Schema, Store};
+use serde_json::Value;
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::StepNode;
 use uwf_core::prompt::{
@@ -20,6 +21,8 @@ use uwf_engine::home::Home;
 use uwf_engine::load::Thread;
 use uwf_engine::spoken;
 
+use crate::ahead::read_ahead;
+
 /// Bytes of a prompt that headings and the description of the answer's form take at most, by a generous estimate.
 const FRAME_BYTES: usize = 8 << 10;
 
@@ -33,6 +36,30 @@ pub struct Context<'h> {
     role: Role,
     schema: Arc<Schema>,
     attempt: Option<Attempt>,
+}
+
+/// A step that can be told once its parts are read.
+struct Found {
+    index: usize,
+    role: String,
+    output: Output,
+    detail: Hash,
+}
+
+enum Output {
+    At(Hash),
+    Read(Value),
+}
+
+impl Found {
+    fn read(self, store: &Store) -> Result<PriorStep> {
+        let Found { index, role, output, detail } = self;
+        let output = match output {
+            Output::At(hash) => store.get(hash)?.payload,
+            Output::Read(value) => value,
+        };
+        Ok(PriorStep { index, role, output, text: spoken::of_detail(store, detail)? })
+    }
 }
 
 impl<'h> Context<'h> {
@@ -148,7 +175,7 @@ impl<'h> Context<'h> {
     /// since its last one at a return.
     ///
     /// # Errors
-    /// Those of the nodes it reads; no more are read than fit.
+    /// Those of the nodes it reads, which are few more than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
         let last = self.thread.chain()?.last_of(&self.role_name)?;
         let first_new = last.map_or(0, |last| last + 1);
@@ -196,25 +223,25 @@ impl<'h> Context<'h> {
     /// Steps from `first` on, oldest first, the newest that fit; and how many did not.
     fn newest_within(&self, first: usize, bytes: usize) -> Result<(Vec<StepSection>, usize)> {
         let count = self.thread.chain()?.len();
-        let sections = newest_that_fit(bytes, (first..count).rev().map(|index| self.prior_step(index)))?;
+        let store = self.thread.home().store();
+        let found = (first..count).rev().map(|index| self.found(index));
+        let sections = newest_that_fit(bytes, read_ahead(found, |found| found?.read(store).map(PriorStep::rendered)))?;
         let told = sections.len();
         Ok((sections, count - first - told))
     }
 
-    /// A step as it is told. A long prompt tells a hundred; where the chain cache has all that is needed, the StepNode is
-    /// not read.
-    fn prior_step(&self, index: usize) -> Result<PriorStep> {
-        let home = self.thread.home();
+    /// Where the parts of a step are. A long prompt tells a hundred; where the chain cache has all that is needed, the
+    /// StepNode is not read.
+    fn found(&self, index: usize) -> Result<Found> {
         let known = self.thread.chain()?.get(index)?;
-        let known = known.and_then(|record| Some((self.role_names.get(&record.role)?.clone(), record)));
-        let (role, output, detail) = match known {
-            Some((role, record)) => (role, home.store().get(record.output)?.payload, record.detail),
-            None => {
-                let step = self.thread.step(index)?;
-                (step.role, step.output, step.detail)
-            }
-        };
-        Ok(PriorStep { index: index + 1, role, output, text: spoken::of_detail(home.store(), detail)? })
+        if let Some(record) = known
+            && let Some(role) = self.role_names.get(&record.role)
+        {
+            let (role, output) = (role.clone(), Output::At(record.output));
+            return Ok(Found { index: index + 1, role, output, detail: record.detail });
+        }
+        let step = self.thread.step(index)?;
+        Ok(Found { index: index + 1, role: step.role, output: Output::Read(step.output), detail: step.detail })
     }
 
     /// What keeps configured secrets out of everything this agent stores.

@@ -26,6 +26,11 @@ pub trait Agent {
         Ok(())
     }
 
+    /// Whether it is asked by a prompt. For one that finds out by itself what it has to know, none is made.
+    fn is_prompted(&self) -> bool {
+        true
+    }
+
     /// The form of answer it is asked for: that of its `output`, unless it has a better way to say what it wants.
     fn form(&self, context: &Context<'_>) -> AnswerForm {
         context.asked_form()
@@ -47,7 +52,8 @@ pub trait Agent {
         Ok(None)
     }
 
-    /// Answers the prompt of a step, which is what [`Agent::prompt`] has made of it.
+    /// Answers the prompt of a step, which is what [`Agent::prompt`] has made of it; it is empty where
+    /// [`Agent::is_prompted`] says no.
     ///
     /// # Errors
     /// `AgentFailed` when there is no answer, `Config` when it cannot be started.
@@ -91,7 +97,7 @@ fn step<'e>(
     agent: &mut dyn Agent,
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<Hash> {
-    let prompt = prompt(context, agent)?;
+    let prompt = if agent.is_prompted() { prompt(context, agent)? } else { Prompt { parts: Vec::new() } };
     let form = agent.form(context);
     let mut answer = agent.answer(context, &prompt)?;
     if answer.value.is_none() {

@@ -133,20 +133,9 @@ const SMALL: usize = 4 << 10;
 /// All of a file that is likely to be small. Asking for its size first would cost two calls, and most of what a reader
 /// of objects does is such calls.
 fn read_small(file: &mut fs::File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; SMALL];
-    let mut filled = 0;
-    while filled < SMALL {
-        match file.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
-    if filled == SMALL {
-        file.read_to_end(&mut bytes)?;
-    }
+    let mut bytes = Vec::with_capacity(SMALL);
+    // Of a part of a file nobody asks for the size.
+    file.by_ref().take(u64::MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,6 +1,6 @@
 //! How many previous steps a prompt tells.
 
-use super::step::{PriorStep, StepSection};
+use super::step::{Rendered, StepSection};
 
 /// The newest steps whose parts fit into a number of bytes, oldest first: whole ones, and at most one before them without
 /// its text. No more are asked for than fit and one, however long the thread is.
@@ -9,7 +9,7 @@ use super::step::{PriorStep, StepSection};
 /// Those of the steps.
 pub fn newest_that_fit<E>(
     bytes: usize,
-    newest_first: impl IntoIterator<Item = Result<PriorStep, E>>,
+    newest_first: impl IntoIterator<Item = Result<Rendered, E>>,
 ) -> Result<Vec<StepSection>, E> {
     let mut budget = Budget { left: bytes, is_spent: false };
     let mut sections = Vec::new();
@@ -17,7 +17,7 @@ pub fn newest_that_fit<E>(
     while !budget.is_spent
         && let Some(step) = steps.next()
     {
-        let Some(section) = budget.admit(&step?) else { break };
+        let Some(section) = budget.admit(step?) else { break };
         sections.push(section);
     }
     sections.reverse();
@@ -33,14 +33,14 @@ struct Budget {
 impl Budget {
     /// The step's part if it fits: whole, else without its text. After the first step that is not whole, none is
     /// admitted, so that what is told has no gaps.
-    fn admit(&mut self, step: &PriorStep) -> Option<StepSection> {
+    fn admit(&mut self, Rendered { step, whole }: Rendered) -> Option<StepSection> {
         if self.is_spent {
             return None;
         }
-        let mut section = StepSection::render(step);
+        let mut section = whole;
         if section.text.len() > self.left {
             self.is_spent = true;
-            section = StepSection::without_text(step);
+            section = StepSection::without_text(&step);
         }
         self.left = self.left.checked_sub(section.text.len())?;
         Some(section)
@@ -51,6 +51,7 @@ impl Budget {
 mod tests {
     use serde_json::json;
 
+    use super::super::step::PriorStep;
     use super::*;
 
     fn step(index: usize, text: &str) -> PriorStep {
@@ -65,7 +66,7 @@ mod tests {
         let mut told = |bytes: usize| {
             asked = 0;
             let steps = [step(3, &"x".repeat(100)), step(2, &"x".repeat(100)), step(1, "")];
-            let steps = steps.into_iter().inspect(|_| asked += 1).map(Ok::<PriorStep, ()>);
+            let steps = steps.into_iter().inspect(|_| asked += 1).map(|step| Ok::<Rendered, ()>(step.rendered()));
             let told = newest_that_fit(bytes, steps).unwrap();
             (told.iter().map(|section| (section.index, section.is_shortened)).collect::<Vec<_>>(), asked)
         };

@@ -21,7 +21,7 @@ pub use brief::brief;
 pub use budget::newest_that_fit;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
-pub use step::{PER_STEP_CAP, PriorStep, StepSection};
+pub use step::{PER_STEP_CAP, PriorStep, Rendered, StepSection};
 
 pub(crate) use format::{header_example, json_example};
 

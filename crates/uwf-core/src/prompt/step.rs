@@ -21,7 +21,22 @@ pub struct PriorStep {
     pub text: Option<String>,
 }
 
+/// A step with its whole part of a prompt. Rendering a hundred takes a while, so it is not left to whoever counts bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// The step.
+    pub(super) step: PriorStep,
+    /// Its part, nothing left out but what is over [`PER_STEP_CAP`].
+    pub(super) whole: StepSection,
+}
+
 impl PriorStep {
+    /// The step, rendered.
+    pub fn rendered(self) -> Rendered {
+        let whole = StepSection::render(&self);
+        Rendered { step: self, whole }
+    }
+
     /// The text, when it says anything.
     fn spoken(&self) -> Option<&str> {
         self.text.as_deref().map(str::trim_end).filter(|text| !text.is_empty())
@@ -63,7 +78,8 @@ impl StepSection {
     fn of_output(step: &PriorStep) -> StepSection {
         let text = format!("\n# Step {} of this thread: what the role `{}` delivered\n\n", step.index, step.role);
         let mut section = StepSection { index: step.index, text, is_shortened: false };
-        section.push_capped("json", &format!("{:#}", step.output));
+        let output = serde_json::to_string_pretty(&step.output).expect("a JSON value can be written as JSON");
+        section.push_capped("json", &output);
         section
     }
 

@@ -52,7 +52,8 @@ fn input<'a>(role: &'a Role, schema: &'a Value, steps: &'a [StepSection]) -> Pro
 
 /// The newest of these steps that fit.
 fn within(bytes: usize, steps: &[PriorStep]) -> Vec<StepSection> {
-    let Ok(sections) = newest_that_fit(bytes, steps.iter().rev().cloned().map(Ok::<_, Infallible>));
+    let Ok(sections) =
+        newest_that_fit(bytes, steps.iter().rev().map(|step| Ok::<_, Infallible>(step.clone().rendered())));
     sections
 }
 
