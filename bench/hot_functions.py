@@ -20,13 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "target" / "hot-functions"
 TO = ROOT / "crates" / "uwf" / "hot-functions.ld"
 
-# In the names rustc gives to the linker, old and new: hashes that differ from one build to the next.
-HASH = re.compile(r"(?<=17h)[0-9a-f]{16}E.*|(?<=Cs)[0-9A-Za-z]+(?=_)|\.llvm\.[0-9]+")
+# In the names rustc gives to the linker (.cargo/config.toml says which): hashes that differ from one build to the next.
+HASH = re.compile(r"(?<=Cs)[0-9A-Za-z]+(?=_)|\.llvm\.[0-9]+")
 
-# Copies of a generic function cannot be told apart from one build to the next. All of them are taken together if most
-# of that is run, or it is little.
+# Of longer names the beginning is matched. Functions that cannot be told apart by it are taken together if most of that
+# is run, or it is little.
+LONGEST = 200
 MOST_BYTES = 1024
 MOST_TIMES = 3
+
+# What a process of posix_spawn runs before its program, where callgrind does not look.
+OF_CHILDREN = {"sigprocmask", "pthread_sigmask", "setpgid", "chdir", "dup2", "execve"}
 
 ANSWER = r"---\nnext: reviewer\nn: 1\n---\n\nDone.\n"
 
@@ -99,6 +103,7 @@ def patterns(run, size_of):
     for name, size in size_of.items():
         pattern = HASH.sub("*", name)
         if pattern != name:
+            pattern = pattern if len(pattern) <= LONGEST else pattern[:LONGEST] + "*"
             all_bytes[pattern] = all_bytes.get(pattern, 0) + size
             if name in run:
                 run_bytes[pattern] = run_bytes.get(pattern, 0) + size
@@ -106,13 +111,30 @@ def patterns(run, size_of):
     return sorted(chosen), sum(run_bytes[one] for one in chosen), sum(all_bytes[one] for one in chosen)
 
 
+def members(run):
+    """The parts of the C library that hold the functions that are run."""
+    library = subprocess.run(["cc", "-print-file-name=libc.a"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
+    listed = subprocess.run(["nm", "-A", library], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    found = set()
+    for line in listed.stdout.decode().splitlines():
+        fields = line.split()
+        if len(fields) == 3 and fields[1] in "tTwWi" and fields[2] in run:
+            member = fields[0].split(":")[1]
+            # Of these there is one for each kind of processor, and valgrind's is none of the newest.
+            found.add(re.sub(r"-(avx|evex|sse).*", "-*", member))
+    return sorted(found)
+
+
 def main():
     programs = build()
     with tempfile.TemporaryDirectory() as directory:
         run = run_functions(programs, directory)
     chosen, run_bytes, all_bytes = patterns(run, sizes(programs / "uwf"))
-    TO.write_text(HEAD + "".join(f"    *(.text.{pattern})\n" for pattern in chosen) + TAIL)
-    print(f"{len(chosen)} names: {all_bytes} bytes, of which {run_bytes} are run")
+    of_libc = members(run | OF_CHILDREN)
+    functions = "".join(f"    *(.text*.{pattern})\n" for pattern in chosen)
+    functions += "".join(f"    *libc.a:{member}(.text .text.*)\n" for member in of_libc)
+    TO.write_text(HEAD + functions + TAIL)
+    print(f"{len(chosen)} names: {all_bytes} bytes, of which {run_bytes} are run; {len(of_libc)} parts of the C library")
 
 
 main()
