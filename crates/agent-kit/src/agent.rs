@@ -15,7 +15,8 @@ use crate::play::{Agent, play};
 
 /// Makes a program an agent: reads thread and role from its arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), lets
 /// `work` answer, stores the step and prints its hash as the last line. Failures go to stderr and into the attempt's
-/// record; the exit code tells which kind it was.
+/// record; the exit code tells which kind it was. No prompt is made for it: where `work` wants one, [`Context::prompt`]
+/// makes it.
 ///
 /// ```no_run
 /// use agent_kit::{Answer, Context, create_agent};
