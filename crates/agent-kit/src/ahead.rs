@@ -10,8 +10,8 @@ const ALONE: usize = 12;
 /// Items that are read at a time after that, by two threads. As many may be read in vain.
 const BLOCK: usize = 16;
 
-/// What `read` makes of each item, in the order of the items. What takes long is waiting for the system to open many small
-/// files, which two threads wait for in half the time.
+/// What `read` makes of each item, in the order of the items. Many small files take the system long to open and a prompt long
+/// to decode and render, which two threads do side by side.
 pub(crate) fn read_ahead<I: Send, T: Send>(
     mut items: impl Iterator<Item = I>,
     read: impl Fn(I) -> T + Sync,
