@@ -34,7 +34,7 @@ struct Tag<'l> {
 
 impl Line {
     /// Reads a line; `None` when it is none, being torn for instance. The field `event` is looked for first: serde's own way
-    /// with tagged enums keeps all fields until it has met the tag, and every step reads the record four times.
+    /// with tagged enums keeps all fields until it has met the tag, and every step reads the record three times.
     pub(super) fn parse(line: &[u8]) -> Option<Line> {
         let Tag { event } = serde_json::from_slice(line).ok()?;
         Some(match event {

@@ -38,7 +38,7 @@ use crate::history;
 use crate::home::Home;
 use crate::marks::{self, Mark};
 
-/// Bytes after which the record is begun anew, some twenty attempts: it is read four times a step.
+/// Bytes after which the record is begun anew, some twenty attempts: it is read three times a step.
 const RECORD_LIMIT: u64 = 16 << 10;
 
 /// Reads the newest attempt; `None` when there was none, or its first line never got written whole (then no agent

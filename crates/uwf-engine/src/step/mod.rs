@@ -154,8 +154,9 @@ impl<'a, 'h> Step<'a, 'h> {
         })
     }
 
-    /// Whether the agent of the last attempt has answered already and only its answer was not kept, for want of space for instance: then that is
-    /// read, and nobody is paid again. An agent that is given for this step, or another than then, is asked all the same.
+    /// Whether the agent of the last attempt has answered already and only its answer was not kept, for want of space for
+    /// instance: then that is read, and nobody is paid again. An agent that is given for this step, or another than then,
+    /// is asked all the same.
     fn is_answered(&self, last: &Attempt, role: &str) -> Result<bool> {
         if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
             return Ok(false);
