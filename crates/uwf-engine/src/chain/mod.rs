@@ -59,16 +59,16 @@ impl<'h> Chain<'h> {
     pub fn load(home: &'h Home, thread: &ThreadId, head: Option<Hash>) -> Result<Chain<'h>> {
         let mut chain = Chain { home, thread: thread.clone(), head, len: 0, read: RefCell::default() };
         let Some(head) = head else { return Ok(chain) };
-        if let Some((read, len)) = newest(home, thread)
-            && read.records.last().is_some_and(|record| record.step == head)
-        {
-            chain.len = len;
-            chain.read = RefCell::new(read);
-        } else {
-            let read = whole(home, thread, head)?;
-            chain.len = read.records.len();
-            chain.read = RefCell::new(read);
-        }
+        let (read, len) = match up_to_date(home, thread, head)? {
+            Some(found) => found,
+            None => {
+                let read = whole(home, thread, head)?;
+                let len = read.records.len();
+                (read, len)
+            }
+        };
+        chain.len = len;
+        chain.read = RefCell::new(read);
         Ok(chain)
     }
 
@@ -259,6 +259,33 @@ fn newest(home: &Home, thread: &ThreadId) -> Option<(Read, usize)> {
         .then_some((Read { records: block.records, older, sum_before: block.sum_before, sum: block.sum }, len))
 }
 
+/// The newest records up to `head`, and how many there are, where the end of the cache is whole and the head or a few steps
+/// before it; then those steps are added to it.
+fn up_to_date(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<(Read, usize)>> {
+    let Some((mut read, len)) = newest(home, thread) else { return Ok(None) };
+    let mut missing = Vec::new();
+    let mut next = Some(head);
+    while let Some(step) = next.filter(|step| read.records.last().is_none_or(|known| known.step != *step)) {
+        if missing.len() == NEWEST {
+            return Ok(None);
+        }
+        let (node, _) = load::step_node(home.store(), step)?;
+        missing.push(Record::of(step, &node));
+        next = node.prev;
+    }
+    if next.is_none() {
+        return Ok(None);
+    }
+    missing.reverse();
+    if !missing.is_empty() {
+        records::append(&home.chain_file(thread), len, read.sum, &missing);
+        read.sum = records::sum_of(&missing, len, read.sum);
+    }
+    let len = len + missing.len();
+    read.records.extend(missing);
+    Ok(Some((read, len)))
+}
+
 /// All records up to `head`: from the cache as far as it can be trusted, the rest from the nodes. The cache is as long
 /// afterwards, if it can be written.
 fn whole(home: &Home, thread: &ThreadId, head: Hash) -> Result<Read> {
@@ -379,6 +406,22 @@ mod tests {
         }
         assert_eq!(chain.get(STEPS).unwrap(), None);
         assert_eq!(chain.records().unwrap(), long.records);
+    }
+
+    #[test]
+    fn a_cache_that_is_a_few_steps_behind_is_not_read_whole() {
+        let long = Long::new();
+        let path = long.home.chain_file(&long.thread);
+        for behind in [1, NEWEST, NEWEST + 1] {
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_len(((STEPS - behind) * RECORD) as u64).unwrap();
+            let chain = long.load();
+            let is_whole = chain.read.borrow().records.len() == STEPS;
+            assert_eq!((chain.len(), is_whole), (STEPS, behind > NEWEST), "{behind} behind");
+            assert_eq!(chain.records().unwrap(), long.records, "{behind} behind");
+            let (cached, len) = newest(&long.home, &long.thread).unwrap();
+            assert_eq!((cached.records.last(), len), (long.records.last(), STEPS), "the cache is up to date again");
+        }
     }
 
     #[test]

@@ -99,10 +99,12 @@ fn decode(bytes: &[u8], first: usize, sum_before: u64) -> Block {
     block
 }
 
+/// The words of a record. Written out, because thousands are looked through where a role was never played, and a loop is
+/// left one when a program is built to be small.
 #[inline]
 fn words(record: &[u8; RECORD]) -> [u64; WORDS] {
     let (words, _) = record.as_chunks::<8>();
-    std::array::from_fn(|word| u64::from_le_bytes(words[word]))
+    [words[0], words[1], words[2], words[3], words[4]].map(u64::from_le_bytes)
 }
 
 /// The last word of the record at a position, behind one with this last word. It is computed for every record each time it
