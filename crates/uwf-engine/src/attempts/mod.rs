@@ -19,6 +19,7 @@
 
 mod attempt;
 mod lines;
+mod notice;
 mod output;
 
 use std::fs::{File, OpenOptions};
@@ -31,6 +32,8 @@ use uwf_core::thread::ThreadId;
 pub use self::attempt::Attempt;
 use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
+pub(crate) use self::notice::Notices;
+pub use self::notice::notify;
 pub(crate) use self::output::OUTPUT_DIR_MODE;
 pub use self::output::{OutputFiles, sweep};
 use crate::error::{AtPath, Error, Kind, Result};

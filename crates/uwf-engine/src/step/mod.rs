@@ -1,5 +1,6 @@
 //! One step of a thread: moderator → agent → extract → persist. This runs in the keeper.
 
+mod at_work;
 mod report;
 mod unlinked;
 
@@ -13,10 +14,12 @@ use serde::{Deserialize, Serialize};
 use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
 
+use self::at_work::AtWork;
 pub use self::report::{Report, Upcoming};
+use self::unlinked::Unmoved;
 use crate::advisors::Advisors;
 use crate::agents::{self, AgentSpec};
-use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles, Started};
+use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles};
 use crate::chain::{self, Record};
 use crate::child::{self, Ended, Job, Signals};
 use crate::children;
@@ -128,12 +131,9 @@ impl<'a, 'h> Step<'a, 'h> {
             }
             self.open(&role, agent, earlier, None)?
         };
-        let report = match self.attempt(&attempt, signals) {
-            Ok((step, synced)) => self.link(&attempt, step, synced, signals),
-            Err(error) => Err(error),
-        };
-        match report {
-            Ok(report) => {
+        match self.attempt(&attempt, signals) {
+            Ok(moved) => {
+                let report = self.linked(&attempt.opened, &moved, signals);
                 let explain = self.request.explain.then(|| moderate::explain(&decision));
                 Ok(Report { explain, adopted: is_unread, ..report })
             }
@@ -206,17 +206,24 @@ impl<'a, 'h> Step<'a, 'h> {
         Ok(Attempt::begun(opened))
     }
 
-    /// Runs the agent. Returns its StepNode and whether uwf itself stored and synced it.
-    fn attempt(&self, attempt: &Attempt, signals: &mut Signals) -> Result<(Hash, bool)> {
+    /// Runs the agent and moves the head to its step.
+    fn attempt(&self, attempt: &Attempt, signals: &mut Signals) -> Result<Thread<'h>> {
         let opened = &attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
         let job = self.job(opened)?;
-        let ended = child::run(&job, signals, |pid| {
-            attempts::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })?;
-            self.prepare(&opened.role);
-            Ok(())
-        })?;
+        let mut at_work = AtWork::new(self, opened);
+        let ended = child::run(&job, signals, &mut at_work)?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: {ended:?}", opened.attempt);
+        let (step, synced) = match at_work.result {
+            Some((_, Ok(moved))) => return Ok(moved),
+            Some((step, Err(why))) => return Err(self.unmoved(opened, step, why)),
+            None => self.result(opened, &job, ended)?,
+        };
+        self.advance(opened, step, synced).map_err(|why| self.unmoved(opened, step, why))
+    }
+
+    /// The step an agent that has ended left, and whether uwf itself stored and synced it.
+    fn result(&self, opened: &Opened, job: &Job, ended: Ended) -> Result<(Hash, bool)> {
         let after = attempts::read(self.home, &opened.thread)?.filter(|after| after.opened.attempt == opened.attempt);
         if let Some(finished) = after.as_ref().and_then(|after| after.finished.as_ref()) {
             // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
@@ -231,15 +238,9 @@ impl<'a, 'h> Step<'a, 'h> {
             .stdout
             .as_deref()
             .map_or_else(|| Ok(String::new()), |path| child::read_capped(path, opened.output_cap))?;
-        let step = verdict::result_line(&opened.agent, ended, &out, &job)?;
+        let step = verdict::result_line(&opened.agent, ended, &out, job)?;
         attempts::named(self.home, &opened.thread, &opened.attempt, step)?;
         Ok((step, false))
-    }
-
-    /// Makes ready what is needed once the agent is done, while it works. What fails here fails again there.
-    fn prepare(&self, role: &str) {
-        self.ahead.set(Some(moderate::prepare(&self.plan.workflow, role)));
-        let _ = self.plan.role(role).map(|role| self.home.store().schema(role.meta));
     }
 
     fn job(&self, opened: &Opened) -> Result<Job> {
@@ -270,35 +271,39 @@ impl<'a, 'h> Step<'a, 'h> {
         })
     }
 
-    /// Verifies a finished step and moves the head to it; then looks ahead and ends the thread if that was the last.
-    pub(crate) fn link(
-        &self,
-        attempt: &Attempt,
-        step_hash: Hash,
-        synced: bool,
-        signals: &mut Signals,
-    ) -> Result<Report> {
+    /// Moves the head to a finished step; then looks ahead and ends the thread if that was the last.
+    pub(crate) fn link(&self, attempt: &Attempt, step: Hash, synced: bool, signals: &mut Signals) -> Result<Report> {
         let opened = &attempt.opened;
+        let moved = self.advance(opened, step, synced).map_err(|why| self.unmoved(opened, step, why))?;
+        Ok(self.linked(opened, &moved, signals))
+    }
+
+    /// Verifies a finished step and moves the head to it. Gives the thread as it stands then.
+    fn advance(&self, opened: &Opened, step: Hash, synced: bool) -> std::result::Result<Thread<'h>, Unmoved> {
         let role = self.plan.role(&opened.role)?;
-        let moved = persist::verify(self.thread, &opened.role, role, step_hash, synced)?;
+        let moved = persist::verify(self.thread, &opened.role, role, step, synced)?;
         if !synced {
-            attempts::finished(self.home, &opened.thread, &opened.attempt, step_hash)?;
+            attempts::finished(self.home, &opened.thread, &opened.attempt, step)?;
         }
-        match self.home.heads().swap(self.thread.id.as_str(), Some(&self.head.version), step_hash) {
-            Ok(Swap::Done) => {}
-            Ok(Swap::Moved(now)) => return Err(self.quarantine(opened, step_hash, now)),
-            Err(failed) => return Err(self.unsure(failed, step_hash)),
+        match self.home.heads().swap(self.thread.id.as_str(), Some(&self.head.version), step) {
+            Ok(Swap::Done) => Ok(moved),
+            Ok(Swap::Moved(now)) => Err(Unmoved::Elsewhere(now)),
+            Err(failed) => Err(Unmoved::Unsure(failed)),
         }
-        self.tidy(opened, &moved);
+    }
+
+    /// What follows once the head has moved, and the agent has ended.
+    fn linked(&self, opened: &Opened, moved: &Thread<'h>, signals: &mut Signals) -> Report {
+        self.tidy(opened, moved);
         let report = Report {
             role: Some(opened.role.clone()),
             agent: Some(opened.agent.name.clone()),
-            ..self.report(step_hash)
+            ..self.report(moved.head)
         };
-        Ok(self.look_ahead(&moved, report, signals))
+        self.look_ahead(moved, report, signals)
     }
 
-    /// What follows a head that has moved. None of it is needed, so a failure does not make the step one.
+    /// Derived records of a head that has moved. None of it is needed, so a failure does not make the step one.
     fn tidy(&self, opened: &Opened, moved: &Thread<'h>) {
         if let (Ok(chain), Some(step)) = (self.thread.chain(), &moved.last) {
             let record = Record::of(moved.head, step);

@@ -11,11 +11,36 @@ use crate::log::log;
 use crate::marks::{self, Mark, Reason};
 use crate::recover;
 
+/// Why the head was not moved to a finished step.
+pub(super) enum Unmoved {
+    /// The step was not accepted, or that could not be told.
+    Refused(Error),
+    /// It is not where it was when the agent was started; `None` when the thread has ended.
+    Elsewhere(Option<Head>),
+    /// The move failed.
+    Unsure(HeadsError),
+}
+
+impl From<Error> for Unmoved {
+    fn from(refused: Error) -> Unmoved {
+        Unmoved::Refused(refused)
+    }
+}
+
 impl Step<'_, '_> {
+    /// The error of a step whose head was not moved. Its attempt is concluded, if nothing can come of it any more.
+    pub(super) fn unmoved(&self, opened: &Opened, step: Hash, why: Unmoved) -> Error {
+        match why {
+            Unmoved::Refused(error) => error,
+            Unmoved::Elsewhere(now) => self.quarantine(opened, step, now),
+            Unmoved::Unsure(failed) => self.unsure(failed, step),
+        }
+    }
+
     /// The move failed; when only the sync behind it did, everybody sees the new head, but a power cut may undo that.
     /// Nothing is reported as done that is not durable, and either head goes on from here: of the new one the next role
     /// is played, for the old one the result is taken over.
-    pub(super) fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
+    fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
         let error = Error::from(failed);
         if !self.has_moved() {
             return error;
@@ -25,7 +50,7 @@ impl Step<'_, '_> {
         Error { message, ..error }
     }
 
-    pub(super) fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
+    fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
         let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
         log!(self.log, "K3F6D2XN", Warn, "{why}");
         // The result is in the log and in the error whether or not the record can be written.

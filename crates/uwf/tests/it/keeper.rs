@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
@@ -76,6 +76,68 @@ fn a_killed_keeper_leaves_a_result_that_the_next_step_adopts() {
     assert_eq!(json!([report["adopted"], report["role"], report["done"]]), json!([true, "worker", false]));
     assert_eq!(lines(&home.work().join("ledger")), 1, "the agent was not paid twice");
     assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1);
+}
+
+/// An agent that has its step stored by another one of uwf, and does not end before the file `go` is there.
+const LINGERING: &str = r#"#!/bin/sh
+echo $$ >> ledger
+"$UWF_BIN" agent run mock "$1" "$2"
+while [ ! -e go ]; do sleep 0.02; done
+"#;
+
+fn lingering_home() -> (TestHome, String) {
+    let (home, thread) = counting_home(LINGERING);
+    home.config("agents:\n  w: { command: worker, config: { script: answers.yaml } }\ndefaultAgent: w\nkillGrace: 1\n");
+    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: { n: 1 }\n  - reply: { n: 2 }\n").unwrap();
+    (home, thread)
+}
+
+#[test]
+fn a_finished_step_is_the_head_before_its_agent_has_ended_and_is_reported_once_it_has() {
+    let (home, thread) = lingering_home();
+    let before = home.head(&thread);
+    let window = home.command(&["thread", "step", &thread]).stdout(Stdio::piped()).spawn().unwrap();
+    until("the head has moved", || home.head(&thread) != before);
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["steps"]]), json!(["running", 1]));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(75), "the step is not over");
+    home.file("go", "");
+    let output = window.wait_with_output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["head"].as_str().map(str::to_owned), home.head(&thread));
+    assert_eq!(json!([report["role"], report["done"], report["adopted"]]), json!(["worker", false, null]));
+    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    assert!(record.contains(r#""outcome":"linked""#), "{record}");
+}
+
+#[test]
+fn an_agent_whose_step_is_the_head_is_ended_with_its_keeper_and_not_paid_again() {
+    let (home, thread) = lingering_home();
+    let before = home.head(&thread);
+    let mut window = step_until_begun(&home, &thread, 1);
+    until("the head has moved", || home.head(&thread) != before);
+    let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
+    signal(keeper(&home, &thread), "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    assert!(is_alive(agent), "nobody has ended it yet");
+    home.script("worker", &LINGERING.replace("while [ ! -e go ]; do", "while false; do"));
+    let report = home.json(&["thread", "step", &thread]);
+    assert!(!is_alive(agent), "the next step has");
+    assert_eq!(json!([report["role"], report["adopted"]]), json!(["worker", null]));
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps.output.n"]), json!([1, 2]));
+    assert_eq!(lines(&home.work().join("ledger")), 2);
+}
+
+#[test]
+fn an_agent_that_must_be_ended_after_its_step_became_the_head_takes_nothing_back() {
+    let (home, thread) = lingering_home();
+    let before = home.head(&thread);
+    let mut window = step_until_begun(&home, &thread, 1);
+    until("the head has moved", || home.head(&thread) != before);
+    signal(window.id(), "INT");
+    assert_eq!(window.wait().unwrap().code(), Some(0), "what was asked for is done");
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["steps"]]), json!(["active", 1]));
 }
 
 #[test]
@@ -192,7 +254,7 @@ fn concurrent_starts_all_get_into_the_index() {
         .map(|number| {
             let prompt = format!("number {number}");
             home.command(&["thread", "start", "count-rounds", "-p", &prompt])
-                .stdout(std::process::Stdio::null())
+                .stdout(Stdio::null())
                 .spawn()
                 .unwrap()
         })
