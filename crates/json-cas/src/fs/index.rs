@@ -133,7 +133,7 @@ pub(super) fn lookup(bytes: &[u8], name: &str) -> Option<Hash> {
     if !rest[Hash::LEN..].starts_with(END) || finder.find(rest).is_some() {
         return None;
     }
-    std::str::from_utf8(hash).ok()?.parse().ok()
+    Hash::from_ascii(hash)
 }
 
 fn render(name: &str, hash: Hash) -> Vec<u8> {
@@ -151,7 +151,7 @@ fn name_in(line: &[u8]) -> &[u8] {
 
 fn hash_in(line: &[u8]) -> Option<Hash> {
     let end = line.len() - END.len();
-    std::str::from_utf8(&line[end - Hash::LEN..end]).ok()?.parse().ok()
+    Hash::from_ascii(&line[end - Hash::LEN..end])
 }
 
 /// Names and hashes of the lines that are whole, whatever else the bytes are. A name that stands

@@ -140,8 +140,9 @@ fn read_small(file: &mut fs::File) -> io::Result<Vec<u8>> {
 }
 
 fn file_name(hash: Hash) -> String {
-    // A long prompt asks for hundreds of these.
-    hash.to_ascii().into_iter().map(char::from).chain(EXTENSION.chars()).collect()
+    // A long prompt asks for hundreds of these: no formatting.
+    let ascii = hash.to_ascii();
+    [std::str::from_utf8(&ascii).expect("symbols are ASCII"), EXTENSION].concat()
 }
 
 /// The hash a file name stands for; only the exact spelling counts, as the file of a hash is
