@@ -1,5 +1,6 @@
 //! What an agent knows: its thread, its role, what was said before, and the prompt made of it.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,8 +21,9 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 use uwf_engine::load::Thread;
 use uwf_engine::spoken;
+use uwf_engine::turns::Batch;
 
-use crate::ahead::read_ahead;
+use crate::ahead::with_read_ahead;
 
 /// Bytes of a prompt that headings and the description of the answer's form take at most, by a generous estimate.
 const FRAME_BYTES: usize = 8 << 10;
@@ -36,6 +38,8 @@ pub struct Context<'h> {
     role: Role,
     schema: Arc<Schema>,
     attempt: Option<Attempt>,
+    /// What is expected to be stored of this step, and how it was redacted.
+    expected: Cell<Option<(Redactor, Batch)>>,
 }
 
 /// A step that can be told once its parts are read.
@@ -101,7 +105,8 @@ impl<'h> Context<'h> {
         let schema = thread.home().store().schema(role.meta)?;
         let role_names = workflow.roles.into_keys().map(|name| (role_key(&name), name)).collect();
         let (workflow_name, role_name) = (workflow.name, role_name.to_owned());
-        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt })
+        let expected = Cell::new(None);
+        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt, expected })
     }
 
     /// The thread.
@@ -225,7 +230,8 @@ impl<'h> Context<'h> {
         let count = self.thread.chain()?.len();
         let store = self.thread.home().store();
         let found = (first..count).rev().map(|index| self.found(index));
-        let sections = newest_that_fit(bytes, read_ahead(found, |found| found?.read(store).map(PriorStep::rendered)))?;
+        let render = |found: Result<Found>| found?.read(store).map(PriorStep::rendered);
+        let sections = with_read_ahead(found, render, |steps| newest_that_fit(bytes, steps))?;
         let told = sections.len();
         Ok((sections, count - first - told))
     }
@@ -256,6 +262,21 @@ impl<'h> Context<'h> {
             None => home.config()?.secret_names().into_iter().collect(),
         };
         Ok(Redactor::new(names, &env_file))
+    }
+
+    /// Makes ready what will be stored of an input, for an agent that waits while somebody else works on it. What fails here
+    /// fails again when the step is stored.
+    pub fn expect(&self, input: &[String]) {
+        let Ok(redactor) = self.redactor() else { return };
+        let mut batch = Batch::default();
+        input.iter().for_each(|text| batch.expect(text, &redactor));
+        self.expected.set(Some((redactor, batch)));
+    }
+
+    /// A batch with what was made ready, unless there is more to redact by now.
+    pub(crate) fn expected(&self, redactor: &Redactor) -> Batch {
+        let expected = self.expected.take().filter(|(by, _)| by == redactor);
+        expected.map(|(_, batch)| batch).unwrap_or_default()
     }
 
     /// The StepNode that links an output to this position of the thread.

@@ -129,8 +129,8 @@ fn each(rungs: &[node::Rung]) -> String {
 }
 
 fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
-    let mut batch = Batch::default();
-    let raw = batch.content(&redactor.text(&answer.raw));
+    let mut batch = context.expected(redactor);
+    let raw = batch.content(redactor.text(&answer.raw));
     let agent_hash = batch.add(agent(context).draft());
     let output = self::output(&mut batch, context, &extracted, redactor)?;
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();

@@ -75,7 +75,7 @@ impl Agent for CommandAgent {
         let begun = Instant::now();
         let input = parts(prompt);
         let expected = Expected::before(opened);
-        let status = execute(opened, &prompt.text(), &files)?;
+        let status = execute(opened, &prompt.text(), &files, || context.expect(&input))?;
         self.exit_code = status.code();
         let spec = &opened.agent;
         let read = |format: Format| {
@@ -140,7 +140,7 @@ fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<A
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
-fn execute(opened: &Opened, text: &str, files: &OutputFiles) -> Result<ExitStatus> {
+fn execute(opened: &Opened, text: &str, files: &OutputFiles, meanwhile: impl FnOnce()) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let by_argument = spec.args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
@@ -164,12 +164,16 @@ fn execute(opened: &Opened, text: &str, files: &OutputFiles) -> Result<ExitStatu
     let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
     let mut command = Command::new(&spec.command);
     without_secrets(&mut command, opened);
-    command
+    let mut process = command
         .args(&args)
         .stdin(stdin)
         .stdout(child::create(&files.raw)?)
-        .status()
-        .map_err(|source| child::cannot_start(&spec.command, &args, &source))
+        .spawn()
+        .map_err(|source| child::cannot_start(&spec.command, &args, &source))?;
+    meanwhile();
+    process
+        .wait()
+        .map_err(|source| Error::new(Kind::AgentFailed, format!("cannot wait for agent `{}`: {source}", spec.name)))
 }
 
 /// A file without a name that holds a text, ready to be read: unlike a pipe it takes any size before anybody reads, and

@@ -88,7 +88,7 @@ pub fn for_agent(
 }
 
 /// Replaces secrets in texts that are about to be stored: a node is for ever.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Redactor {
     secrets: Vec<(String, String)>,
 }

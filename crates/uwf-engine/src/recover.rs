@@ -115,8 +115,8 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
         let node = node::Attempt {
             role: opened.role.clone(),
             agent: batch.add(opened.agent.payload().draft()),
-            raw: batch.content(&format!("{lead}{raw}")),
-            stderr: batch.content(&format!("{lead}{stderr}")),
+            raw: batch.content(format!("{lead}{raw}")),
+            stderr: batch.content(format!("{lead}{stderr}")),
             exit_code,
             error: Some(redactor.text(error)),
         };

@@ -282,3 +282,14 @@ fn secrets_stay_with_whom_they_were_given_to_and_out_of_every_node() {
         assert!(!String::from_utf8_lossy(&bytes).contains("secret-0123456789"), "a node holds a secret");
     }
 }
+
+#[test]
+fn a_secret_that_turns_up_while_the_agent_works_is_kept_out_of_its_step() {
+    let add = "#!/bin/sh\ncat > /dev/null\necho 'LATE_KEY=late-secret-0123456789' > \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"\nchmod 600 \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"\nprintf -- '---\\nn: 1\\n---\\n'\n";
+    let (home, _) = with_agent("output: text", add);
+    let thread = home.start("count-rounds", "count with late-secret-0123456789");
+    let head = text(&home.json(&["thread", "step", &thread]), "head");
+    let told = home.uwf(&["thread", "step-details", &head]).stdout;
+    assert!(told.contains("count with [redacted LATE_KEY]"), "{told}");
+    assert!(!told.contains("late-secret"), "{told}");
+}

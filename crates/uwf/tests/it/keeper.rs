@@ -253,10 +253,7 @@ fn concurrent_starts_all_get_into_the_index() {
     let starts: Vec<Child> = (0..32)
         .map(|number| {
             let prompt = format!("number {number}");
-            home.command(&["thread", "start", "count-rounds", "-p", &prompt])
-                .stdout(Stdio::null())
-                .spawn()
-                .unwrap()
+            home.command(&["thread", "start", "count-rounds", "-p", &prompt]).stdout(Stdio::null()).spawn().unwrap()
         })
         .collect();
     for mut start in starts {
