@@ -32,7 +32,10 @@ MOST_TIMES = 3
 # What a process of posix_spawn runs before its program, where callgrind does not look.
 OF_CHILDREN = {"sigprocmask", "pthread_sigmask", "setpgid", "chdir", "dup2", "execve"}
 
-ANSWER = r"---\nnext: reviewer\nn: 1\n---\n\nDone.\n"
+ANSWER = r"---\nnext: {next}\nn: 1\n---\n\nDone.\n"
+
+# So many steps that a role's first visit is told more of them than are read by one thread.
+STEPS = 16
 
 HEAD = """\
 /* The functions a step runs, side by side: fewer pages to touch for each of its processes.
@@ -65,7 +68,8 @@ def run_functions(programs, directory):
         new.mkdir()
     (root / "config.yaml").write_text(
         "agents:\n"
-        f"  texter: {{ command: printf, args: ['%b', '{ANSWER}'], output: text }}\n"
+        f"  texter: {{ command: printf, args: ['%b', '{ANSWER.format(next='reviewer')}'], output: text }}\n"
+        f"  closing: {{ command: printf, args: ['%b', '{ANSWER.format(next='closer')}'], output: text }}\n"
         f"  stepper: {{ command: '{programs}/trivial-agent' }}\n"
     )
     environment = dict(os.environ, WORKFLOW_STORAGE_ROOT=str(root), UWF_FORMAT="json")
@@ -78,8 +82,10 @@ def run_functions(programs, directory):
 
     call("workflow", "put", str(ROOT / "bench" / "workflow.yaml"))
     thread = re.search(r'"thread":"(\w+)"', call("thread", "start", "play-roles", "-p", "Play."))[1]
-    for agent in ["texter", "stepper"] * 4:
-        call("thread", "step", thread, "--agent", agent)
+    for agent in ["texter", "stepper"] * (STEPS // 2) + ["closing"]:
+        stepped = call("thread", "step", thread, "--agent", agent)
+    call("thread", "step", thread, "--agent", "texter")
+    call("thread", "fork", re.search(r'"head":"(\w+)"', stepped)[1])
     call("thread", "fork", thread)
     call("thread", "show", thread)
     found = set()
