@@ -1,6 +1,8 @@
 //! Window and keeper: whoever dies, nothing paid for is lost and nothing is paid for twice.
 
 use std::fs;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -126,6 +128,37 @@ fn an_agent_whose_step_is_the_head_is_ended_with_its_keeper_and_not_paid_again()
     assert_eq!(json!([report["role"], report["adopted"]]), json!(["worker", null]));
     assert_eq!(home.json(&["thread", "eval", &thread, "steps.output.n"]), json!([1, 2]));
     assert_eq!(lines(&home.work().join("ledger")), 2);
+}
+
+#[test]
+fn of_several_submits_of_an_attempt_the_last_counts() {
+    let submit = |n| format!("\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{{\"n\": {n}}}'\nsleep 0.2\n");
+    let (home, thread) = counting_home(&format!("#!/bin/sh\n{}{}", submit(1), submit(2)));
+    home.config("agents:\n  w: { command: worker }\ndefaultAgent: w\n");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.json(&["thread", "eval", &thread, "[$count(steps), steps[-1].output.n]"]), json!([1, 2]));
+}
+
+#[test]
+fn whoever_writes_to_the_socket_of_a_keeper_changes_nothing() {
+    let (home, thread) = counting_home(WAITING);
+    let before = home.head(&thread);
+    let mut window = step_until_begun(&home, &thread, 1);
+    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    let opened: serde_json::Value =
+        serde_json::from_str(record.lines().find(|line| !line.is_empty()).unwrap()).unwrap();
+    let name = format!("uwf-attempt-{}", text(&opened, "attempt"));
+    let address = SocketAddr::from_abstract_name(name).unwrap();
+    let socket = UnixDatagram::unbound().unwrap();
+    for number in 0..2_000_u32 {
+        let long = vec![b'x'; 1 + number as usize];
+        socket.send_to_addr(&long, &address).expect("the keeper takes what is sent");
+    }
+    assert_eq!(home.head(&thread), before);
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "running");
+    home.file("go", "");
+    assert_eq!(window.wait().unwrap().code(), Some(0));
+    assert_eq!(lines(&home.work().join("ledger")), 1);
 }
 
 #[test]

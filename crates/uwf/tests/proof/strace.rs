@@ -49,6 +49,9 @@ pub(crate) const CHANGING: &[&str] = &[
     "execve",
     "memfd_create",
     "flock",
+    "socket",
+    "bind",
+    "sendto",
 ];
 
 /// What a program of Rust calls first of all: whatever comes before is the dynamic loader's.
