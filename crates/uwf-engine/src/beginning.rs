@@ -23,7 +23,7 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
     let path = note(&home.make_thread_dir(thread)?);
     let note = File::create(&path).at("create", &path)?;
     let begun = note.lock().at("lock", &path).and_then(|()| {
-        settings.begun_at(head).create(home, thread)?;
+        settings.begun_at(head).save(home, thread)?;
         home.heads().swap(thread.as_str(), None, head).map_err(Error::from)
     });
     match begun {

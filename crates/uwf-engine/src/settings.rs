@@ -2,8 +2,8 @@
 //! they are a choice of the machine it runs on.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use json_cas::Hash;
@@ -61,38 +61,13 @@ impl Settings {
     /// # Errors
     /// `Io`.
     pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
-        home.make_thread_dir(thread)?;
-        make_record(home, thread)?;
-        json_cas::durable::replace(&home.settings_file(thread), &self.text()).map_err(Error::from)?;
-        sync_entry(home)
-    }
-
-    /// The same for a thread that nobody knows yet, whose directory is there: with no old settings to keep, and nobody to
-    /// read half of the new ones, they are written where they belong, which saves the file system a commit.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub(crate) fn create(&self, home: &Home, thread: &ThreadId) -> Result<()> {
-        make_record(home, thread)?;
+        let dir = home.make_thread_dir(thread)?;
+        let record = home.attempt_file(thread);
+        fs::OpenOptions::new().create(true).append(true).open(&record).at("create", &record)?;
         let path = home.settings_file(thread);
-        let mut file = File::create_new(&path).at("create", &path)?;
-        file.write_all(&self.text()).at("write", &path)?;
-        file.sync_all().at("sync", &path)?;
-        json_cas::durable::sync_dir(&home.thread_dir(thread)).map_err(Error::from)?;
-        sync_entry(home)
+        let text = serde_json::to_vec(self).expect("settings are texts and numbers");
+        json_cas::durable::replace(&path, &text).map_err(Error::from)?;
+        let parent = dir.parent().expect("a thread's directory is below the root");
+        fs::File::open(parent).and_then(|dir| dir.sync_all()).at("sync", parent)
     }
-
-    fn text(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("settings are texts and numbers")
-    }
-}
-
-fn make_record(home: &Home, thread: &ThreadId) -> Result<()> {
-    let record = home.attempt_file(thread);
-    OpenOptions::new().create(true).append(true).open(&record).at("create", &record).map(drop)
-}
-
-/// Makes the entry of a thread's directory durable.
-fn sync_entry(home: &Home) -> Result<()> {
-    json_cas::durable::sync_dir(&home.threads_dir()).map_err(Error::from)
 }
