@@ -128,8 +128,9 @@ fn watch(child: &mut Child) -> f64 {
     let begun = Instant::now();
     let mut most = 0.0f64;
     while begun.elapsed() < HOLD && matches!(child.try_wait(), Ok(None)) {
-        most = most.max(peaks(child.id()));
+        // Not at once: for a moment after it was started, a process still has the memory of the one that started it.
         std::thread::sleep(Duration::from_millis(10));
+        most = most.max(peaks(child.id()));
     }
     most
 }
