@@ -23,8 +23,10 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
     let path = note(&home.make_thread_dir(thread)?);
     let note = File::create(&path).at("create", &path)?;
     let begun = note.lock().at("lock", &path).and_then(|()| {
-        settings.begun_at(head).save(home, thread)?;
-        home.heads().swap(thread.as_str(), None, head).map_err(Error::from)
+        settings.begun_at(head).write(home, thread)?;
+        // Synced together with the index, before it takes its place: one commit of the file system less.
+        let [own, all] = Settings::dirs(home, thread);
+        home.heads_files().create(thread.as_str(), head, &[&own, &all]).map_err(Error::from)
     });
     match begun {
         // Of a thread that has a head the file says nothing more.

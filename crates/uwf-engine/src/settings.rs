@@ -61,13 +61,24 @@ impl Settings {
     /// # Errors
     /// `Io`.
     pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
-        let dir = home.make_thread_dir(thread)?;
+        self.write(home, thread)?;
+        Settings::dirs(home, thread).iter().try_for_each(|dir| json_cas::durable::sync_dir(dir)).map_err(Error::from)
+    }
+
+    /// The same for whoever still has to sync the entries of the directories [`Settings::dirs`].
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn write(&self, home: &Home, thread: &ThreadId) -> Result<()> {
+        home.make_thread_dir(thread)?;
         let record = home.attempt_file(thread);
         fs::OpenOptions::new().create(true).append(true).open(&record).at("create", &record)?;
-        let path = home.settings_file(thread);
         let text = serde_json::to_vec(self).expect("settings are texts and numbers");
-        json_cas::durable::replace(&path, &text).map_err(Error::from)?;
-        let parent = dir.parent().expect("a thread's directory is below the root");
-        fs::File::open(parent).and_then(|dir| dir.sync_all()).at("sync", parent)
+        json_cas::durable::replace_unsynced(&home.settings_file(thread), &text).map_err(Error::from)
+    }
+
+    /// The directories by whose entries a thread's settings are found.
+    pub(crate) fn dirs(home: &Home, thread: &ThreadId) -> [PathBuf; 2] {
+        [home.thread_dir(thread), home.threads_dir()]
     }
 }

@@ -20,8 +20,27 @@ const MODE_BITS: u32 = 0o7777;
 /// # Errors
 /// [`FileError`]; the old content is then untouched.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace_after(path, bytes, &[])
+}
+
+/// As [`replace`], but not before the entries of the directories `first` are durable, which hold what `bytes` tell of. They
+/// are synced when the new content is durable beside the old: then a journal has most likely been written with them already.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_after(path: &Path, bytes: &[u8], first: &[&Path]) -> Result<(), FileError> {
     let (target, mode) = existing(path)?;
-    put(&target, bytes, mode)
+    put(&target, bytes, mode, first)?;
+    sync_dir(dir_of(&target))
+}
+
+/// As [`replace`], but of a power cut before the directory is synced the old content may be left.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let (target, mode) = existing(path)?;
+    put(&target, bytes, mode, &[])
 }
 
 /// As [`replace`], and only the owner can read the file, from the first moment on and whatever
@@ -31,7 +50,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// As [`replace`].
 pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let (target, _) = existing(path)?;
-    put(&target, bytes, Some(PRIVATE_MODE))
+    put(&target, bytes, Some(PRIVATE_MODE), &[])?;
+    sync_dir(dir_of(&target))
 }
 
 /// As [`replace`], but what is named `path` is replaced itself: of a symbolic link the link, not
@@ -40,7 +60,8 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// # Errors
 /// As [`replace`].
 pub fn replace_itself(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    put(path, bytes, None)
+    put(path, bytes, None, &[])?;
+    sync_dir(dir_of(path))
 }
 
 /// Where `path` leads, and the permissions of what is there.
@@ -58,7 +79,8 @@ fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
     Ok((target, Some(metadata.permissions().mode() & MODE_BITS)))
 }
 
-fn put(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileError> {
+/// Puts new content in the place of `path`, whole and synced; that it is there is not.
+fn put(path: &Path, bytes: &[u8], mode: Option<u32>, first: &[&Path]) -> Result<(), FileError> {
     let dir = dir_of(path);
     let temp = written_temp(dir, bytes, mode.unwrap_or(NEW_FILE_MODE))?;
     if let Some(mode) = mode {
@@ -67,6 +89,6 @@ fn put(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileError> {
         temp.as_file().set_permissions(permissions).map_err(FileError::at("set the permissions of", temp.path()))?;
     }
     sync_temp(&temp)?;
-    temp.persist(path).map_err(|error| FileError::at("replace", path)(plain(error.error)))?;
-    sync_dir(dir)
+    first.iter().try_for_each(|dir| sync_dir(dir))?;
+    temp.persist(path).map(drop).map_err(|error| FileError::at("replace", path)(plain(error.error)))
 }

@@ -94,7 +94,11 @@ impl FsHeads {
     }
 
     pub(super) fn save(&self, lock: &FileLock, index: &Index) -> Result<(), HeadsError> {
-        durable::replace(&self.index, index.bytes())?;
+        self.save_after(lock, index, &[])
+    }
+
+    fn save_after(&self, lock: &FileLock, index: &Index, first: &[&Path]) -> Result<(), HeadsError> {
+        durable::replace_after(&self.index, index.bytes(), first)?;
         if lock.is_blank() {
             // Only a help for the day the index is lost; it is saved whether or not this can be noted.
             let _ = lock.write_owner(INDEX_MADE);
@@ -128,6 +132,36 @@ impl FsHeads {
             completed |= index.remove(&name);
         }
         Ok((index, completed))
+    }
+
+    /// Creates a name, as [`Heads::swap`] does from `None`, but not before the entries of the directories `first` are
+    /// durable, which hold what the caller has written down of it.
+    ///
+    /// # Errors
+    /// As of [`Heads::swap`].
+    pub fn create(&self, name: &str, new: Hash, first: &[&Path]) -> Result<Swap, HeadsError> {
+        self.swap_after(name, None, new, first)
+    }
+
+    fn swap_after(
+        &self,
+        name: &str,
+        expected: Option<&Version>,
+        new: Hash,
+        first: &[&Path],
+    ) -> Result<Swap, HeadsError> {
+        check_name(name)?;
+        let lock = self.locked()?;
+        let (mut index, completed) = self.load_to_write()?;
+        if !is_at(index.get(name), expected) {
+            return self.give_up(&lock, &index, completed, name);
+        }
+        if expected.is_none() && journal::newest_of(&self.journal, name)?.is_some() {
+            return Err(HeadsError::Finished { name: name.to_owned() });
+        }
+        index.set(name, new);
+        self.save_after(&lock, &index, first)?;
+        Ok(Swap::Done)
     }
 
     /// Ends a call that changed nothing itself.
@@ -171,18 +205,7 @@ impl Heads for FsHeads {
     }
 
     fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
-        check_name(name)?;
-        let lock = self.locked()?;
-        let (mut index, completed) = self.load_to_write()?;
-        if !is_at(index.get(name), expected) {
-            return self.give_up(&lock, &index, completed, name);
-        }
-        if expected.is_none() && journal::newest_of(&self.journal, name)?.is_some() {
-            return Err(HeadsError::Finished { name: name.to_owned() });
-        }
-        index.set(name, new);
-        self.save(&lock, &index)?;
-        Ok(Swap::Done)
+        self.swap_after(name, expected, new, &[])
     }
 
     fn retire(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
