@@ -181,6 +181,9 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
+/// Bytes of a key that YAML readers take without a mark before it. None that uwf gives is nearly as long.
+const LONGEST_SIMPLE_KEY: usize = 1_000;
+
 /// Hashes are always quoted: one of digits only is a number to YAML readers.
 fn write(registry: &Registry) -> String {
     use std::fmt::Write as _;
@@ -189,9 +192,10 @@ fn write(registry: &Registry) -> String {
     }
     let mut text = String::new();
     for (name, entry) in registry {
-        let name = serde_json::Value::from(name.as_str());
+        let name = serde_json::Value::from(name.as_str()).to_string();
+        let key = if name.len() > LONGEST_SIMPLE_KEY { format!("? {name}\n") } else { name };
         // Writing to a String never fails.
-        let _ = write!(text, "{name}:\n  hash: \"{}\"\n  timestamp: {}\n", entry.hash, entry.timestamp);
+        let _ = write!(text, "{key}:\n  hash: \"{}\"\n  timestamp: {}\n", entry.hash, entry.timestamp);
         if entry.history.is_empty() {
             text.push_str("  history: []\n");
             continue;
@@ -207,4 +211,19 @@ fn write(registry: &Registry) -> String {
 /// Where the registry is, for messages.
 pub fn path(home: &Home) -> PathBuf {
     home.registry_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_however_long_its_names_are() {
+        let past = Past { hash: Hash::from_u64(1), timestamp: 3 };
+        let entry = Entry { hash: Hash::from_u64(7), timestamp: 5, history: vec![past] };
+        let long = ["a".repeat(999), "b".repeat(1_100), "\"\n: #{".repeat(700), "é".repeat(5_000)];
+        let names = ["short", "~", "null"].into_iter().map(str::to_owned).chain(long);
+        let registry: Registry = names.map(|name| (name, entry.clone())).collect();
+        assert_eq!(parse(Path::new("registry.yaml"), &write(&registry)).unwrap(), registry);
+    }
 }
