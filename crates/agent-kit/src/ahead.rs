@@ -25,8 +25,11 @@ pub(crate) fn with_read_ahead<I: Send, T: Send, R>(
             if ready.is_empty() && given < ALONE {
                 ready.extend(items.next().map(&read));
             } else if ready.is_empty() {
-                let other = other.get_or_insert_with(|| Other::begin(scope, &read)).as_ref();
-                ready = by_two(items.by_ref().take(BLOCK).collect(), other, &read);
+                let block: Vec<I> = items.by_ref().take(BLOCK).collect();
+                if block.len() > 1 && other.is_none() {
+                    other = Other::begin(scope, &read);
+                }
+                ready = by_two(block, other.as_ref(), &read);
             }
             given += 1;
             ready.pop_front()
