@@ -13,7 +13,7 @@ pub use append::append;
 pub use batch::{publish_all, sync_dir, sync_file};
 pub use leftovers::{leftovers, remove_leftovers};
 pub use lock::FileLock;
-pub use replace::{replace, replace_after, replace_itself, replace_private, replace_unsynced};
+pub use replace::{replace, replace_after, replace_itself, replace_private};
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};

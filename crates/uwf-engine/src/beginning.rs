@@ -1,10 +1,9 @@
 //! A thread that is being begun. Its records are there before its head is, so whoever is killed in between leaves the
-//! directory of a thread there never was. A file in it, locked while its command lives, tells that from a thread the index
-//! has lost.
+//! directory of a thread there never was. Until it has a head its settings have another name, and are locked while the
+//! command lives: that tells it from a thread the index has lost.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use json_cas::{Hash, Swap};
@@ -13,30 +12,41 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Error, Result};
 use crate::history;
 use crate::home::Home;
-use crate::settings::Settings;
+use crate::settings::{Settings, make_record, read_if_there};
 
 /// Begins a thread: its settings, then its head. What was not begun leaves no records.
 ///
 /// # Errors
 /// Those of settings and index.
 pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<Swap> {
-    let path = note(&home.make_thread_dir(thread)?);
-    let note = File::create(&path).at("create", &path)?;
-    let begun = note.lock().at("lock", &path).and_then(|()| {
-        settings.begun_at(head).write(home, thread)?;
-        // Synced together with the index, before it takes its place: one commit of the file system less.
-        let [own, all] = Settings::dirs(home, thread);
-        home.heads_files().create(thread.as_str(), head, &[&own, &all]).map_err(Error::from)
+    let dir = home.make_thread_dir(thread)?;
+    let path = home.beginning_file(thread);
+    let mut file = File::create_new(&path).at("create", &path)?;
+    let begun = file.lock().at("lock", &path).and_then(|()| {
+        make_record(home, thread)?;
+        // Nobody reads them before there is a head. A new name now would be one more commit of the file system's journal.
+        file.write_all(&settings.begun_at(head).text()).at("write", &path)?;
+        file.sync_all().at("sync", &path)?;
+        // Synced together with the index, before it takes its place, which saves another.
+        home.heads_files().create(thread.as_str(), head, &[&dir, &home.threads_dir()]).map_err(Error::from)
     });
     match begun {
-        // Of a thread that has a head the file says nothing more.
-        Ok(Swap::Done) => drop(fs::remove_file(&path)),
-        Ok(Swap::Moved(_)) | Err(_) if is_none(home, thread).unwrap_or(false) => {
-            drop(fs::remove_dir_all(home.thread_dir(thread)));
-        }
+        // Until that is durable, or where it fails, they are read under their old name.
+        Ok(Swap::Done) => drop(fs::rename(&path, home.settings_file(thread))),
+        Ok(Swap::Moved(_)) | Err(_) if is_none(home, thread).unwrap_or(false) => drop(fs::remove_dir_all(dir)),
         Ok(Swap::Moved(_)) | Err(_) => {}
     }
     begun
+}
+
+/// The settings of a thread that is being begun, or whose command was killed when it had hardly begun it; `None` when
+/// there are none, or not all of them yet.
+///
+/// # Errors
+/// `Io` when they cannot be read.
+pub(crate) fn settings(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
+    let text = read_if_there(&home.beginning_file(thread))?;
+    Ok(text.and_then(|text| Settings::parse(&text).ok()))
 }
 
 /// Threads whose commands were killed before they had a head, so long ago that nobody can be at it.
@@ -71,12 +81,12 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId) -> Result<()> {
 
 /// Whether the directory of a thread says that it is being begun.
 pub(crate) fn is_noted(home: &Home, thread: &ThreadId) -> bool {
-    note(&home.thread_dir(thread)).exists()
+    home.beginning_file(thread).exists()
 }
 
 /// Whether nobody is at it, and nobody has ever been: a thread that was stepped has a lock.
 fn is_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<bool> {
-    let path = note(&home.thread_dir(thread));
+    let path = home.beginning_file(thread);
     let file = match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         other => other.at("open", &path)?,
@@ -90,8 +100,4 @@ fn is_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<bool> {
 fn is_none(home: &Home, thread: &ThreadId) -> Result<bool> {
     let is_active = home.heads().read(thread.as_str())?.is_some();
     Ok(!is_active && history::of(home, thread)?.is_none())
-}
-
-fn note(dir: &Path) -> PathBuf {
-    dir.join("beginning")
 }

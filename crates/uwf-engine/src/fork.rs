@@ -36,15 +36,18 @@ pub struct Changes {
 /// # Errors
 /// `Data` when the node is neither start nor step, `Io` when the workspace does not exist.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
-    let found = home.store().get(at)?;
-    if !matches!(node::Kind::of(found.type_hash), Some(node::Kind::StartNode | node::Kind::StepNode)) {
-        let title = crate::load::title(home.store(), &found);
-        return Err(Error::wrong_kind(at, "StartNode or StepNode", &title)
-            .hint("`uwf thread steps THREAD` lists the nodes that can be forked"));
-    }
-    Thread::at(home, ids::new_thread_id(), at)?;
+    Thread::at(home, ids::new_thread_id(), at).map_err(|error| match is_other(home, at) {
+        true => error.hint("`uwf thread steps THREAD` lists the nodes that can be forked"),
+        false => error,
+    })?;
     let settings = settings(None, changes, cwd)?;
     Ok(Forked { thread: start::create(home, at, &settings)?, step: at })
+}
+
+/// Whether a node is readable and no place to fork.
+fn is_other(home: &Home, at: Hash) -> bool {
+    let kind = home.store().get(at).map(|found| node::Kind::of(found.type_hash));
+    kind.is_ok_and(|kind| !matches!(kind, Some(node::Kind::StartNode | node::Kind::StepNode)))
 }
 
 /// Forks a thread at its head, or before the last time a role was played, so that the role is played again. The new

@@ -171,6 +171,11 @@ impl Home {
         self.thread_dir(thread).join("settings.json")
     }
 
+    /// The settings of a thread that has no head yet.
+    pub fn beginning_file(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("beginning")
+    }
+
     /// Record of the thread's newest attempt.
     pub fn attempt_file(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("attempt.jsonl")

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
+use crate::beginning;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 
@@ -40,14 +41,32 @@ impl Settings {
     /// `Io` when the file cannot be read, `Data` when it is not what was written.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
         let path = home.settings_file(thread);
-        let text = match fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            other => other.at("read", &path)?,
+        let read = || {
+            let text = read_if_there(&path)?;
+            text.map(|text| Settings::parse(&text).map_err(|error| unreadable(&path, thread, &error))).transpose()
         };
-        serde_json::from_slice(&text).map(Some).map_err(|error| {
-            Error::new(Kind::Data, format!("{} is not readable: {error}", path.display()))
-                .hint(format!("remove it, then give the workspace again: `uwf thread step {thread} --cwd DIR`"))
-        })
+        if let Some(settings) = read()? {
+            return Ok(Some(settings));
+        }
+        // Those of a thread whose command is about to give them their name, or was killed then.
+        match beginning::settings(home, thread)? {
+            Some(settings) => Ok(Some(settings)),
+            // They may have got it between the two looks.
+            None => read(),
+        }
+    }
+
+    /// What the text of a settings file says.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub(crate) fn parse(text: &[u8]) -> serde_json::Result<Settings> {
+        serde_json::from_slice(text)
+    }
+
+    /// The text of a settings file.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("settings are texts and numbers")
     }
 
     /// The same for a thread that is begun at a head.
@@ -61,24 +80,28 @@ impl Settings {
     /// # Errors
     /// `Io`.
     pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
-        self.write(home, thread)?;
-        Settings::dirs(home, thread).iter().try_for_each(|dir| json_cas::durable::sync_dir(dir)).map_err(Error::from)
-    }
-
-    /// The same for whoever still has to sync the entries of the directories [`Settings::dirs`].
-    ///
-    /// # Errors
-    /// `Io`.
-    pub(crate) fn write(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         home.make_thread_dir(thread)?;
-        let record = home.attempt_file(thread);
-        fs::OpenOptions::new().create(true).append(true).open(&record).at("create", &record)?;
-        let text = serde_json::to_vec(self).expect("settings are texts and numbers");
-        json_cas::durable::replace_unsynced(&home.settings_file(thread), &text).map_err(Error::from)
+        make_record(home, thread)?;
+        json_cas::durable::replace(&home.settings_file(thread), &self.text())?;
+        Ok(json_cas::durable::sync_dir(&home.threads_dir())?)
     }
+}
 
-    /// The directories by whose entries a thread's settings are found.
-    pub(crate) fn dirs(home: &Home, thread: &ThreadId) -> [PathBuf; 2] {
-        [home.thread_dir(thread), home.threads_dir()]
+/// Makes the attempt record of a thread whose directory is there.
+pub(crate) fn make_record(home: &Home, thread: &ThreadId) -> Result<()> {
+    let record = home.attempt_file(thread);
+    fs::OpenOptions::new().create(true).append(true).open(&record).at("create", &record).map(drop)
+}
+
+/// A file of settings; `None` when there is none.
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        other => other.map(Some).at("read", path),
     }
+}
+
+fn unreadable(path: &Path, thread: &ThreadId, error: &serde_json::Error) -> Error {
+    Error::new(Kind::Data, format!("{} is not readable: {error}", path.display()))
+        .hint(format!("remove it, then give the workspace again: `uwf thread step {thread} --cwd DIR`"))
 }

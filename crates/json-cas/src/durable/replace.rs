@@ -34,15 +34,6 @@ pub fn replace_after(path: &Path, bytes: &[u8], first: &[&Path]) -> Result<(), F
     sync_dir(dir_of(&target))
 }
 
-/// As [`replace`], but of a power cut before the directory is synced the old content may be left.
-///
-/// # Errors
-/// As [`replace`].
-pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let (target, mode) = existing(path)?;
-    put(&target, bytes, mode, &[])
-}
-
 /// As [`replace`], and only the owner can read the file, from the first moment on and whatever
 /// its permissions were.
 ///

@@ -22,7 +22,7 @@ use crate::error::{AtPath, Error, Kind, Result};
 use crate::history::Finished;
 use crate::home::Home;
 use crate::marks::{self, Mark};
-use crate::{history, ids, put};
+use crate::{beginning, history, ids, put};
 use evidence::{Evidence, Known};
 
 /// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
@@ -134,7 +134,7 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
 
 /// Whether this machine has records of a thread.
 pub fn has_records(home: &Home, id: &ThreadId) -> bool {
-    home.settings_file(id).exists()
+    records(home, id).unwrap_or(false)
 }
 
 /// There is no such thread, as far as index and history tell.
@@ -340,13 +340,18 @@ fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     for entry in entries {
         let name = entry.at("list", &dir)?.file_name();
         let Some(id) = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()) else { continue };
-        let settings = home.settings_file(&id);
         // Whoever asks to step a thread that does not exist leaves a lock, and nothing else.
-        if settings.try_exists().at("look at", &settings)? {
+        if records(home, &id)? {
             ids.insert(id);
         }
     }
     Ok(ids)
+}
+
+/// Whether there are settings of a thread, damaged ones included, but none that were never all there.
+fn records(home: &Home, id: &ThreadId) -> Result<bool> {
+    let settings = home.settings_file(id);
+    Ok(settings.try_exists().at("look at", &settings)? || beginning::settings(home, id)?.is_some())
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.

@@ -233,14 +233,14 @@ fn records_of_a_thread_that_never_began_are_removed() {
     let start = ["thread", "start", "count-rounds", "-p", "count"];
     let mut command = Command::new("strace");
     home.prepare(&mut command);
-    // The first that is replaced are the settings, the second is the index.
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=2"]);
+    // The first that is replaced is the index.
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=1"]);
     command.arg(home.command(&start).get_program()).args(start);
     assert_eq!(command.status().expect("strace is installed").code(), None);
     let dirs =
         || fs::read_dir(home.root().join("threads")).unwrap().flatten().map(|dir| dir.path()).collect::<Vec<_>>();
     let [dir] = dirs().try_into().unwrap();
-    assert!(dir.join("settings.json").exists());
+    assert!(!dir.join("settings.json").exists());
     let none = "ok: 0 active threads, 0 finished";
     assert_eq!(found(&home, &["--fix"], "threads"), none, "it may be a command that is at it");
     let note = fs::File::open(dir.join("beginning")).unwrap();
@@ -254,6 +254,33 @@ fn records_of_a_thread_that_never_began_are_removed() {
     let removed = "ok: 1 active thread, 0 finished\nok: removed the records of 1 thread that never began";
     assert_eq!(found(&home, &["--fix"], "threads"), removed);
     assert_eq!(dirs(), [home.root().join("threads").join(thread)]);
+}
+
+/// The head is set before its settings get their name: killed in between, `thread start` leaves a thread like any other.
+#[test]
+fn a_thread_whose_command_was_killed_when_it_had_begun_is_whole() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(2));
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\npwd > where\necho '{\"n\": 1}'\n");
+    home.config("agents:\n  w: { command: worker, output: json }\n");
+    let elsewhere = home.work().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let start = ["thread", "start", "count-rounds", "-p", "count", "--cwd", "elsewhere", "--agent", "worker=w"];
+    let mut command = Command::new("strace");
+    home.prepare(&mut command);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=rename:signal=SIGKILL:when=1"]);
+    command.arg(home.command(&start).get_program()).args(start);
+    assert_eq!(command.status().expect("strace is installed").code(), None);
+    let listed = home.json(&["thread", "list"]);
+    let thread = text(&listed[0], "thread");
+    let dir = home.root().join("threads").join(&thread);
+    assert!(dir.join("beginning").exists() && !dir.join("settings.json").exists());
+    assert_eq!(found(&home, &[], "threads"), "ok: 1 active thread, 0 finished");
+    fs::remove_file(home.root().join("threads.yaml")).unwrap();
+    assert_eq!(home.json(&["recover"])["threads"][0]["from"], "settings");
+    home.json(&["thread", "step", &thread]);
+    assert!(elsewhere.join("where").exists(), "its agent works where it was told to");
+    assert_eq!(home.json(&["thread", "list"])[0]["thread"], thread.as_str());
 }
 
 /// An agent that leaves its process id, and a child that does not listen to TERM.
