@@ -26,8 +26,8 @@ const NEWEST: usize = 16;
 /// Least records that are read when those are not enough.
 const BLOCK: usize = 256;
 
-/// Most records that are looked through at a time.
-const SCANNED: usize = 2048;
+/// Records that are looked through at a time; their bytes should fit into the nearest cache.
+const SCANNED: usize = 512;
 
 /// The steps of a thread. Those it is asked for are read, from the newest back to them.
 pub struct Chain<'h> {
@@ -124,10 +124,9 @@ impl<'h> Chain<'h> {
     /// # Errors
     /// As [`Chain::get`].
     pub fn count_of(&self, role: &str) -> Result<usize> {
-        let key = role_key(role);
         let mut count = 0;
-        self.go_back(|_, record| {
-            count += usize::from(record.role == key);
+        self.go_back(role, |positions| {
+            count += positions.len();
             ControlFlow::Continue(())
         })?;
         Ok(count)
@@ -138,12 +137,9 @@ impl<'h> Chain<'h> {
     /// # Errors
     /// As [`Chain::get`].
     pub fn first_of(&self, role: &str) -> Result<Option<usize>> {
-        let key = role_key(role);
         let mut first = None;
-        self.go_back(|position, record| {
-            if record.role == key {
-                first = Some(position);
-            }
+        self.go_back(role, |positions| {
+            first = positions.first().copied().or(first);
             ControlFlow::Continue(())
         })?;
         Ok(first)
@@ -154,41 +150,39 @@ impl<'h> Chain<'h> {
     /// # Errors
     /// As [`Chain::get`].
     pub fn last_of(&self, role: &str) -> Result<Option<usize>> {
-        let key = role_key(role);
         let mut last = None;
-        self.go_back(|position, record| {
-            if record.role == key {
-                last = Some(position);
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
+        self.go_back(role, |positions| {
+            last = positions.last().copied();
+            last.map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
         })?;
         Ok(last)
     }
 
-    /// Shows all records, the newest first, until that is enough. Those that were not read before are not kept.
-    fn go_back(&self, mut visit: impl FnMut(usize, Record) -> ControlFlow<()>) -> Result<()> {
-        let mut visit_all = |end: usize, records: &[Record]| {
-            (end - records.len()..end).zip(records).rev().try_for_each(|(position, record)| visit(position, *record))
+    /// Shows the positions of a role's steps, part by part, the newest part first, until that is enough. Records that were
+    /// not read before are not kept.
+    fn go_back(&self, role: &str, mut visit: impl FnMut(&[usize]) -> ControlFlow<()>) -> Result<()> {
+        let role = role_key(role);
+        let positions = |end: usize, records: &[Record]| -> Vec<usize> {
+            let places = (end - records.len()..end).zip(records);
+            places.filter(|(_, record)| record.role == role).map(|(position, _)| position).collect()
         };
         let (mut end, mut sum) = {
             let read = self.read.borrow();
-            if visit_all(self.len, &read.records).is_break() {
+            if visit(&positions(self.len, &read.records)).is_break() {
                 return Ok(());
             }
             (self.len - read.records.len(), read.sum_before)
         };
-        let mut scanned = BLOCK;
         while end > 0 {
-            let from = end.saturating_sub(scanned);
-            scanned = SCANNED;
-            let older = self.read.borrow().older.as_ref().and_then(|file| records::block(file, from, end).ok());
-            let Some(older) = older.filter(|older| older.is_whole && older.sum == sum) else {
+            let from = end.saturating_sub(SCANNED);
+            let older =
+                self.read.borrow().older.as_ref().and_then(|file| records::positions(file, from, end, role).ok());
+            let Some((found, older)) = older.filter(|(_, older)| older.is_whole && older.sum == sum) else {
                 self.mend()?;
-                let _ = visit_all(end, &self.read.borrow().records[..end]);
+                let _ = visit(&positions(end, &self.read.borrow().records[..end]));
                 return Ok(());
             };
-            if visit_all(end, &older.records).is_break() {
+            if visit(&found).is_break() {
                 return Ok(());
             }
             (end, sum) = (from, older.sum_before);
@@ -206,9 +200,11 @@ impl<'h> Chain<'h> {
         // At least doubled each time: going back through all of them moves each only a few times.
         let from = index.min(first.saturating_sub(read.records.len().max(BLOCK)));
         let older = read.older.as_ref().and_then(|file| records::block(file, from, first).ok());
-        if let Some(older) = older.filter(|older| older.is_whole && older.sum == read.sum_before) {
-            read.records.splice(0..0, older.records);
-            read.sum_before = older.sum_before;
+        if let Some(Block { records, chained }) =
+            older.filter(|older| older.chained.is_whole && older.chained.sum == read.sum_before)
+        {
+            read.records.splice(0..0, records);
+            read.sum_before = chained.sum_before;
             return Ok(());
         }
         drop(read);
@@ -252,11 +248,9 @@ fn newest(home: &Home, thread: &ThreadId) -> Option<(Read, usize)> {
     let file = File::open(home.chain_file(thread)).ok()?;
     let len = records::count(&file).ok()??;
     let from = len.saturating_sub(NEWEST);
-    let block = records::block(&file, from, len).ok()?;
+    let Block { records, chained } = records::block(&file, from, len).ok()?;
     let older = (from > 0).then_some(file);
-    block
-        .is_whole
-        .then_some((Read { records: block.records, older, sum_before: block.sum_before, sum: block.sum }, len))
+    chained.is_whole.then_some((Read { records, older, sum_before: chained.sum_before, sum: chained.sum }, len))
 }
 
 /// The newest records up to `head`, and how many there are, where the end of the cache is whole and the head or a few steps
@@ -290,12 +284,12 @@ fn up_to_date(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<(Read
 /// afterwards, if it can be written.
 fn whole(home: &Home, thread: &ThreadId, head: Hash) -> Result<Read> {
     let path = home.chain_file(thread);
-    let Block { mut records, sum, is_whole, .. } = records::all(&path).ok().flatten().unwrap_or_default();
+    let Block { mut records, chained } = records::all(&path).ok().flatten().unwrap_or_default();
     let cached = records.len();
     let missing = walk_back(home, head, &mut records)?;
     let kept = records.len();
-    let is_kept = kept == cached && is_whole;
-    let sum = if is_kept { sum } else { records::sum_of(&records, 0, 0) };
+    let is_kept = kept == cached && chained.is_whole;
+    let sum = if is_kept { chained.sum } else { records::sum_of(&records, 0, 0) };
     records.extend(missing.into_iter().rev());
     let new = &records[kept..];
     if !is_kept {

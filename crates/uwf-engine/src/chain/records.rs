@@ -46,9 +46,15 @@ pub fn role_key(role: &str) -> u64 {
 #[derive(Default)]
 pub(super) struct Block {
     pub(super) records: Vec<Record>,
+    pub(super) chained: Chained,
+}
+
+/// How records that stand one behind the other are tied to those around them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Chained {
     /// Checksum of the record before the first.
     pub(super) sum_before: u64,
-    /// Checksum of the last.
+    /// Checksum of the last that is whole.
     pub(super) sum: u64,
     /// Whether none is damaged.
     pub(super) is_whole: bool,
@@ -70,33 +76,62 @@ pub(super) fn all(path: &Path) -> io::Result<Option<Block>> {
 
 /// The records from `first` up to `end` of a cache.
 pub(super) fn block(file: &File, first: usize, end: usize) -> io::Result<Block> {
-    // The record before is read too: its checksum is part of the next one's.
+    let bytes = read(file, first, end)?;
+    let (sum_before, bytes) = part(&bytes, first);
+    Ok(decode(bytes, first, sum_before))
+}
+
+/// The positions of a role's steps among the records from `first` up to `end` of a cache.
+pub(super) fn positions(file: &File, first: usize, end: usize, role: u64) -> io::Result<(Vec<usize>, Chained)> {
+    let bytes = read(file, first, end)?;
+    let (sum_before, bytes) = part(&bytes, first);
+    let mut positions = Vec::new();
+    let chained = walk(bytes, first, sum_before, |position, record| {
+        if record.role == role {
+            positions.push(position);
+        }
+    });
+    Ok((positions, chained))
+}
+
+/// The bytes of these records, and of the one before them: its checksum is part of the next one's.
+fn read(file: &File, first: usize, end: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; (end - first + usize::from(first > 0)) * RECORD];
-    let from = first.saturating_sub(1) * RECORD;
-    file.read_exact_at(&mut bytes, from as u64)?;
-    Ok(match bytes.split_first_chunk::<RECORD>() {
-        Some((before, bytes)) if first > 0 => decode(bytes, first, words(before)[WORDS - 1]),
-        Some(_) | None => decode(&bytes, first, 0),
-    })
+    file.read_exact_at(&mut bytes, (first.saturating_sub(1) * RECORD) as u64)?;
+    Ok(bytes)
+}
+
+/// What [`read`] gave, taken apart: the checksum before the first record, and the records.
+fn part(bytes: &[u8], first: usize) -> (u64, &[u8]) {
+    match bytes.split_first_chunk::<RECORD>() {
+        Some((before, bytes)) if first > 0 => (words(before)[WORDS - 1], bytes),
+        Some(_) | None => (0, bytes),
+    }
 }
 
 /// The records of a part of a cache that begins with record `first`.
 fn decode(bytes: &[u8], first: usize, sum_before: u64) -> Block {
+    let mut records = Vec::with_capacity(bytes.len() / RECORD);
+    let chained = walk(bytes, first, sum_before, |_, record| records.push(record));
+    Block { records, chained }
+}
+
+/// Shows the records of a part of a cache, up to the first that is damaged.
+#[inline]
+fn walk(bytes: &[u8], first: usize, sum_before: u64, mut visit: impl FnMut(usize, Record)) -> Chained {
     let (whole, torn) = bytes.as_chunks::<RECORD>();
-    let mut block =
-        Block { records: Vec::with_capacity(whole.len()), sum_before, sum: sum_before, is_whole: torn.is_empty() };
+    let mut sum = sum_before;
     for (position, record) in (first..).zip(whole) {
-        let [step, output, detail, role, sum] = words(record);
+        let [step, output, detail, role, sum_of_it] = words(record);
         let (step, output, detail) = (Hash::from_u64(step), Hash::from_u64(output), Hash::from_u64(detail));
         let record = Record { step, output, detail, role };
-        if sum != checksum(block.sum, position, record) {
-            block.is_whole = false;
-            break;
+        if sum_of_it != checksum(sum, position, record) {
+            return Chained { sum_before, sum, is_whole: false };
         }
-        block.records.push(record);
-        block.sum = sum;
+        visit(position, record);
+        sum = sum_of_it;
     }
-    block
+    Chained { sum_before, sum, is_whole: torn.is_empty() }
 }
 
 /// The words of a record. Written out, because thousands are looked through where a role was never played, and a loop is
