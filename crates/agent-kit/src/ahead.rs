@@ -1,14 +1,14 @@
 //! Reading many things in order, some ahead of who asks for them.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, Scope};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Items that are read one by one before any is read ahead: most readers want no more.
 const ALONE: usize = 12;
 
-/// Items that are read at a time after that, by two threads. As many may be read in vain.
-const BLOCK: usize = 16;
+/// Items that two threads are ahead after that. As many may be read in vain.
+const AHEAD: usize = 16;
 
 /// Gives `take` what `read` makes of each item, in the order of the items. Many small files take the system long to open and
 /// a prompt long to decode and render, which two threads do side by side.
@@ -17,59 +17,157 @@ pub(crate) fn with_read_ahead<I: Send, T: Send, R>(
     read: impl Fn(I) -> T + Sync,
     take: impl FnOnce(&mut dyn Iterator<Item = T>) -> R,
 ) -> R {
+    let line = Line::new();
     thread::scope(|scope| {
-        let mut ready = VecDeque::new();
+        // However it ends, the other thread must not go on waiting.
+        let _closing = Closing(&line);
         let mut given = 0;
-        let mut other = None;
+        let mut is_alone = true;
         take(&mut std::iter::from_fn(|| {
-            if ready.is_empty() && given < ALONE {
-                ready.extend(items.next().map(&read));
-            } else if ready.is_empty() {
-                let block: Vec<I> = items.by_ref().take(BLOCK).collect();
-                if block.len() > 1 && other.is_none() {
-                    other = Other::begin(scope, &read);
-                }
-                ready = by_two(block, other.as_ref(), &read);
+            if given < ALONE {
+                given += 1;
+                return items.next().map(&read);
             }
-            given += 1;
-            ready.pop_front()
+            let is_more = line.fill(&mut items) > 1;
+            if is_alone && is_more {
+                is_alone = false;
+                // A machine that gives no more threads has one that reads them all.
+                let _ = thread::Builder::new().spawn_scoped(scope, || line.help(&read));
+            }
+            line.next(&read)
         }))
     })
 }
 
-/// A second thread that reads what it is given.
-struct Other<I, T> {
-    items: Sender<Vec<I>>,
-    read: Receiver<VecDeque<T>>,
+/// Items in order, each of which is read by whichever thread comes first.
+struct Line<I, T> {
+    state: Mutex<State<I, T>>,
+    /// Told when there is more to read, or no more will come.
+    more: Condvar,
+    /// Told when something has been read.
+    done: Condvar,
 }
 
-impl<I: Send, T: Send> Other<I, T> {
-    /// Starts it; `None` on a machine that gives no more threads.
-    fn begin<'s>(scope: &'s Scope<'s, '_>, read: &'s (impl Fn(I) -> T + Sync)) -> Option<Other<I, T>>
-    where
-        I: 's,
-        T: 's,
-    {
-        let (items, given) = channel::<Vec<I>>();
-        let (give, done) = channel();
-        let work = move || given.into_iter().try_for_each(|items| give.send(items.into_iter().map(read).collect()));
-        thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| Other { items, read: done })
+struct State<I, T> {
+    /// Nobody has begun to read these; they are the last of the line.
+    unread: VecDeque<I>,
+    /// What was read of those before, `None` while somebody is at it.
+    read: VecDeque<Option<T>>,
+    /// How many were taken out of `read`.
+    taken: usize,
+    /// Who sleeps. To wake a thread is a system call, even where none sleeps.
+    is_helper_idle: bool,
+    is_taker_waiting: bool,
+    is_closed: bool,
+}
+
+impl<I, T> State<I, T> {
+    /// The first of the line, once it is read.
+    fn take(&mut self) -> Option<T> {
+        let first = self.read.pop_front_if(|first| first.is_some())?;
+        self.taken += 1;
+        first
+    }
+
+    fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.unread.is_empty()
     }
 }
 
-fn by_two<I, T>(items: Vec<I>, other: Option<&Other<I, T>>, read: impl Fn(I) -> T) -> VecDeque<T> {
-    let mut own = items;
-    let others = own.split_off(own.len().div_ceil(2));
-    let left = match other {
-        Some(other) => other.items.send(others).err().map(|unsent| unsent.0),
-        None => Some(others),
-    };
-    let mut done: VecDeque<T> = own.into_iter().map(&read).collect();
-    match (left, other) {
-        (None, Some(other)) => done.extend(other.read.recv().into_iter().flatten()),
-        (left, _) => done.extend(left.into_iter().flatten().map(read)),
+impl<I, T> Line<I, T> {
+    fn new() -> Line<I, T> {
+        let state = State {
+            unread: VecDeque::new(),
+            read: VecDeque::new(),
+            taken: 0,
+            is_helper_idle: false,
+            is_taker_waiting: false,
+            is_closed: false,
+        };
+        Line { state: Mutex::new(state), more: Condvar::new(), done: Condvar::new() }
     }
-    done
+
+    /// Adds items until enough are in the line; says how many nobody has begun to read.
+    fn fill(&self, items: &mut impl Iterator<Item = I>) -> usize {
+        let mut state = self.state();
+        while state.unread.len() + state.read.len() < AHEAD
+            && let Some(item) = items.next()
+        {
+            state.unread.push_back(item);
+        }
+        if state.is_helper_idle && !state.unread.is_empty() {
+            state.is_helper_idle = false;
+            self.more.notify_one();
+        }
+        state.unread.len()
+    }
+
+    /// What the first of the line was read as. Whoever would have to wait for it reads others meanwhile.
+    fn next(&self, read: &impl Fn(I) -> T) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            if let Some(first) = state.take() {
+                return Some(first);
+            }
+            if state.is_empty() {
+                return None;
+            }
+            state = self.read_one(state, read).unwrap_or_else(|mut state| {
+                state.is_taker_waiting = true;
+                self.done.wait(state).unwrap_or_else(PoisonError::into_inner)
+            });
+        }
+    }
+
+    /// Reads items until no more will come.
+    fn help(&self, read: &impl Fn(I) -> T) {
+        let mut state = self.state();
+        while !state.is_closed {
+            state = self.read_one(state, read).unwrap_or_else(|mut state| {
+                state.is_helper_idle = true;
+                self.more.wait(state).unwrap_or_else(PoisonError::into_inner)
+            });
+            if std::mem::take(&mut state.is_taker_waiting) {
+                self.done.notify_one();
+            }
+        }
+    }
+
+    /// Reads the next item; gives the state back as it was when there is none.
+    fn read_one<'l>(
+        &'l self,
+        mut state: Held<'l, I, T>,
+        read: &impl Fn(I) -> T,
+    ) -> Result<Held<'l, I, T>, Held<'l, I, T>> {
+        let Some(item) = state.unread.pop_front() else { return Err(state) };
+        let place = state.taken + state.read.len();
+        state.read.push_back(None);
+        drop(state);
+        let done = read(item);
+        let mut state = self.state();
+        let place = place - state.taken;
+        state.read[place] = Some(done);
+        Ok(state)
+    }
+
+    fn state(&self) -> Held<'_, I, T> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The state, while no other thread changes it.
+type Held<'l, I, T> = MutexGuard<'l, State<I, T>>;
+
+/// Lets the other thread end.
+struct Closing<'l, I, T>(&'l Line<I, T>);
+
+impl<I, T> Drop for Closing<'_, I, T> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.is_closed = true;
+        state.unread.clear();
+        self.0.more.notify_one();
+    }
 }
 
 #[cfg(test)]
@@ -80,15 +178,15 @@ mod tests {
 
     #[test]
     fn all_are_given_in_order() {
-        for count in [0, 1, ALONE, ALONE + 1, ALONE + 2, ALONE + 3, ALONE + BLOCK, 1000] {
+        for count in [0, 1, ALONE, ALONE + 1, ALONE + 2, ALONE + 3, ALONE + AHEAD, 1000] {
             let doubled: Vec<usize> = with_read_ahead(0..count, |item| item * 2, |read| read.collect());
             assert_eq!(doubled, (0..count).map(|item| item * 2).collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn no_more_is_read_in_vain_than_a_block() {
-        for wanted in [0, 1, ALONE, ALONE + 1, 5 * BLOCK] {
+    fn no_more_is_read_in_vain_than_it_is_ahead() {
+        for wanted in [0, 1, ALONE, ALONE + 1, 5 * AHEAD] {
             let read = AtomicUsize::new(0);
             let count = |item: usize| {
                 read.fetch_add(1, Ordering::Relaxed);
@@ -96,7 +194,7 @@ mod tests {
             };
             assert_eq!(with_read_ahead(0..1000, count, |given| given.take(wanted).count()), wanted);
             let read = read.into_inner();
-            assert!((wanted..wanted + BLOCK).contains(&read), "{read} for {wanted}");
+            assert!((wanted..wanted + AHEAD).contains(&read), "{read} for {wanted}");
             assert!(wanted > ALONE || read == wanted, "{read} for {wanted}");
         }
     }
