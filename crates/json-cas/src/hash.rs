@@ -59,6 +59,12 @@ impl Hash {
         Hash::parse(text.as_bytes()).is_ok()
     }
 
+    /// Whether these ASCII bytes parse as a hash, for who looks at thousands and needs the value of few.
+    pub(crate) fn is_ascii(text: &[u8; Hash::LEN]) -> bool {
+        let value = |symbol: &u8| VALUES[usize::from(*symbol)];
+        text.iter().fold(0, |all, symbol| all | value(symbol)) != NO_SYMBOL && value(&text[0]) <= MAX_FIRST
+    }
+
     /// The hash these ASCII bytes spell, as [`Hash::from_str`] reads it.
     pub const fn from_ascii(text: &[u8]) -> Option<Hash> {
         match Hash::parse(text) {
@@ -99,7 +105,7 @@ impl Hash {
             if symbol == NO_SYMBOL {
                 return Err("a hash has only the symbols 0-9 A-Z without I, L, O, U");
             }
-            if position == 0 && symbol > 15 {
+            if position == 0 && symbol > MAX_FIRST {
                 return Err("the first symbol of a hash is 0-9 or A-F");
             }
             value = (value << SYMBOL_BITS) | symbol as u64;
@@ -109,7 +115,10 @@ impl Hash {
     }
 }
 
-/// What stands for "no symbol" in [`VALUES`].
+/// Most the first symbol may stand for: of 64 bits 4 are left for it.
+const MAX_FIRST: u8 = 15;
+
+/// What stands for "no symbol" in [`VALUES`]: more than the bits of all symbols together.
 const NO_SYMBOL: u8 = 0xff;
 
 /// The value of every byte as a symbol, in either case. A table, because listing 10,000 heads
@@ -243,6 +252,17 @@ mod tests {
     fn empty_input_has_the_published_hash() {
         assert_eq!(xxh64(b"").as_u64(), 0xEF46_DB37_51D8_E999);
         assert_eq!(hash_bytes(b"ab", b"c"), xxh64(b"abc"));
+    }
+
+    #[test]
+    fn what_is_looked_at_without_its_value_is_what_parses() {
+        for place in 0..Hash::LEN {
+            for byte in 0..=u8::MAX {
+                let mut text = *b"0123456789ABC";
+                text[place] = byte;
+                assert_eq!(Hash::is_ascii(&text), Hash::from_ascii(&text).is_some(), "{}", text.escape_ascii());
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! CBOR bytes → JSON value, for bytes from anywhere.
 
+use std::borrow::Cow;
+
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
@@ -172,6 +174,15 @@ impl<'a> Reader<'a> {
         Ok(Value::Array(items))
     }
 
+    /// A key, which is not copied before it is known to be wanted.
+    fn key(&mut self, trail: Trail<'_>) -> Result<Cow<'a, str>, CborError> {
+        match self.head(trail)? {
+            (3, _, Argument::Count(count)) => self.chunk(count, trail).map(Cow::Borrowed),
+            (3, _, argument) => self.text(argument, trail).map(Cow::Owned),
+            _ => Err(self.malformed(trail, "a key that is not text")),
+        }
+    }
+
     /// A map of those entries whose keys are wanted.
     fn map(
         &mut self,
@@ -186,10 +197,7 @@ impl<'a> Reader<'a> {
         while self.another(&argument, read, trail)? {
             read += 1;
             let before_key = self.at;
-            let key = match self.head(trail)? {
-                (3, _, argument) => self.text(argument, trail)?,
-                _ => return Err(self.malformed(trail, "a key that is not text")),
-            };
+            let key = self.key(trail)?;
             let after_key = self.at;
             // Keys stand in the order of their encodings, head included.
             let encoded = &self.bytes[before_key..after_key];
@@ -200,7 +208,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let value = self.value(depth + 1, Trail::Key(&trail, &key))?;
-            match map.entry(key) {
+            match map.entry(key.into_owned()) {
                 Entry::Vacant(entry) => entry.insert(value),
                 Entry::Occupied(entry) => {
                     self.at = after_key;

@@ -171,8 +171,9 @@ fn is_line(line: &[u8]) -> bool {
     if line.len() <= FIXED_LEN {
         return false;
     }
-    let name = name_in(line);
-    line[name.len()..].starts_with(SEPARATOR) && line.ends_with(END) && is_name(name) && hash_in(line).is_some()
+    let (name, fixed) = line.split_at(line.len() - FIXED_LEN);
+    let hash = fixed.strip_prefix(SEPARATOR).and_then(|rest| rest.strip_suffix(END));
+    hash.and_then(|hash| hash.as_array()).is_some_and(Hash::is_ascii) && is_name(name)
 }
 
 /// The places of the lines, when the bytes are nothing but strictly sorted lines.

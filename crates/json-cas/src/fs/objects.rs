@@ -32,7 +32,12 @@ impl FsObjects {
 
     /// The file an object is in, or would be.
     pub fn path(&self, hash: Hash) -> PathBuf {
-        self.dir.join(file_name(hash))
+        let name = file_name(hash);
+        // As for the name: in one piece.
+        let mut path = PathBuf::with_capacity(self.dir.as_os_str().len() + 1 + name.len());
+        path.push(&self.dir);
+        path.push(name);
+        path
     }
 
     /// Names in the directory, without temporary files.

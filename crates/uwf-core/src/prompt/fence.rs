@@ -2,9 +2,17 @@
 
 /// The text between two lines of backticks longer than any run of them inside.
 pub(crate) fn fenced(info: &str, text: &str) -> String {
+    let mut fenced = String::new();
+    push_fenced(&mut fenced, info, text);
+    fenced
+}
+
+/// The same behind what there is.
+pub(super) fn push_fenced(to: &mut String, info: &str, text: &str) {
     let marks = "`".repeat(longest_run(text).max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    format!("{marks}{info}\n{text}{end}{marks}\n")
+    to.reserve(2 * marks.len() + info.len() + text.len() + end.len() + 2);
+    to.extend([&marks, info, "\n", text, end, &marks, "\n"]);
 }
 
 /// Length of the longest run of backticks.

@@ -2,11 +2,14 @@
 
 use serde_json::Value;
 
-use super::fence::{fenced, head};
+use super::fence::{head, push_fenced};
 
 /// Bytes of a step's text, and of its output, that a prompt tells. Fixed, so that a step's part is the same in every
 /// prompt; a few of them fit into the default budget.
 pub const PER_STEP_CAP: usize = 16 << 10;
+
+/// Bytes that a step's part has besides output and text, mostly.
+const FRAME: usize = 128;
 
 /// A step as the agent is told it.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,16 +79,19 @@ impl StepSection {
     }
 
     fn of_output(step: &PriorStep) -> StepSection {
-        let text = format!("\n# Step {} of this thread: what the role `{}` delivered\n\n", step.index, step.role);
-        let mut section = StepSection { index: step.index, text, is_shortened: false };
         let output = serde_json::to_string_pretty(&step.output).expect("a JSON value can be written as JSON");
+        // Most of it in one piece: a hundred of these are made for a long prompt.
+        let body = output.len().min(PER_STEP_CAP) + step.spoken().map_or(0, |text| text.len().min(PER_STEP_CAP));
+        let mut text = String::with_capacity(FRAME + step.role.len() + body);
+        text.push_str(&format!("\n# Step {} of this thread: what the role `{}` delivered\n\n", step.index, step.role));
+        let mut section = StepSection { index: step.index, text, is_shortened: false };
         section.push_capped("json", &output);
         section
     }
 
     fn push_capped(&mut self, info: &str, text: &str) {
         let (start, left_out) = head(text, PER_STEP_CAP);
-        self.text.push_str(&fenced(info, start));
+        push_fenced(&mut self.text, info, start);
         if left_out > 0 {
             self.text.push_str(&format!("[… {left_out} bytes left out]\n"));
             self.is_shortened = true;
