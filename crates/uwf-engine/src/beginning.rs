@@ -26,9 +26,9 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
         make_record(home, thread)?;
         // Nobody reads them before there is a head. A new name now would be one more commit of the file system's journal.
         file.write_all(&settings.begun_at(head).text()).at("write", &path)?;
-        file.sync_all().at("sync", &path)?;
+        json_cas::durable::begin_writing(&file);
         // Synced together with the index, before it takes its place, which saves another.
-        home.heads_files().create(thread.as_str(), head, &[&dir, &home.threads_dir()]).map_err(Error::from)
+        home.heads_files().create(thread.as_str(), head, &[&path, &dir, &home.threads_dir()]).map_err(Error::from)
     });
     match begun {
         // Until that is durable, or where it fails, they are read under their old name.

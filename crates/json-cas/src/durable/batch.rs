@@ -50,18 +50,19 @@ fn publish_some(dir: &Path, files: &[(PathBuf, &[u8])], published: &mut Vec<bool
 /// commit and not one for each file.
 fn sync_temps(temps: &[NamedTempFile]) -> Result<(), FileError> {
     if temps.len() > 1 {
-        temps.iter().for_each(begin_writing);
+        temps.iter().for_each(|temp| begin_writing(temp.as_file()));
     }
     temps.iter().try_for_each(sync_temp)
 }
 
-/// Asks the system to begin writing a file to the disk. It is a hint: the sync does whatever has not been done.
-fn begin_writing(temp: &NamedTempFile) {
+/// Asks the system to begin writing a file to the disk, where more than one is to be synced. It is a hint: the sync does
+/// whatever has not been done.
+pub fn begin_writing(file: &File) {
     // Linux writes what it is told will not be needed. Of one byte it forgets nothing then: it forgets only whole pages.
     #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fadvise(temp.as_file(), 0, std::num::NonZeroU64::new(1), rustix::fs::Advice::DontNeed);
+    let _ = rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(1), rustix::fs::Advice::DontNeed);
     #[cfg(not(target_os = "linux"))]
-    let _ = temp;
+    let _ = file;
 }
 
 /// Makes the entries of a directory durable.

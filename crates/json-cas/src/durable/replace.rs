@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{FileError, NEW_FILE_MODE, dir_of, plain, sync_dir, sync_temp, written_temp};
+use super::{FileError, NEW_FILE_MODE, begin_writing, dir_of, plain, sync_dir, sync_file, sync_temp, written_temp};
 
 /// Permissions of a file that is for nobody else.
 const PRIVATE_MODE: u32 = 0o600;
@@ -23,8 +23,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     replace_after(path, bytes, &[])
 }
 
-/// As [`replace`], but not before the entries of the directories `first` are durable, which hold what `bytes` tell of. They
-/// are synced when the new content is durable beside the old: then a journal has most likely been written with them already.
+/// As [`replace`], but not before the files and directories `first` are durable, which hold what `bytes` tell of. They are
+/// synced when the new content is durable beside the old: then a journal has most likely been written with them already.
 ///
 /// # Errors
 /// As [`replace`].
@@ -79,7 +79,10 @@ fn put(path: &Path, bytes: &[u8], mode: Option<u32>, first: &[&Path]) -> Result<
         let permissions = fs::Permissions::from_mode(mode);
         temp.as_file().set_permissions(permissions).map_err(FileError::at("set the permissions of", temp.path()))?;
     }
+    if !first.is_empty() {
+        begin_writing(temp.as_file());
+    }
     sync_temp(&temp)?;
-    first.iter().try_for_each(|dir| sync_dir(dir))?;
+    first.iter().try_for_each(|first| sync_file(first))?;
     temp.persist(path).map(drop).map_err(|error| FileError::at("replace", path)(plain(error.error)))
 }

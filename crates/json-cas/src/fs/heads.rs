@@ -1,5 +1,7 @@
 //! Heads in an index file and a journal.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use super::index::{self, Index};
 use super::journal;
 use crate::durable::{self, FileError, FileLock};
 use crate::hash::Hash;
-use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name, check_record};
+use crate::heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name, check_record};
 
 /// How long a change waits for others. One change takes about a millisecond, so this is reached
 /// only when a process holding the lock is stopped.
@@ -79,9 +81,9 @@ impl FsHeads {
     }
 
     fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
-        match std::fs::read(&self.index) {
+        match File::open(&self.index).and_then(read_with_room) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(FileError::at("read", &self.index)(error).into()),
         }
     }
@@ -134,8 +136,8 @@ impl FsHeads {
         Ok((index, completed))
     }
 
-    /// Creates a name, as [`Heads::swap`] does from `None`, but not before the entries of the directories `first` are
-    /// durable, which hold what the caller has written down of it.
+    /// Creates a name, as [`Heads::swap`] does from `None`, but not before the files and directories `first` are durable,
+    /// which hold what the caller has written down of it.
     ///
     /// # Errors
     /// As of [`Heads::swap`].
@@ -171,6 +173,14 @@ impl FsHeads {
         }
         Ok(Swap::Moved(index.get(name).map(head)))
     }
+}
+
+/// All of an index, with room for one line more: most who read it to write it add one.
+fn read_with_room(mut file: File) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(file.metadata()?.len()).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(size.saturating_add(MAX_NAME_LEN + Hash::LEN));
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The state of a name is identified by its hash: chains only grow, so a head that is back where

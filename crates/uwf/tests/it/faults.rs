@@ -259,7 +259,7 @@ fn a_thread_has_ended_once_the_history_says_so() {
 #[test]
 fn a_thread_that_could_not_be_begun_leaves_no_records() {
     let (home, thread) = counting_home();
-    // What is synced: task, StartNode and their directory, settings, the new index, the two directories of the settings. The
+    // What is synced: task, StartNode and their directory, the new index, settings, the two directories of the settings. The
     // next is the directory of the index, which has the thread by then.
     let syncs = (1..=7).map(|number| format!("fsync:error=ENOSPC:when={number}"));
     for (number, fault) in syncs.chain(["renameat:error=ENOSPC:when=1".to_owned()]).enumerate() {
