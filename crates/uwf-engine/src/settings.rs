@@ -69,7 +69,7 @@ impl Settings {
         serde_json::to_vec(self).expect("settings are texts and numbers")
     }
 
-    /// The same for a thread that is begun at a head.
+    /// These settings, as those of a thread that is begun at a head.
     pub(crate) fn begun_at(&self, head: Hash) -> Settings {
         Settings { begun_at: Some(head), ..self.clone() }
     }

@@ -329,7 +329,7 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
     }
 }
 
-/// Threads with settings or an attempt on this machine.
+/// Threads with settings on this machine, those included that were killed before they had a head.
 fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     let dir = home.threads_dir();
     let entries = match std::fs::read_dir(&dir) {
