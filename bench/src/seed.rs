@@ -190,11 +190,8 @@ impl<'h> Seed<'h> {
         let agents = self.roles.roles.keys().map(|role| (role.clone(), player.alias().to_owned())).collect();
         let settings = Settings { workspace: workspace.to_owned(), agents, ..Settings::default() };
         self.home.make_thread_dir(&id)?;
-        let file = self.home.settings_file(&id);
-        let text = serde_json::to_vec(&settings).expect("settings are texts and numbers");
-        fs::write(&file, text).map_err(Error::at("write", &file))?;
-        let record = self.home.attempt_file(&id);
-        fs::write(&record, "").map_err(Error::at("write", &record))?;
+        let record = self.home.record_file(&id);
+        fs::write(&record, settings.text()?).map_err(Error::at("write", &record))?;
         self.heads.push((id.clone(), head));
         Ok(id)
     }

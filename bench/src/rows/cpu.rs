@@ -65,7 +65,7 @@ struct Record {
 
 impl Record {
     fn read(place: &Place, thread: &ThreadId) -> Result<Record> {
-        let path = place.home.attempt_file(thread);
+        let path = place.home.record_file(thread);
         let text = fs::read_to_string(&path).map_err(Error::at("read", &path))?;
         Ok(Record { path, text })
     }

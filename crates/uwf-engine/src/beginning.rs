@@ -1,99 +1,96 @@
-//! A thread that is being begun. Its records are there before its head is, so whoever is killed in between leaves the
-//! directory of a thread there never was. Until it has a head its settings have another name, and are locked while the
-//! command lives: that tells it from a thread the index has lost.
+//! A thread that is being begun. Its record is there before its head is, so whoever is killed in between leaves the record
+//! of a thread there never was. Until it has a head its record has nothing but settings, and is locked while the command
+//! lives: that tells it from a thread the index has lost.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use json_cas::{Hash, Swap};
+use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::error::{AtPath, Error, Result};
 use crate::history;
 use crate::home::Home;
-use crate::settings::{Settings, make_record, read_if_there};
+use crate::record;
+use crate::settings::Settings;
 
-/// Begins a thread: its settings, then its head. What was not begun leaves no records.
+/// What the record of a thread says when its head is set.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+enum Line {
+    Begun,
+}
+
+/// Begins a thread: its settings, then its head. What was not begun leaves no record.
 ///
 /// # Errors
 /// Those of settings and index.
 pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<Swap> {
-    let dir = home.make_thread_dir(thread)?;
-    let path = home.beginning_file(thread);
-    let mut file = File::create_new(&path).at("create", &path)?;
+    let file = record::open_or_create(home, thread)?;
+    let path = home.record_file(thread);
     let begun = file.lock().at("lock", &path).and_then(|()| {
-        make_record(home, thread)?;
-        // Nobody reads them before there is a head. A new name now would be one more commit of the file system's journal.
-        file.write_all(&settings.begun_at(head).text()).at("write", &path)?;
+        settings.begun_at(head).write(home, thread, &file)?;
         json_cas::durable::begin_writing(&file);
-        // Synced together with the index, before it takes its place, which saves another.
-        home.heads_files().create(thread.as_str(), head, &[&path, &dir, &home.threads_dir()]).map_err(Error::from)
+        // Synced together with the index, before it takes its place: then the file system has one thing to commit.
+        home.heads_files().create(thread.as_str(), head, &[&path, &home.threads_dir()]).map_err(Error::from)
     });
     match begun {
-        // Until that is durable, or where it fails, they are read under their old name.
-        Ok(Swap::Done) => drop(fs::rename(&path, home.settings_file(thread))),
-        Ok(Swap::Moved(_)) | Err(_) if is_none(home, thread).unwrap_or(false) => drop(fs::remove_dir_all(dir)),
+        // Whether that is durable makes no difference as long as the index is there.
+        Ok(Swap::Done) => drop(record::write(home, thread, &file, &Line::Begun)),
+        Ok(Swap::Moved(_)) | Err(_) if is_none(home, thread).unwrap_or(false) => drop(fs::remove_file(path)),
         Ok(Swap::Moved(_)) | Err(_) => {}
     }
     begun
 }
 
-/// The settings of a thread that is being begun, or whose command was killed when it had hardly begun it; `None` when
-/// there are none, or not all of them yet.
-///
-/// # Errors
-/// `Io` when they cannot be read.
-pub(crate) fn settings(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
-    let text = read_if_there(&home.beginning_file(thread))?;
-    Ok(text.and_then(|text| Settings::parse(&text).ok()))
+/// Whether a record says more of its thread than what it was to begin with.
+pub(crate) fn has_begun(record: &[u8]) -> bool {
+    record::newest_first(record).filter_map(record::event).any(|event| event != "settings")
 }
 
 /// Threads whose commands were killed before they had a head, so long ago that nobody can be at it.
 ///
 /// # Errors
-/// Those of the directory of threads, index and history.
+/// Those of the records, index and history.
 pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
-    let dir = home.threads_dir();
-    let entries = match fs::read_dir(&dir) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.at("list", &dir)?,
-    };
     let mut found = Vec::new();
-    for entry in entries {
-        let name = entry.at("list", &dir)?.file_name();
-        let Some(thread) = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()) else { continue };
-        if is_noted(home, &thread) && is_abandoned(home, &thread, age)? {
+    for thread in home.recorded_threads()? {
+        if held_if_abandoned(home, &thread, age)?.is_some() {
             found.push(thread);
         }
     }
     Ok(found)
 }
 
-/// Removes the records of a thread that [`abandoned`] found.
+/// Removes the record of a thread that [`abandoned`] found, unless somebody is at it by now.
 ///
 /// # Errors
 /// `Io`.
-pub(crate) fn remove(home: &Home, thread: &ThreadId) -> Result<()> {
-    let dir = home.thread_dir(thread);
-    fs::remove_dir_all(&dir).at("remove", &dir)
+pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()> {
+    let path = home.record_file(thread);
+    match held_if_abandoned(home, thread, age)? {
+        Some(_held) => fs::remove_file(&path).at("remove", &path),
+        None => Ok(()),
+    }
 }
 
-/// Whether the directory of a thread says that it is being begun.
-pub(crate) fn is_noted(home: &Home, thread: &ThreadId) -> bool {
-    home.beginning_file(thread).exists()
-}
-
-/// Whether nobody is at it, and nobody has ever been: a thread that was stepped has a lock.
-fn is_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<bool> {
-    let path = home.beginning_file(thread);
+/// The locked record of a thread that nobody is beginning, and nobody has ever been at: one that was stepped has a lock.
+fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Option<File>> {
+    let path = home.record_file(thread);
     let file = match File::open(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other.at("open", &path)?,
     };
     let modified = file.metadata().and_then(|meta| meta.modified()).at("look at", &path)?;
     let is_old = modified.elapsed().is_ok_and(|elapsed| elapsed >= age);
-    Ok(is_old && file.try_lock().is_ok() && !home.thread_lock(thread).exists() && is_none(home, thread)?)
+    let is_abandoned = is_old
+        && !home.thread_lock(thread).exists()
+        && file.try_lock().is_ok()
+        && !has_begun(&record::read(home, thread)?)
+        && is_none(home, thread)?;
+    Ok(is_abandoned.then_some(file))
 }
 
 /// Whether neither index nor history has a thread.

@@ -20,7 +20,7 @@ use crate::home::Home;
 use crate::load::Thread;
 use crate::marks::{self, Mark, Reason};
 use crate::settings::Settings;
-use crate::{ids, kill, start};
+use crate::{beginning, ids, kill, start};
 
 /// Threads above a thread that are looked at. Far more than any `maxDepth`, so that only a record that names itself as
 /// its parent is stopped.
@@ -90,8 +90,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     fs::create_dir_all(&dir).at("create", &dir)?;
     let note = dir.join(id.as_str());
     fs::write(&note, "").at("write", &note)?;
-    settings.begun_at(head).save(home, &id)?;
-    match home.heads().swap(id.as_str(), None, head)? {
+    match beginning::begin(home, &id, head, settings)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
         Swap::Moved(None) => return Err(Error::new(Kind::Internal, format!("child thread {id} cannot be begun"))),
     }

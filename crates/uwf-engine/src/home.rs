@@ -1,5 +1,7 @@
 //! The storage root. This is the one place that knows the paths.
 
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +16,9 @@ use crate::error::{AtPath, Error, Kind, Result};
 
 /// Environment variables that name the storage root, the first that is set wins.
 pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
+
+/// What the name of a record ends with, after the id of its thread.
+const RECORD_SUFFIX: &str = ".jsonl";
 
 /// A storage root: where nodes, heads, configuration and the records of running threads are.
 pub struct Home {
@@ -156,7 +161,8 @@ impl Home {
         self.root.join("threads")
     }
 
-    /// Directory of one thread's local records.
+    /// Directory of one thread's lock, logs, and what there is of it while it works. Nothing in it is counted on after a
+    /// power cut, and nobody syncs it: what is to last is in [`Home::record_file`].
     pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
         self.threads_dir().join(thread.as_str())
     }
@@ -166,19 +172,9 @@ impl Home {
         self.thread_dir(thread).join("lock")
     }
 
-    /// Workspace, agent bindings, limits of the thread.
-    pub fn settings_file(&self, thread: &ThreadId) -> PathBuf {
-        self.thread_dir(thread).join("settings.json")
-    }
-
-    /// The settings of a thread that has no head yet.
-    pub fn beginning_file(&self, thread: &ThreadId) -> PathBuf {
-        self.thread_dir(thread).join("beginning")
-    }
-
-    /// Record of the thread's newest attempt.
-    pub fn attempt_file(&self, thread: &ThreadId) -> PathBuf {
-        self.thread_dir(thread).join("attempt.jsonl")
+    /// What is known of the thread on this machine: its settings, and what became of its newest attempts.
+    pub fn record_file(&self, thread: &ThreadId) -> PathBuf {
+        self.threads_dir().join(format!("{thread}{RECORD_SUFFIX}"))
     }
 
     /// Directory of the attempts' output files.
@@ -224,6 +220,30 @@ impl Home {
     /// What can be derived and may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         self.root.join("cache")
+    }
+
+    /// Threads that have a record.
+    ///
+    /// # Errors
+    /// `Io` when the directory cannot be listed.
+    pub(crate) fn recorded_threads(&self) -> Result<BTreeSet<ThreadId>> {
+        let dir = self.threads_dir();
+        let entries = match std::fs::read_dir(&dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            other => other.at("list", &dir)?,
+        };
+        let mut threads = BTreeSet::new();
+        for entry in entries {
+            let name = entry.at("list", &dir)?.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(RECORD_SUFFIX));
+            threads.extend(id.and_then(|id| id.parse::<ThreadId>().ok()));
+        }
+        Ok(threads)
+    }
+
+    /// Directories in which files are written under a temporary name first.
+    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 4] {
+        [self.root().to_owned(), self.objects_dir(), self.threads_dir(), self.cache_dir()]
     }
 
     /// Creates the directory of a thread.

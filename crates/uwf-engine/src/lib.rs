@@ -39,6 +39,7 @@ pub mod plan;
 pub mod processes;
 pub mod put;
 pub mod rebuild;
+mod record;
 pub mod recover;
 pub mod reextract;
 pub mod registry;

@@ -101,7 +101,12 @@ impl Plan {
 
 /// Settings of the thread; `cwd` replaces the workspace, or supplies it when this machine has no record of it.
 fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
-    match (Settings::load(home, thread)?, cwd) {
+    let known = match Settings::load(home, thread) {
+        // They are given again.
+        Err(error) if error.kind == Kind::Data && cwd.is_some() => None,
+        known => known?,
+    };
+    match (known, cwd) {
         (Some(known), None) => Ok(known),
         (known, Some(cwd)) => {
             let workspace = std::fs::canonicalize(cwd).at("find the workspace", cwd)?;

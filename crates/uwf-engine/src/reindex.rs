@@ -1,6 +1,6 @@
 //! `cas reindex`: throws away whatever can be derived and derives it again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use json_cas::Hash;
@@ -96,9 +96,10 @@ fn length(home: &Home, id: &ThreadId, head: Hash) -> Result<usize> {
 
 /// Removes stale temporary files where durable writes leave them after a crash. Returns how many.
 fn sweep(home: &Home) -> usize {
-    let mut dirs: Vec<PathBuf> = vec![home.root().to_owned(), home.objects_dir()];
-    let threads = std::fs::read_dir(home.threads_dir()).into_iter().flatten().flatten();
-    dirs.extend(threads.map(|entry| entry.path()));
     // What cannot be removed now only costs space.
-    dirs.iter().filter(|dir| dir.is_dir()).filter_map(|dir| durable::remove_leftovers(dir, STALE).ok()).sum()
+    home.dirs_with_temporary_files()
+        .iter()
+        .filter(|dir| dir.is_dir())
+        .filter_map(|dir| durable::remove_leftovers(dir, STALE).ok())
+        .sum()
 }

@@ -30,7 +30,7 @@ pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.
     let _lock = lock::take(home, id)?;
     marks::clear(home, id, &Mark::ALL)?;
-    for path in [home.thread_dir(id), home.chain_file(id)] {
+    for path in [home.thread_dir(id), home.chain_file(id), home.record_file(id)] {
         remove_all(&path).at("remove", &path)?;
     }
     // The line goes last, when no record is left that a rebuilt index would bring the thread back from.

@@ -2,19 +2,21 @@
 //! they are a choice of the machine it runs on.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::beginning;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
+use crate::record;
 
-/// Content of `threads/<id>/settings.json`.
+/// How a line of settings begins. What of it is damaged is no older settings.
+const BEGINNING: &[u8] = br#"{"event":"settings""#;
+
+/// A line of the thread's record; of several the newest holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
@@ -34,39 +36,43 @@ pub struct Settings {
     pub parent: Option<ThreadId>,
 }
 
+/// The line, with what it is about.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+enum Line<'s> {
+    Settings(&'s Settings),
+}
+
 impl Settings {
     /// Reads a thread's settings; `None` when this machine has no record of the thread.
     ///
     /// # Errors
-    /// `Io` when the file cannot be read, `Data` when it is not what was written.
+    /// `Io` when the record cannot be read, `Data` when they are not what was written.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
-        let path = home.settings_file(thread);
-        let read = || {
-            let text = read_if_there(&path)?;
-            text.map(|text| Settings::parse(&text).map_err(|error| unreadable(&path, thread, &error))).transpose()
-        };
-        if let Some(settings) = read()? {
-            return Ok(Some(settings));
-        }
-        // Those of a thread whose command is about to give them their name, or was killed then.
-        match beginning::settings(home, thread)? {
-            Some(settings) => Ok(Some(settings)),
-            // They may have got it between the two looks.
-            None => read(),
-        }
+        let record = record::read(home, thread)?;
+        Settings::of(&record).transpose().map_err(|error| {
+            let path = home.record_file(thread);
+            Error::new(Kind::Data, format!("the settings in {} are not readable: {error}", path.display()))
+                .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
+        })
     }
 
-    /// What the text of a settings file says.
+    /// The settings in a record, or why the newest are not readable.
+    pub(crate) fn of(record: &[u8]) -> Option<serde_json::Result<Settings>> {
+        line_of(record).map(serde_json::from_slice)
+    }
+
+    /// These settings as a line of a record.
     ///
     /// # Errors
-    /// Why it is none.
-    pub(crate) fn parse(text: &[u8]) -> serde_json::Result<Settings> {
-        serde_json::from_slice(text)
+    /// `Internal`.
+    pub fn text(&self) -> Result<String> {
+        record::text(&Line::Settings(self))
     }
 
-    /// The text of a settings file.
-    pub(crate) fn text(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("settings are texts and numbers")
+    /// Writes these settings at the end of an open record.
+    pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<()> {
+        record::write(home, thread, record, &Line::Settings(self))
     }
 
     /// These settings, as those of a thread that is begun at a head.
@@ -74,34 +80,19 @@ impl Settings {
         Settings { begun_at: Some(head), ..self.clone() }
     }
 
-    /// Writes a thread's settings durably, and with them the directory and the attempt record of the thread, so
-    /// that later appends to that record need no directory sync.
+    /// Adds these settings to a thread's record durably; it is made if need be.
     ///
     /// # Errors
     /// `Io`.
     pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
-        home.make_thread_dir(thread)?;
-        make_record(home, thread)?;
-        json_cas::durable::replace(&home.settings_file(thread), &self.text())?;
+        let file = record::open_or_create(home, thread)?;
+        self.write(home, thread, &file)?;
+        file.sync_all().at("sync", home.record_file(thread))?;
         Ok(json_cas::durable::sync_dir(&home.threads_dir())?)
     }
 }
 
-/// Makes the attempt record of a thread whose directory is there.
-pub(crate) fn make_record(home: &Home, thread: &ThreadId) -> Result<()> {
-    let record = home.attempt_file(thread);
-    fs::OpenOptions::new().create(true).append(true).open(&record).at("create", &record).map(drop)
-}
-
-/// A file of settings; `None` when there is none.
-pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        other => other.map(Some).at("read", path),
-    }
-}
-
-fn unreadable(path: &Path, thread: &ThreadId, error: &serde_json::Error) -> Error {
-    Error::new(Kind::Data, format!("{} is not readable: {error}", path.display()))
-        .hint(format!("remove it, then give the workspace again: `uwf thread step {thread} --cwd DIR`"))
+/// The line of a record that has the settings.
+pub(crate) fn line_of(record: &[u8]) -> Option<&[u8]> {
+    record::newest_first(record).find(|line| line.starts_with(BEGINNING))
 }

@@ -88,6 +88,25 @@ impl TestHome {
         self.dir.path().join("root")
     }
 
+    /// What there is of the thread beside the index and the nodes: its files and its directory, sorted.
+    ///
+    /// # Panics
+    /// When the directory of threads cannot be listed.
+    pub fn records(&self, thread: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.root().join("threads")).expect("threads have records");
+        let paths = entries.map(|entry| entry.expect("it can be listed").path());
+        let mut records: Vec<PathBuf> = paths
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(thread)))
+            .collect();
+        records.sort_unstable();
+        records
+    }
+
+    /// The record of the thread.
+    pub fn record_file(&self, thread: &str) -> PathBuf {
+        self.root().join(format!("threads/{thread}.jsonl"))
+    }
+
     /// Directory commands are called in, and threads work in.
     pub fn work(&self) -> PathBuf {
         self.dir.path().join("work")

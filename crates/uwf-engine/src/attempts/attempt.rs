@@ -133,9 +133,10 @@ impl Attempt {
 mod tests {
     use serde_json::json;
 
-    use super::super::{append, read};
+    use super::super::read;
     use super::*;
     use crate::agents::AgentSpec;
+    use crate::record;
 
     /// An attempt whose agent has answered and which was closed as failed, with what else is given.
     fn answered(home: &Home, more: &serde_json::Value, gave_up: Option<Kind>) -> Attempt {
@@ -153,8 +154,8 @@ mod tests {
         let raw = OutputFiles::of(home, &thread, &attempt).raw;
         std::fs::create_dir_all(raw.parent().unwrap()).unwrap();
         std::fs::write(&raw, "an answer").unwrap();
-        home.make_thread_dir(&thread).unwrap();
-        append(home, &thread, &Line::Opened(Box::new(opened))).unwrap();
+        let file = record::open_or_create(home, &thread).unwrap();
+        record::write(home, &thread, &file, &Line::Opened(Box::new(opened))).unwrap();
         super::super::answered(home, &thread, &attempt).unwrap();
         if let Some(kind) = gave_up {
             let line =
@@ -163,7 +164,7 @@ mod tests {
         }
         let node = Some(Hash::from_u64(2));
         let failed = Closed { attempt, outcome: Outcome::Failed, error: None, node, closed_at: 1 };
-        append(home, &thread, &Line::Closed(failed)).unwrap();
+        record::append(home, &thread, &Line::Closed(failed)).unwrap();
         read(home, &thread).unwrap().unwrap()
     }
 

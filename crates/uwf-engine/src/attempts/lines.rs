@@ -1,4 +1,4 @@
-//! What the lines of an attempt's record say.
+//! What the lines of an attempt say.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use uwf_core::thread::ThreadId;
 use crate::agents::{self, AgentSpec};
 use crate::error::Kind;
 use crate::history;
-use crate::reextract;
+use crate::{record, reextract};
 
-/// One line of the record.
+/// One line of the record of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(super) enum Line {
@@ -26,18 +26,11 @@ pub(super) enum Line {
     Ended(history::Finished),
 }
 
-/// The field that says which line it is.
-#[derive(Deserialize)]
-struct Tag<'l> {
-    event: &'l str,
-}
-
 impl Line {
     /// Reads a line; `None` when it is none, being torn for instance. The field `event` is looked for first: serde's own way
-    /// with tagged enums keeps all fields until it has met the tag, and every step reads the record three times.
+    /// with tagged enums keeps all fields until it has met the tag, and a step reads the record often.
     pub(super) fn parse(line: &[u8]) -> Option<Line> {
-        let Tag { event } = serde_json::from_slice(line).ok()?;
-        Some(match event {
+        Some(match record::event(line)? {
             "opened" => Line::Opened(serde_json::from_slice(line).ok()?),
             "started" => Line::Started(serde_json::from_slice(line).ok()?),
             "answered" => Line::Answered(serde_json::from_slice(line).ok()?),

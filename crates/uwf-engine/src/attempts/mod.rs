@@ -1,8 +1,6 @@
-//! The record of a thread's newest attempt: what was tried, by which processes, and what came of it.
+//! What the record of a thread says of its newest attempt: what was tried, by which processes, and what came of it.
 //!
-//! `threads/<id>/attempt.jsonl` is appended to; the newest `opened` line begins the record, what stands before it is of
-//! earlier attempts. Its name is made durable once, when the thread starts, so recording a finished output costs one
-//! fsync. Its lines:
+//! The newest `opened` line begins it; what stands before that is of earlier attempts. Lines:
 //!
 //! | event | written by | when |
 //! |---|---|---|
@@ -22,8 +20,7 @@ mod lines;
 mod notice;
 mod output;
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use json_cas::Hash;
@@ -36,13 +33,10 @@ pub(crate) use self::notice::Notices;
 pub use self::notice::notify;
 pub(crate) use self::output::OUTPUT_DIR_MODE;
 pub use self::output::{OutputFiles, sweep};
-use crate::error::{AtPath, Error, Kind, Result};
-use crate::history;
+use crate::error::{AtPath, Error, Result};
 use crate::home::Home;
 use crate::marks::{self, Mark};
-
-/// Bytes after which the record is begun anew, some twenty attempts: it is read three times a step.
-const RECORD_LIMIT: u64 = 16 << 10;
+use crate::{history, record, settings};
 
 /// Reads the newest attempt; `None` when there was none, or its first line never got written whole (then no agent
 /// was started).
@@ -50,14 +44,13 @@ const RECORD_LIMIT: u64 = 16 << 10;
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
-    Ok(newest(&bytes(home, thread)?))
+    Ok(newest(&record::read(home, thread)?))
 }
 
 /// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
 /// stands before that is of earlier attempts.
 fn newest(record: &[u8]) -> Option<Attempt> {
-    // Lines are led by a newline too, so that a torn one before them does no harm.
-    let mut lines = record.rsplit(|byte| *byte == b'\n').filter_map(Line::parse);
+    let mut lines = record::newest_first(record).filter_map(Line::parse);
     let mut later = Vec::new();
     let opened = lines.find_map(|line| match line {
         Line::Opened(opened) => Some(*opened),
@@ -74,8 +67,8 @@ fn newest(record: &[u8]) -> Option<Attempt> {
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished>> {
-    let record = bytes(home, thread)?;
-    let newest = record.rsplit(|byte| *byte == b'\n').find_map(|line| match Line::parse(line)? {
+    let record = record::read(home, thread)?;
+    let newest = record::newest_first(&record).find_map(|line| match Line::parse(line)? {
         Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == *thread)),
         Line::Opened(_) => Some(None),
         Line::Started(_)
@@ -88,30 +81,20 @@ pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished
     Ok(newest.flatten())
 }
 
-/// The record; without a byte when there is none.
-fn bytes(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
-    let path = home.attempt_file(thread);
-    match std::fs::read(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        other => other.at("read", &path),
-    }
-}
-
 /// Opens an attempt. Written before the agent starts; not synced, because after a power loss no agent is alive and a
 /// record that lacks the line means just that.
 ///
 /// # Errors
 /// `Io`.
 pub fn open(home: &Home, opened: Opened) -> Result<()> {
-    let path = home.attempt_file(&opened.thread);
+    let path = home.record_file(&opened.thread);
     let thread = opened.thread.clone();
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
     let line = Line::Opened(Box::new(opened));
-    if file.metadata().at("read", &path)?.len() > RECORD_LIMIT {
-        // Synced, because the lines it takes the place of are what a lost index is rebuilt from.
-        json_cas::durable::replace(&path, text(&line)?.as_bytes())?;
+    if path.metadata().at("look at", &path)?.len() > record::LIMIT {
+        let before = record::read(home, &thread)?;
+        record::renew(home, &thread, settings::line_of(&before).unwrap_or_default(), &line)?;
     } else {
-        write_line(&mut file, &path, &line)?;
+        record::append(home, &thread, &line)?;
     }
     marks::open(home, &thread)
 }
@@ -121,7 +104,7 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
 /// # Errors
 /// `Io`.
 pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
-    append(home, thread, &Line::Started(started)).map(drop)
+    record::append(home, thread, &Line::Started(started)).map(drop)
 }
 
 /// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now.
@@ -131,7 +114,7 @@ pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
 pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
     let raw = OutputFiles::of(home, thread, attempt).raw;
     let bytes = raw.metadata().at("look at", &raw)?.len();
-    append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
+    record::append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
 }
 
 /// Records the step an agent named, so that it need not run again whatever becomes of its verification.
@@ -139,7 +122,7 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
 /// # Errors
 /// `Io`.
 pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
-    append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step })).map(drop)
+    record::append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step })).map(drop)
 }
 
 /// Records a result durably. After it returns, the output can't be lost.
@@ -148,8 +131,8 @@ pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Resul
 /// `Io`.
 pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
     let line = Finished { attempt: attempt.to_owned(), step, finished_at: crate::ids::now_ms() };
-    let file = append(home, thread, &Line::Finished(line))?;
-    file.sync_data().at("sync", home.attempt_file(thread))
+    let file = record::append(home, thread, &Line::Finished(line))?;
+    file.sync_data().at("sync", home.record_file(thread))
 }
 
 /// Records why there is no result.
@@ -157,7 +140,7 @@ pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Re
 /// # Errors
 /// `Io`.
 pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
-    append(home, thread, &Line::GaveUp(gave_up)).map(drop)
+    record::append(home, thread, &Line::GaveUp(gave_up)).map(drop)
 }
 
 /// Records how an attempt was concluded.
@@ -165,15 +148,13 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
 /// # Errors
 /// `Io`.
 pub fn closed(home: &Home, thread: &ThreadId, closed: Closed) -> Result<()> {
-    append(home, thread, &Line::Closed(closed))?;
+    record::append(home, thread, &Line::Closed(closed))?;
     marks::clear(home, thread, &[Mark::Open])
 }
 
 /// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.
 pub fn ended(home: &Home, finished: &history::Finished) {
-    let path = home.attempt_file(&finished.thread);
-    let file = OpenOptions::new().append(true).open(&path);
-    let _ = file.map(|mut file| write_line(&mut file, &path, &Line::Ended(finished.clone())));
+    let _ = record::append(home, &finished.thread, &Line::Ended(finished.clone()));
 }
 
 /// Id of this boot, so that process ids of an earlier one are never acted upon. Empty on a system that has none.
@@ -187,22 +168,4 @@ pub fn boot_id() -> Result<String> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(Error::io("read", path, error)),
     }
-}
-
-fn append(home: &Home, thread: &ThreadId, line: &Line) -> Result<File> {
-    let path = home.attempt_file(thread);
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).at("open", &path)?;
-    write_line(&mut file, &path, line)?;
-    Ok(file)
-}
-
-/// One `write` a line, led by a newline when the file's last line may be torn.
-fn write_line(file: &mut File, path: &Path, line: &Line) -> Result<()> {
-    file.write_all(text(line)?.as_bytes()).at("write", path)
-}
-
-fn text(line: &Line) -> Result<String> {
-    let json = serde_json::to_string(line)
-        .map_err(|error| Error::new(Kind::Internal, format!("cannot write the attempt record: {error}")))?;
-    Ok(format!("\n{json}\n"))
 }

@@ -1,6 +1,6 @@
 //! The storage root as files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use json_cas::durable::{self, FileLock};
@@ -121,7 +121,8 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
 
 /// Temporary files of processes that died.
 pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
-    let dirs = leftover_dirs(home);
+    let dirs = home.dirs_with_temporary_files();
+    let dirs: Vec<_> = dirs.iter().filter(|dir| dir.is_dir()).collect();
     if remedy == Remedy::Apply {
         let mut removed = 0;
         for dir in &dirs {
@@ -185,13 +186,6 @@ fn thread_ids(home: &Home) -> impl Iterator<Item = ThreadId> {
 
 fn old(count: usize) -> String {
     counted(count, "old temporary file")
-}
-
-/// Directories in which files are written under a temporary name first.
-fn leftover_dirs(home: &Home) -> Vec<PathBuf> {
-    let threads = std::fs::read_dir(home.threads_dir()).into_iter().flatten().flatten().map(|entry| entry.path());
-    let fixed = [home.root().to_owned(), home.objects_dir(), home.cache_dir()];
-    fixed.into_iter().chain(threads).filter(|dir| dir.is_dir()).collect()
 }
 
 /// `5.2 MB`.

@@ -27,8 +27,7 @@ pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
             .push(Finding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"));
     }
     findings.extend(never_begun(home, remedy)?);
-    let lost = rebuild::missing(home)?.into_iter().filter(|thread| !beginning::is_noted(home, thread));
-    let missing: Vec<String> = lost.map(|thread| thread.to_string()).collect();
+    let missing: Vec<String> = rebuild::missing(home)?.iter().map(ThreadId::to_string).collect();
     if !missing.is_empty() {
         let told = counted(missing.len(), "thread");
         let message = format!("there are records of {told} that neither index nor history has: {}", named(&missing));
@@ -52,7 +51,7 @@ fn never_begun(home: &Home, remedy: Remedy) -> Result<Option<Finding>> {
     }
     let count = counted(abandoned.len(), "thread");
     if remedy == Remedy::Apply {
-        abandoned.iter().try_for_each(|thread| beginning::remove(home, thread))?;
+        abandoned.iter().try_for_each(|thread| beginning::remove(home, thread, LEFTOVER_AGE))?;
         return Ok(Some(Finding::ok("threads", format!("removed the records of {count} that never began"))));
     }
     let ids: Vec<String> = abandoned.iter().map(ToString::to_string).collect();

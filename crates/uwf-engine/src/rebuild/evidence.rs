@@ -22,13 +22,13 @@ use crate::settings::Settings;
 pub enum Source {
     /// Its line in the index.
     Index,
-    /// `attempt.jsonl`, the record of its newest attempt.
+    /// The record of its newest attempt.
     Attempt,
     /// `cache/chains/<id>`, the steps it had.
     Chain,
-    /// `settings.json`: the head it began at.
+    /// Its settings: the head it began at.
     Settings,
-    /// Its line in the history, or the copy of it in `attempt.jsonl`.
+    /// Its line in the history, or the copy of it in the record of the thread.
     History,
 }
 

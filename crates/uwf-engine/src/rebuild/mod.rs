@@ -1,7 +1,7 @@
 //! `uwf recover`: the index of threads from what else this machine knows of them.
 //!
 //! Every move of a head leaves a trace beside the index, and none of them costs a sync of its own: a thread that is
-//! begun names its head in `settings.json`, a step its result in `attempt.jsonl`, both synced before the index is; an
+//! begun names its head in its settings, a step its result in the lines of its attempt, both synced before the index is; an
 //! end has its line in the history. So the index can be lost, damaged, or restored from an old backup.
 
 mod evidence;
@@ -22,7 +22,8 @@ use crate::error::{AtPath, Error, Kind, Result};
 use crate::history::Finished;
 use crate::home::Home;
 use crate::marks::{self, Mark};
-use crate::{beginning, history, ids, put};
+use crate::settings::Settings;
+use crate::{beginning, history, ids, put, record};
 use evidence::{Evidence, Known};
 
 /// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
@@ -115,12 +116,12 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
         .hint("try again when less is going on"))
 }
 
-/// Threads this machine has records of that are neither in the index nor in the history.
+/// Threads that have begun, says this machine's record of them, and are neither in the index nor in the history.
 ///
 /// # Errors
-/// Those of index, history and the directory of threads.
+/// Those of index, history and records.
 pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
-    let mut missing = with_records(home)?;
+    let mut missing = home.recorded_threads()?;
     for (name, _) in home.heads().list()? {
         if let Ok(id) = name.parse::<ThreadId>() {
             missing.remove(&id);
@@ -129,7 +130,13 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     for id in ended(&home.heads().journal()?).keys() {
         missing.remove(id);
     }
-    Ok(missing.into_iter().collect())
+    let mut begun = Vec::new();
+    for id in missing {
+        if beginning::has_begun(&record::read(home, &id)?) {
+            begun.push(id);
+        }
+    }
+    Ok(begun)
 }
 
 /// Whether this machine has records of a thread.
@@ -329,18 +336,10 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
     }
 }
 
-/// Threads with settings on this machine, those included that were killed before they had a head.
+/// Threads with records on this machine, those included that were killed before they had a head.
 fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
-    let dir = home.threads_dir();
-    let entries = match std::fs::read_dir(&dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        other => other.at("list", &dir)?,
-    };
     let mut ids = BTreeSet::new();
-    for entry in entries {
-        let name = entry.at("list", &dir)?.file_name();
-        let Some(id) = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()) else { continue };
-        // Whoever asks to step a thread that does not exist leaves a lock, and nothing else.
+    for id in home.recorded_threads()? {
         if records(home, &id)? {
             ids.insert(id);
         }
@@ -348,10 +347,10 @@ fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     Ok(ids)
 }
 
-/// Whether there are settings of a thread, damaged ones included, but none that were never all there.
+/// Whether the record of a thread says anything: settings that were never all there do not.
 fn records(home: &Home, id: &ThreadId) -> Result<bool> {
-    let settings = home.settings_file(id);
-    Ok(settings.try_exists().at("look at", &settings)? || beginning::settings(home, id)?.is_some())
+    let record = record::read(home, id)?;
+    Ok(beginning::has_begun(&record) || Settings::of(&record).is_some_and(|settings| settings.is_ok()))
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.

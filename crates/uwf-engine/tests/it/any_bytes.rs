@@ -1,8 +1,8 @@
 //! The engine's own files, with anything in them. The checks are those that libFuzzer runs too (`fuzz/`), but for the chain
 //! cache: its checksum notices accidents, and libFuzzer would solve it.
 
-mod attempt_file;
 mod chain_file;
+mod record_file;
 mod registry_file;
 
 #[test]
@@ -11,8 +11,8 @@ fn registry_file() {
 }
 
 #[test]
-fn attempt_file() {
-    attempt_file::SUBJECT.feed(1_500);
+fn record_file() {
+    record_file::SUBJECT.feed(1_500);
 }
 
 #[test]

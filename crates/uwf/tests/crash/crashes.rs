@@ -15,7 +15,7 @@ use crate::states::{FINISHED, State, states};
 /// States tried of each command in a plain run.
 const SHORT: usize = 8;
 
-/// Bytes after which a record of attempts is begun anew: the engine's limit, which it keeps to itself.
+/// Bytes after which the record of a thread is begun anew: the engine's limit, which it keeps to itself.
 const LONG_RECORD: usize = 16 << 10;
 
 /// A disk after a crash, ready to be used.
@@ -243,11 +243,11 @@ fn a_step_made_of_a_text() {
     steps("a_step_made_of_a_text", "texter", |_, _| ());
 }
 
-/// The record of attempts has become so long that the step begins a new one: what the old one said of the head is not
+/// The record of the thread has become so long that the step begins a new one: what the old one said of the head is not
 /// lost with it.
 #[test]
 fn a_step_that_begins_a_new_record() {
-    let record = |home: &TestHome, thread: &str| home.root().join("threads").join(thread).join("attempt.jsonl");
+    let record = |home: &TestHome, thread: &str| home.record_file(thread);
     let (home, thread) = steps("a_step_that_begins_a_new_record", "worker", |home, thread| {
         let lines = fs::read(record(home, thread)).unwrap();
         fs::write(record(home, thread), lines.repeat(LONG_RECORD / lines.len() + 1)).unwrap();

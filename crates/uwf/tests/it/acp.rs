@@ -41,7 +41,7 @@ fn fails(home: &TestHome, thread: &str) -> String {
 
 /// Attempt node of the newest failure.
 fn kept(home: &TestHome, thread: &str) -> Value {
-    let record = fs::read_to_string(home.root().join("threads").join(thread).join("attempt.jsonl")).unwrap();
+    let record = fs::read_to_string(home.record_file(thread)).unwrap();
     let closed: Value = record.lines().rev().find_map(|line| serde_json::from_str(line).ok()).unwrap();
     home.json(&["thread", "step-details", &text(&closed, "node"), "--format", "json"])
 }

@@ -441,11 +441,7 @@ fn reindex_rebuilds_the_cache_and_removes_what_crashed_writers_left() {
     let (done, open) = (home.start("count-rounds", "a"), home.start("count-rounds", "b"));
     home.json(&["thread", "run", &done]);
     home.json(&["thread", "step", &open]);
-    let stale = [
-        home.root().join(".tmp-a"),
-        home.root().join("cas/.tmp-b"),
-        home.root().join(format!("threads/{open}/.tmp-c")),
-    ];
+    let stale = [home.root().join(".tmp-a"), home.root().join("cas/.tmp-b"), home.root().join("threads/.tmp-c")];
     let fresh = home.root().join("cas/.tmp-d");
     for path in stale.iter().chain([&fresh]) {
         fs::write(path, "half a no").unwrap();

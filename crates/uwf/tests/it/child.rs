@@ -125,9 +125,9 @@ fn checker(home: &TestHome) -> String {
     fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
-/// The newest line of this kind in a thread's record of attempts.
+/// The newest line of this kind in a thread's record.
 fn recorded(home: &TestHome, thread: &str, kind: &str) -> Value {
-    let record = fs::read_to_string(home.root().join("threads").join(thread).join("attempt.jsonl")).unwrap();
+    let record = fs::read_to_string(home.record_file(thread)).unwrap();
     let line = record.lines().rfind(|line| line.contains(&format!("\"{kind}\""))).unwrap();
     serde_json::from_str(line).unwrap()
 }
@@ -472,7 +472,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     let report = home.json(&["run", &thread]);
     assert_eq!(report["done"], true);
     assert_eq!(ran(&home), ["plan", "code", "tell"]);
-    let attempts = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    let attempts = fs::read_to_string(home.record_file(&thread)).unwrap();
     assert_eq!(attempts.matches("\"outcome\":\"failed\"").count(), 0, "waiting is no failure");
     assert!(fs::read_dir(home.root().join("cas")).unwrap().count() > before);
 }
@@ -512,9 +512,9 @@ fn a_child_at_its_limit_stops_its_parent_there() {
     ");
     let child = child_of(&home, &thread);
     assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["limited", "limited"]));
-    let settings = home.root().join("threads").join(&child).join("settings.json");
-    let raised = fs::read_to_string(&settings).unwrap().replace("\"maxSteps\":1", "\"maxSteps\":2");
-    fs::write(&settings, raised).unwrap();
+    let record = home.record_file(&child);
+    let raised = fs::read_to_string(&record).unwrap().replace("\"maxSteps\":1", "\"maxSteps\":2");
+    fs::write(&record, raised).unwrap();
     assert_eq!(home.json(&["run", &thread])["done"], true);
 }
 

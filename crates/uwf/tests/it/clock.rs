@@ -209,7 +209,7 @@ fn ids_are_unique_when_the_clock_stands_still() {
     // Every attempt of a run has an id of its own, though all are of one millisecond.
     let thread = ids.iter().next().unwrap();
     assert_eq!(json_at(&home, STILL, &["thread", "run", thread])["done"], true);
-    let record = fs::read_to_string(home.root().join("threads").join(thread).join("attempt.jsonl")).unwrap();
+    let record = fs::read_to_string(home.record_file(thread)).unwrap();
     let attempts: BTreeSet<String> = record
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())

@@ -237,26 +237,23 @@ fn records_of_a_thread_that_never_began_are_removed() {
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat:signal=SIGKILL:when=1"]);
     command.arg(home.command(&start).get_program()).args(start);
     assert_eq!(command.status().expect("strace is installed").code(), None);
-    let dirs =
-        || fs::read_dir(home.root().join("threads")).unwrap().flatten().map(|dir| dir.path()).collect::<Vec<_>>();
-    let [dir] = dirs().try_into().unwrap();
-    assert!(!dir.join("settings.json").exists());
+    let [record] = home.records("").try_into().unwrap();
     let none = "ok: 0 active threads, 0 finished";
     assert_eq!(found(&home, &["--fix"], "threads"), none, "it may be a command that is at it");
-    let note = fs::File::open(dir.join("beginning")).unwrap();
-    note.set_modified(SystemTime::now() - Duration::from_secs(2 * 60 * 60)).unwrap();
-    note.lock().unwrap();
+    let record = fs::File::open(record).unwrap();
+    record.set_modified(SystemTime::now() - Duration::from_secs(2 * 60 * 60)).unwrap();
+    record.lock().unwrap();
     assert_eq!(found(&home, &["--fix"], "threads"), none, "it is one that takes its time");
-    note.unlock().unwrap();
+    record.unlock().unwrap();
     let told = "warn: there are records of 1 thread whose command was killed before it began: <id>";
     assert_eq!(found(&home, &[], "threads"), format!("{none}\n{told}"));
     let thread = home.start("count-rounds", "count");
     let removed = "ok: 1 active thread, 0 finished\nok: removed the records of 1 thread that never began";
     assert_eq!(found(&home, &["--fix"], "threads"), removed);
-    assert_eq!(dirs(), [home.root().join("threads").join(thread)]);
+    assert_eq!(home.records(""), home.records(&thread));
 }
 
-/// The head is set before its settings get their name: killed in between, `thread start` leaves a thread like any other.
+/// The head is set before its record says so: killed in between, `thread start` leaves a thread like any other.
 #[test]
 fn a_thread_whose_command_was_killed_when_it_had_begun_is_whole() {
     let home = home();
@@ -268,13 +265,13 @@ fn a_thread_whose_command_was_killed_when_it_had_begun_is_whole() {
     let start = ["thread", "start", "count-rounds", "-p", "count", "--cwd", "elsewhere", "--agent", "worker=w"];
     let mut command = Command::new("strace");
     home.prepare(&mut command);
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=rename:signal=SIGKILL:when=1"]);
+    // What is given back first is the lock of the index, when the head is set.
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=flock:signal=SIGKILL:when=3"]);
     command.arg(home.command(&start).get_program()).args(start);
     assert_eq!(command.status().expect("strace is installed").code(), None);
     let listed = home.json(&["thread", "list"]);
     let thread = text(&listed[0], "thread");
-    let dir = home.root().join("threads").join(&thread);
-    assert!(dir.join("beginning").exists() && !dir.join("settings.json").exists());
+    assert!(!fs::read_to_string(home.record_file(&thread)).unwrap().contains("begun\""));
     assert_eq!(found(&home, &[], "threads"), "ok: 1 active thread, 0 finished");
     fs::remove_file(home.root().join("threads.yaml")).unwrap();
     assert_eq!(home.json(&["recover"])["threads"][0]["from"], "settings");

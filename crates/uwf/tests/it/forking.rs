@@ -88,10 +88,13 @@ fn a_fork_keeps_the_settings_unless_told_otherwise() {
     ]);
     let thread = text(&started, "thread");
     let settings = |thread: &str| -> serde_json::Value {
-        let path = home.root().join("threads").join(thread).join("settings.json");
-        let mut settings: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let begun_at = settings.as_object_mut().unwrap().remove("begunAt");
-        assert_eq!(begun_at, Some(json!(home.head(thread))), "what the index is rebuilt from");
+        let record = std::fs::read_to_string(home.record_file(thread)).unwrap();
+        let lines: Vec<serde_json::Value> = record.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let [mut settings, begun] = lines.try_into().unwrap();
+        assert_eq!(begun, json!({"event": "begun"}));
+        let fields = settings.as_object_mut().unwrap();
+        assert_eq!(fields.remove("event"), Some(json!("settings")));
+        assert_eq!(fields.remove("begunAt"), Some(json!(home.head(thread))), "what the index is rebuilt from");
         settings
     };
     let fork = text(&home.json(&["thread", "fork", &thread]), "thread");

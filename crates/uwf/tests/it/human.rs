@@ -162,7 +162,7 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
     let standing: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&standing["done"], &standing["head"]), (&false.into(), &head.clone().into()), "and where it stands");
     assert_eq!((home.head(&thread), nodes(&home)), (head, before), "waiting leaves nothing behind");
-    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
     assert_eq!(record.matches("\"event\":\"opened\"").count(), 2, "asked once: {record}");
 
     let shown = home.json(&["thread", "show", &thread]);
@@ -397,7 +397,7 @@ fn a_person_can_be_all_there_is() {
 fn a_person_whose_keeper_died_is_simply_asked_again() {
     let home = staffed();
     let thread = waiting(&home);
-    let record = home.root().join("threads").join(&thread).join("attempt.jsonl");
+    let record = home.record_file(&thread);
     let lines = fs::read_to_string(&record).unwrap();
     let cut = lines.rfind("\"event\":\"closed\"").map(|at| lines[..at].rfind('\n').unwrap()).unwrap();
     fs::write(&record, &lines[..cut]).unwrap();

@@ -70,7 +70,7 @@ fn a_killed_keeper_leaves_a_result_that_the_next_step_adopts() {
     signal(keeper, "KILL");
     assert_eq!(window.wait().unwrap().code(), Some(70));
     home.file("go", "");
-    let record = home.root().join("threads").join(&thread).join("attempt.jsonl");
+    let record = home.record_file(&thread);
     until("the agent process has recorded its result", || {
         fs::read_to_string(&record).unwrap().contains(r#""event":"finished""#)
     });
@@ -108,7 +108,7 @@ fn a_finished_step_is_the_head_before_its_agent_has_ended_and_is_reported_once_i
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["head"].as_str().map(str::to_owned), home.head(&thread));
     assert_eq!(json!([report["role"], report["done"], report["adopted"]]), json!(["worker", false, null]));
-    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
     assert!(record.contains(r#""outcome":"linked""#), "{record}");
 }
 
@@ -144,9 +144,9 @@ fn whoever_writes_to_the_socket_of_a_keeper_changes_nothing() {
     let (home, thread) = counting_home(WAITING);
     let before = home.head(&thread);
     let mut window = step_until_begun(&home, &thread, 1);
-    let record = fs::read_to_string(home.root().join("threads").join(&thread).join("attempt.jsonl")).unwrap();
+    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
     let opened: serde_json::Value =
-        serde_json::from_str(record.lines().find(|line| !line.is_empty()).unwrap()).unwrap();
+        serde_json::from_str(record.lines().find(|line| line.contains("opened")).unwrap()).unwrap();
     let name = format!("uwf-attempt-{}", text(&opened, "attempt"));
     let address = SocketAddr::from_abstract_name(name).unwrap();
     let socket = UnixDatagram::unbound().unwrap();

@@ -31,7 +31,7 @@ fn counting(home: &TestHome) -> String {
 
 /// The record of the newest attempt, its last line of a kind.
 fn recorded(home: &TestHome, thread: &str, event: &str) -> Option<Value> {
-    let record = home.root().join("threads").join(thread).join("attempt.jsonl");
+    let record = home.record_file(thread);
     let record = fs::read_to_string(record).unwrap_or_default();
     let lines = record.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.into_iter().find(|line| line["event"] == event)

@@ -58,7 +58,7 @@ fn a_removed_thread_leaves_the_history_but_no_node_is_lost() {
     "#);
     assert_eq!(std::fs::read_dir(home.root().join("cas")).unwrap().count(), stored);
     assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
-    assert!(!home.root().join("threads").join(&thread).exists());
+    assert!(home.records(&thread).is_empty());
     assert_snapshot!(told(&home, &["thread", "rm", &thread]), @r"
     exit 69
     --- stderr

@@ -279,7 +279,7 @@ fn abandoned() -> (TestHome, String, String) {
 
 /// Has the record of a dead attempt name, as keeper and as agent, a process that has nothing to do with it.
 fn rename_in_record(home: &TestHome, thread: &str, stranger: u32) {
-    let path = home.root().join("threads").join(thread).join("attempt.jsonl");
+    let path = home.record_file(thread);
     let record = fs::read_to_string(&path).unwrap();
     let lines: Vec<String> = record
         .lines()

@@ -54,13 +54,11 @@ fn findings(report: &Value) -> Vec<(String, String)> {
 fn what_cannot_be_read_just_now_is_not_taken_for_damaged() {
     let (home, [stepped, ..]) = home_with_threads();
     let index = home.root().join("threads.yaml");
-    let dir = home.root().join("threads").join(&stepped);
     let head = home.root().join("cas").join(format!("{}.bin", home.head(&stepped).unwrap()));
     let failing = [
         (index.clone(), "openat:error=EIO"),
-        (dir.join("settings.json"), "statx:error=EIO"),
-        (dir.join("settings.json"), "openat:error=EMFILE"),
-        (dir.join("attempt.jsonl"), "openat:error=EIO"),
+        (home.record_file(&stepped), "openat:error=EMFILE"),
+        (home.record_file(&stepped), "openat:error=EIO"),
         (head, "openat:error=EIO"),
     ];
     fs::write(&index, "damaged\n").unwrap();
@@ -163,7 +161,7 @@ fn an_index_from_an_old_backup_is_brought_up_to_date() {
 fn a_thread_nobody_can_place_is_told() {
     let (home, [stepped, begun, _]) = home_with_threads();
     fs::remove_file(home.root().join("threads.yaml")).unwrap();
-    fs::write(home.root().join("threads").join(&begun).join("settings.json"), "{}").unwrap();
+    fs::write(home.record_file(&begun), "{\"event\":\"settings\"}\n{\"event\":\"begun\"}\n").unwrap();
     let ran = home.uwf(&["recover"]);
     assert_eq!(ran.code, Some(65), "{ran:?}");
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();

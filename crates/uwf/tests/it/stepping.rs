@@ -218,11 +218,27 @@ fn explain_tells_each_expression_its_value_and_why() {
 }
 
 #[test]
+fn settings_that_are_damaged_are_given_again() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(5));
+    let thread = home.start("count-rounds", "x");
+    home.json(&["thread", "step", &thread]);
+    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
+    fs::write(home.record_file(&thread), record.replace("\"workspace\":", "\"workspace\"")).unwrap();
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(65), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("{thread}.jsonl")) && ran.stderr.contains("--cwd DIR"), "{}", ran.stderr);
+    assert_eq!(home.json(&["thread", "step", &thread, "--cwd", "."])["role"], "worker");
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+    assert_eq!(home.json(&["thread", "steps", &thread])["steps"].as_array().unwrap().len(), 4);
+}
+
+#[test]
 fn a_thread_of_another_machine_asks_for_its_workspace_once() {
     let home = answering_home();
     home.put("count-rounds", &counting_workflow(5));
     let thread = home.start("count-rounds", "x");
-    fs::remove_dir_all(home.root().join("threads").join(&thread)).unwrap();
+    fs::remove_dir_all(home.root().join("threads")).unwrap();
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(64));
     assert!(ran.stderr.contains("--cwd DIR"), "{}", ran.stderr);

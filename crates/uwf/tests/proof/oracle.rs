@@ -106,9 +106,12 @@ fn check_records(play: &Play, shape: &Shape) -> Result<(), String> {
     if shape.damaged.is_some() {
         return Ok(());
     }
-    let dirs = fs::read_dir(play.stage.home().root().join("threads")).into_iter().flatten().flatten();
-    let names = dirs.map(|dir| dir.file_name().to_string_lossy().into_owned());
-    let of_nobody: Vec<String> = names.filter(|name| !shape.threads.contains_key(name)).collect();
+    // A thread has a directory, and files that are named like it up to their first point.
+    let thread_of = |name: String| name.split('.').next().unwrap_or_default().to_owned();
+    let records = fs::read_dir(play.stage.home().root().join("threads")).into_iter().flatten().flatten();
+    let names = records.map(|record| record.file_name().to_string_lossy().into_owned());
+    let threads = names.filter(|name| !name.starts_with(TEMP_PREFIX)).map(thread_of);
+    let of_nobody: BTreeSet<String> = threads.filter(|thread| !shape.threads.contains_key(thread)).collect();
     if of_nobody.len() > 1 { Err(format!("records of threads that are none: {of_nobody:?}")) } else { Ok(()) }
 }
 

@@ -66,10 +66,12 @@ pub(crate) fn check(stage: &Stage, converged: bool) -> Result<(), String> {
 /// The attempts of every thread, oldest first.
 fn records(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
     let dir = stage.home().root().join("threads");
-    let threads = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    threads
+    let names = std::fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    names
+        .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
         .map(|thread| {
-            let text = std::fs::read_to_string(thread.path().join("attempt.jsonl")).unwrap_or_default();
+            let text = std::fs::read_to_string(stage.home().record_file(&thread)).unwrap_or_default();
             let mut attempts: Vec<Recorded> = Vec::new();
             for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
                 let field = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
@@ -90,7 +92,7 @@ fn records(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
                     _ => {}
                 }
             }
-            (thread.file_name().to_string_lossy().into_owned(), attempts)
+            (thread, attempts)
         })
         .collect()
 }

@@ -147,10 +147,10 @@ fn hermes_that_is_ended_leaves_its_turns() {
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     let mut step = home.command(&["thread", "step", &thread]).spawn().unwrap();
     let begun = Instant::now();
-    let records = home.root().join("threads").join(&thread);
+    let attempts = home.root().join("threads").join(&thread).join("attempts");
     let is_at_round_2 = || model.asked().iter().filter(|request| has_tools(request)).count() == 2;
     let knows_session = || {
-        let traces = fs::read_dir(records.join("attempts")).unwrap().flatten().map(|entry| entry.path());
+        let traces = fs::read_dir(&attempts).unwrap().flatten().map(|entry| entry.path());
         let mut traces = traces.filter(|path| path.extension().is_some_and(|extension| extension == "trace"));
         traces.any(|path| fs::read_to_string(path).unwrap().contains("\"id\":\""))
     };
@@ -158,7 +158,7 @@ fn hermes_that_is_ended_leaves_its_turns() {
         assert!(begun.elapsed() < Duration::from_secs(110), "hermes never came so far");
         std::thread::sleep(Duration::from_millis(100));
     }
-    let record = fs::read_to_string(records.join("attempt.jsonl")).unwrap();
+    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
     let started: Value = record
         .lines()
         .find_map(|line| serde_json::from_str(line).ok().filter(|line: &Value| line["event"] == "started"))

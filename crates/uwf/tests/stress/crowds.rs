@@ -212,7 +212,7 @@ fn threads_are_removed_while_they_are_read_and_stepped() {
             assert_eq!(removed.code, Some(0), "{removed:?}");
         });
         assert!(!listed(&stage).contains(thread));
-        assert!(!stage.home.root().join("threads").join(thread).exists(), "records of a thread that is none");
+        assert!(stage.home.records(thread).is_empty(), "records of a thread that is none");
     }
     let left: Vec<Value> = stage.home.json(&["thread", "list", "--all"]).as_array().unwrap().clone();
     assert!(left.iter().all(|row| row["state"] == "active"), "forks are left");

@@ -82,7 +82,7 @@ pub(crate) struct Records {
 impl Records {
     /// Adds what the record of a thread says now.
     pub(crate) fn look(&mut self, stage: &Stage, thread: &str) {
-        let text = text_of(&stage.home.root().join("threads").join(thread).join("attempt.jsonl"));
+        let text = text_of(&stage.home.record_file(thread));
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             if matches!(line["event"].as_str(), Some("answered" | "finished")) {
                 self.answered.insert(line["attempt"].as_str().unwrap_or_default().to_owned());

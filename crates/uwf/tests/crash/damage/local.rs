@@ -92,8 +92,8 @@ fn registry_and_configuration() {
 fn records_of_threads() {
     let whole = Whole::new();
     let campaign = Campaign::new("records_of_threads");
-    let of = |name: &str| format!("threads/{}/{name}", whole.counting);
-    let cases = cases(&["attempt.jsonl", "settings.json", "log.jsonl", "keeper.log"].map(of));
+    let of = |name: &str| format!("threads/{}{name}", whole.counting);
+    let cases = cases(&[".jsonl", "/log.jsonl", "/keeper.log"].map(of));
     each(campaign, cases, SHORT, |case, campaign| {
         let home = spoiled(&whole, case, campaign);
         steps_or_tells(&home, &whole.counting, &[40, 64, 65, 69, 74]);

@@ -1,16 +1,22 @@
-//! The record of attempts: whatever stands in it, it is read, and a result that is recorded behind it is found.
+//! The record of a thread: whatever stands in it, it is read, and a result that is recorded behind it is found; so are
+//! settings.
 
 use json_cas::Hash;
 use tempfile::TempDir;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::{self, Closed, Outcome};
 use uwf_engine::home::Home;
+use uwf_engine::settings::Settings;
 use uwf_testing::{Subject, dir_in_memory};
 
 pub(crate) const SUBJECT: Subject = Subject {
-    name: "attempt.jsonl",
+    name: "record.jsonl",
     samples: &[
         br#"
+{"event":"settings","workspace":"/w","agents":{"coder":"c"},"maxSteps":7,"begunAt":"0000000000001","parent":"01ARZ3NDEKTSV4RRFFQ69G5FAX"}
+
+{"event":"begun"}
+
 {"event":"opened","attempt":"01ARZ3NDEKTSV4RRFFQ69G5FAV","thread":"01ARZ3NDEKTSV4RRFFQ69G5FAW","expectedHead":"0000000000001","role":"worker","agent":{"name":"a","command":"a","args":["x"],"output":"text","model":null,"env":[],"ownKeys":[],"timeoutMs":1000,"idleTimeoutMs":null,"exitCodes":[[3,false]],"expectFile":null,"config":{"k":[1]}},"workspace":"/","secrets":["K"],"promptBudget":1,"outputCap":1,"earlier":["0000000000002"],"keeper":1,"bootId":"b","openedAt":1}
 
 {"event":"started","attempt":"01ARZ3NDEKTSV4RRFFQ69G5FAV","pid":7}
@@ -29,7 +35,7 @@ pub(crate) const SUBJECT: Subject = Subject {
 {"event":"fini"#,
     ],
     words: &[
-        "\"event\"", "\"opened\"", "\"started\"", "\"finished\"", "\"closed\"", "\"ended\"", "\"named\"", "\"attempt\"", "\"A\"",
+        "\"event\"", "\"settings\"", "\"begun\"", "\"opened\"", "\"started\"", "\"finished\"", "\"closed\"", "\"ended\"", "\"named\"", "\"attempt\"", "\"A\"",
         "\"step\"", "\"thread\"", "\"0000000000009\"", "null", "-1", "4294967296", "18446744073709551616", "{", "}", "[", "]", ",", ":", "\n", "\\", "\"", "\0",
     ],
     check,
@@ -43,8 +49,10 @@ fn check(bytes: &[u8]) {
     DIR.with(|dir| {
         let home = Home::open(dir.path(), "uwf");
         let thread: ThreadId = "01ARZ3NDEKTSV4RRFFQ69G5FAW".parse().expect("an id");
-        home.make_thread_dir(&thread).expect("a directory");
-        std::fs::write(home.attempt_file(&thread), bytes).expect("the record can be written");
+        std::fs::create_dir_all(home.threads_dir()).expect("a directory");
+        std::fs::write(home.record_file(&thread), bytes).expect("the record can be written");
+        let _ = Settings::load(&home, &thread);
+        let settings = Settings { workspace: "/elsewhere".into(), ..Settings::default() };
         attempts::end_of(&home, &thread).expect("a record is readable whatever is in it");
         let Some(before) = attempts::read(&home, &thread).expect("the same") else { return };
         let id = before.opened.attempt.clone();
@@ -54,6 +62,9 @@ fn check(bytes: &[u8]) {
         attempts::closed(&home, &thread, closed.clone()).expect("a line is added");
         let after = attempts::read(&home, &thread).expect("readable").expect("the attempt is still there");
         assert_eq!((after.result(), &after.closed, &after.opened), (Some(step), &Some(closed), &before.opened));
-        assert_eq!((after.started, after.named), (before.started, before.named));
+        assert_eq!((&after.started, &after.named), (&before.started, &before.named));
+        settings.save(&home, &thread).expect("a line is added");
+        assert_eq!(Settings::load(&home, &thread).expect("readable"), Some(settings));
+        assert_eq!(attempts::read(&home, &thread).expect("readable"), Some(after));
     });
 }
