@@ -50,16 +50,11 @@ impl Settings {
     /// `Io` when the record cannot be read, `Data` when they are not what was written.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
         let record = record::read(home, thread)?;
-        Settings::of(&record).transpose().map_err(|error| {
+        line_of(&record).map(serde_json::from_slice).transpose().map_err(|error| {
             let path = home.record_file(thread);
             Error::new(Kind::Data, format!("the settings in {} are not readable: {error}", path.display()))
                 .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
         })
-    }
-
-    /// The settings in a record, or why the newest are not readable.
-    pub(crate) fn of(record: &[u8]) -> Option<serde_json::Result<Settings>> {
-        line_of(record).map(serde_json::from_slice)
     }
 
     /// These settings as a line of a record.

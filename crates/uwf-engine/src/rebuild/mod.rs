@@ -1,8 +1,8 @@
 //! `uwf recover`: the index of threads from what else this machine knows of them.
 //!
 //! Every move of a head leaves a trace beside the index, and none of them costs a sync of its own: a thread that is
-//! begun names its head in its settings, a step its result in the lines of its attempt, both synced before the index is; an
-//! end has its line in the history. So the index can be lost, damaged, or restored from an old backup.
+//! begun names its head in its settings, a step its result in the lines of its attempt, both synced before the index is;
+//! an end has its line in the history. So the index can be lost, damaged, or restored from an old backup.
 
 mod evidence;
 
@@ -132,7 +132,7 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     }
     let mut begun = Vec::new();
     for id in missing {
-        if beginning::has_begun(&record::read(home, &id)?) {
+        if has_begun(home, &id)? {
             begun.push(id);
         }
     }
@@ -347,10 +347,17 @@ fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     Ok(ids)
 }
 
-/// Whether the record of a thread says anything: settings that were never all there do not.
+/// Whether the record of a thread says anything, or might: settings that were never all there do not.
 fn records(home: &Home, id: &ThreadId) -> Result<bool> {
-    let record = record::read(home, id)?;
-    Ok(beginning::has_begun(&record) || Settings::of(&record).is_some_and(|settings| settings.is_ok()))
+    Ok(has_begun(home, id)? || matches!(Settings::load(home, id), Ok(Some(_))))
+}
+
+/// Whether a thread has begun, as far as its record tells, which may be damaged.
+fn has_begun(home: &Home, id: &ThreadId) -> Result<bool> {
+    match record::read(home, id) {
+        Err(error) if error.is_damage() => Ok(true),
+        record => Ok(beginning::has_begun(&record?)),
+    }
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.

@@ -158,6 +158,21 @@ fn an_index_from_an_old_backup_is_brought_up_to_date() {
 }
 
 #[test]
+fn a_record_that_is_no_file_is_that_of_a_thread_nobody_can_place() {
+    let (home, [_, begun, _]) = home_with_threads();
+    fs::remove_file(home.root().join("threads.yaml")).unwrap();
+    fs::remove_file(home.record_file(&begun)).unwrap();
+    fs::create_dir(home.record_file(&begun)).unwrap();
+    let ran = home.uwf(&["recover"]);
+    assert_eq!(ran.code, Some(65), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let found: Vec<String> = findings(&report).into_iter().map(|(finding, _)| finding).collect();
+    assert_eq!(found, ["restored", "lost"], "{report}");
+    let told = home.uwf(&["doctor"]);
+    assert!(told.stdout.contains(&format!("that neither index nor history has: {begun}")), "{told:?}");
+}
+
+#[test]
 fn a_thread_nobody_can_place_is_told() {
     let (home, [stepped, begun, _]) = home_with_threads();
     fs::remove_file(home.root().join("threads.yaml")).unwrap();
