@@ -39,15 +39,22 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
     match begun {
         // Whether that is durable makes no difference as long as the index is there.
         Ok(Swap::Done) => drop(record::write(home, thread, &file, &Line::Begun)),
-        Ok(Swap::Moved(_)) | Err(_) if is_none(home, thread).unwrap_or(false) => drop(fs::remove_file(path)),
+        // A child thread that the index has lost is begun anew, and its record may tell of what was paid for.
+        Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => drop(fs::remove_file(path)),
         Ok(Swap::Moved(_)) | Err(_) => {}
     }
     begun
 }
 
-/// Whether a record says more of its thread than what it was to begin with.
-pub(crate) fn has_begun(record: &[u8]) -> bool {
-    record::newest_first(record).filter_map(record::event).any(|event| event != "settings")
+/// Whether the record of a thread says more than what it was to begin with, or might, being damaged.
+///
+/// # Errors
+/// `Io` when that cannot be told.
+pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
+    match record::read(home, thread) {
+        Err(error) if error.is_damage() => Ok(true),
+        record => Ok(record::newest_first(&record?).filter_map(record::event).any(|event| event != "settings")),
+    }
 }
 
 /// Threads whose commands were killed before they had a head, so long ago that nobody can be at it.
@@ -85,16 +92,14 @@ fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Op
     };
     let modified = file.metadata().and_then(|meta| meta.modified()).at("look at", &path)?;
     let is_old = modified.elapsed().is_ok_and(|elapsed| elapsed >= age);
-    let is_abandoned = is_old
-        && !home.thread_lock(thread).exists()
-        && file.try_lock().is_ok()
-        && !has_begun(&record::read(home, thread)?)
-        && is_none(home, thread)?;
+    let is_abandoned =
+        is_old && !home.thread_lock(thread).exists() && file.try_lock().is_ok() && never_began(home, thread)?;
     Ok(is_abandoned.then_some(file))
 }
 
-/// Whether neither index nor history has a thread.
-fn is_none(home: &Home, thread: &ThreadId) -> Result<bool> {
-    let is_active = home.heads().read(thread.as_str())?.is_some();
-    Ok(!is_active && history::of(home, thread)?.is_none())
+/// Whether nothing tells that a thread has ever begun: neither its record nor index nor history.
+fn never_began(home: &Home, thread: &ThreadId) -> Result<bool> {
+    Ok(!has_begun(home, thread)?
+        && home.heads().read(thread.as_str())?.is_none()
+        && history::of(home, thread)?.is_none())
 }

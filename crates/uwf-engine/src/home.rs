@@ -161,8 +161,8 @@ impl Home {
         self.root.join("threads")
     }
 
-    /// Directory of one thread's lock, logs, and what there is of it while it works. Nothing in it is counted on after a
-    /// power cut, and nobody syncs it: what is to last is in [`Home::record_file`].
+    /// Directory of one thread's lock, logs, and what there is of it while it works. No name in it is made
+    /// durable, so nothing in it is counted on after a power cut: what is to last is in [`Home::record_file`].
     pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
         self.threads_dir().join(thread.as_str())
     }

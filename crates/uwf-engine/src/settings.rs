@@ -13,8 +13,8 @@ use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::record;
 
-/// How a line of settings begins. What of it is damaged is no older settings.
-const BEGINNING: &[u8] = br#"{"event":"settings""#;
+/// How a line of settings begins. A damaged one is known by it too, so that no older one is taken in its place.
+const PREFIX: &[u8] = br#"{"event":"settings""#;
 
 /// A line of the thread's record; of several the newest holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,7 @@ impl Settings {
             let path = home.record_file(thread);
             Error::new(Kind::Data, format!("the settings in {} are not readable: {error}", path.display()))
                 .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
+                .hint("agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`")
         })
     }
 
@@ -89,5 +90,5 @@ impl Settings {
 
 /// The line of a record that has the settings.
 pub(crate) fn line_of(record: &[u8]) -> Option<&[u8]> {
-    record::newest_first(record).find(|line| line.starts_with(BEGINNING))
+    record::newest_first(record).find(|line| line.starts_with(PREFIX))
 }

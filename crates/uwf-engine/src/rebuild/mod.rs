@@ -23,7 +23,7 @@ use crate::history::Finished;
 use crate::home::Home;
 use crate::marks::{self, Mark};
 use crate::settings::Settings;
-use crate::{beginning, history, ids, put, record};
+use crate::{beginning, history, ids, put};
 use evidence::{Evidence, Known};
 
 /// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
@@ -132,7 +132,7 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     }
     let mut begun = Vec::new();
     for id in missing {
-        if has_begun(home, &id)? {
+        if beginning::has_begun(home, &id)? {
             begun.push(id);
         }
     }
@@ -349,15 +349,7 @@ fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
 
 /// Whether the record of a thread says anything, or might: settings that were never all there do not.
 fn records(home: &Home, id: &ThreadId) -> Result<bool> {
-    Ok(has_begun(home, id)? || matches!(Settings::load(home, id), Ok(Some(_))))
-}
-
-/// Whether a thread has begun, as far as its record tells, which may be damaged.
-fn has_begun(home: &Home, id: &ThreadId) -> Result<bool> {
-    match record::read(home, id) {
-        Err(error) if error.is_damage() => Ok(true),
-        record => Ok(beginning::has_begun(&record?)),
-    }
+    Ok(beginning::has_begun(home, id)? || matches!(Settings::load(home, id), Ok(Some(_))))
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.

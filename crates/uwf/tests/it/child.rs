@@ -11,6 +11,7 @@ use uwf_testing::llm_server::{LlmServer, Say};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, text};
 
+use crate::faults::with_fault;
 use crate::{home, told};
 
 /// `$START` → plan → build → tell → `$END`; `build` is to be played by a workflow.
@@ -516,6 +517,26 @@ fn a_child_at_its_limit_stops_its_parent_there() {
     let raised = fs::read_to_string(&record).unwrap().replace("\"maxSteps\":1", "\"maxSteps\":2");
     fs::write(&record, raised).unwrap();
     assert_eq!(home.json(&["run", &thread])["done"], true);
+}
+
+/// The index has lost a child thread, and the disk is full when it is begun anew: what its record tells stays.
+#[test]
+fn a_child_that_cannot_be_begun_anew_keeps_its_record() {
+    let home = staffed();
+    go(&home);
+    home.config(&AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }"));
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
+    let child = child_of(&home, &thread);
+    let paid = text(&recorded(&home, &child, "finished"), "step");
+    let index = home.root().join("threads.yaml");
+    let kept: Vec<String> =
+        fs::read_to_string(&index).unwrap().lines().filter(|line| !line.contains(&child)).map(str::to_owned).collect();
+    fs::write(&index, kept.join("\n") + "\n").unwrap();
+    let ran = with_fault(&home, "renameat:error=ENOSPC:when=1", &["thread", "step", &thread]);
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(!fs::read_to_string(&index).unwrap().contains(&child), "it was not begun: {ran:?}");
+    assert_eq!(text(&recorded(&home, &child, "finished"), "step"), paid);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) fn failing_at(home: &TestHome, path: &Path, fault: &str, args: &[&str
 }
 
 /// Runs uwf with a system call failing in all its processes.
-fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
+pub(crate) fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
     let plain = home.command(args);
     let mut command = Command::new("strace");
     home.prepare(&mut command);
