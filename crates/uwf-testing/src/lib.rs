@@ -52,11 +52,41 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {:?}", self.stdout))
     }
 
-    /// Exit code, stdout and stderr as one text for snapshots.
+    /// What a failed command printed to stdout in a pipe: what came before the error object, and the object.
+    pub fn error(&self) -> Option<(&str, Value)> {
+        let line = self.stdout.lines().last().filter(|line| line.starts_with(r#"{"error":{"#))?;
+        let object = serde_json::from_str(line).expect("an error object is JSON");
+        Some((&self.stdout[..self.stdout.len() - line.len() - 1], object))
+    }
+
+    /// Exit code, stdout and stderr as one text for snapshots. The error object of a failed command is left out, as it
+    /// says what stderr says; what the command reports beside it stays.
+    ///
+    /// # Panics
+    /// When it does not.
     pub fn told(&self) -> String {
         let code = self.code.map_or_else(|| "signal".to_owned(), |code| code.to_string());
         let stderr = if self.stderr.is_empty() { String::new() } else { format!("--- stderr\n{}", self.stderr) };
-        format!("exit {code}\n{}{stderr}", self.stdout)
+        let stdout = match self.error() {
+            Some((before, mut object)) if self.code != Some(0) => {
+                self.says_the_same(&object["error"].take());
+                let known = object.as_object_mut().expect("it is an object");
+                known.shift_remove("error");
+                // Where the thread stands is added to every failure that is about one.
+                let is_report = known.contains_key("head") && !known.contains_key("state");
+                if is_report { format!("{before}{object}\n") } else { before.to_owned() }
+            }
+            _ => self.stdout.clone(),
+        };
+        format!("exit {code}\n{stdout}{stderr}")
+    }
+
+    fn says_the_same(&self, error: &Value) {
+        let hints = error["hints"].as_array().expect("an error has hints").iter();
+        for text in hints.chain([&error["message"]]).map(|text| text.as_str().expect("a text")) {
+            assert!(self.stderr.contains(text), "stderr does not say {text:?}: {}", self.stderr);
+        }
+        assert_eq!(error["exitCode"].as_i64(), self.code.map(i64::from));
     }
 }
 

@@ -174,5 +174,5 @@ fn containing<'n>(names: &'n [String], typed: &str) -> Vec<&'n String> {
 
 /// Nobody answers any more.
 fn interrupted() -> CommandError {
-    CommandError { kind: Kind::Interrupted, error: "stopped; nothing was written".to_owned(), hints: Vec::new() }
+    CommandError::new(Kind::Interrupted, "stopped; nothing was written".to_owned())
 }

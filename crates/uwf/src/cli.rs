@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -12,7 +13,8 @@ use crate::commands::{agent, cas, completions, config, doctor, recover, referenc
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::on_demand::OnDemand;
-use crate::printer::{CommandResult, Format, Printer};
+use crate::printer::{CommandResult, Format, Printed, Printer, Stdout};
+use crate::usage;
 
 /// Exit codes, as every help text lists them.
 pub(crate) const EXIT_CODES: &str = "\
@@ -29,7 +31,10 @@ Exit codes:
   74   files: disk full, permissions
   75   busy or the head moved: try again
   78   configuration
-  130  interrupted (143: terminated)";
+  130  interrupted (143: terminated)
+
+A failure is explained on stderr. Where JSON is printed, stdout has it too: {\"error\": {kind, message, hints, exitCode}}
+and beside it what is known, such as where the thread stands.";
 
 /// Stateless workflow engine for AI agents: every step is one process, every output is kept.
 #[derive(Debug, Parser)]
@@ -92,6 +97,29 @@ enum Group {
     Reference,
 }
 
+impl Group {
+    /// What the command writes to stdout.
+    fn stdout(&self) -> Stdout {
+        match self {
+            Group::Workflow(OnDemand(command)) => command.stdout(),
+            Group::Thread(OnDemand(command)) => command.stdout(),
+            Group::Agent(OnDemand(command)) => command.stdout(),
+            Group::Completions(_) | Group::Reference => Stdout::Document(Format::Text),
+            Group::Run(_)
+            | Group::Cas(_)
+            | Group::Config(_)
+            | Group::Setup(_)
+            | Group::Doctor(_)
+            | Group::Recover(_) => Stdout::Report,
+        }
+    }
+
+    /// The storage root the command itself names.
+    fn root(&self) -> Option<&Path> {
+        if let Group::Agent(OnDemand(command)) = self { command.root() } else { None }
+    }
+}
+
 /// Runs the command line of this process.
 pub(crate) fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -99,11 +127,12 @@ pub(crate) fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     let args = crate::commands::agent::by_program_name(args);
-    let cli = match of_keeper(&args).map_or_else(|| parse(args), Ok) {
+    let asked = usage::asked_format(&args);
+    let cli = match parse(args) {
         Ok(cli) => cli,
-        Err(error) => return parse_failure(&error),
+        Err(error) => return parse_failure(&error, asked),
     };
-    let printer = match Printer::new(cli.format) {
+    let printer = match Printer::new(cli.format, cli.command.stdout()) {
         Ok(printer) => printer,
         Err(failure) => return ExitCode::from(Printer::plain().failure(&failure)),
     };
@@ -112,18 +141,6 @@ pub(crate) fn main() -> ExitCode {
         Err(failure) => printer.failure(&failure),
     };
     ExitCode::from(code)
-}
-
-/// The command line by which a keeper runs one of uwf's own agents, in just that form. To describe it to clap first is much
-/// of what such a process does by itself.
-fn of_keeper(args: &[OsString]) -> Option<Cli> {
-    let [_, group, command, name, thread, role] = args else { return None };
-    let plain = |arg: &OsString| arg.to_str().filter(|arg| !arg.starts_with('-')).map(str::to_owned);
-    if group != "agent" || command != "run" {
-        return None;
-    }
-    let args = agent::run::Args { name: plain(name)?, rest: vec![plain(thread)?, plain(role)?] };
-    Some(Cli { format: None, command: Group::Agent(OnDemand(agent::Command::Run(args))) })
 }
 
 /// As `Cli::try_parse_from` does it, but the description of the command line is not taken apart afterwards: in a process
@@ -138,15 +155,25 @@ fn run(command: Group, printer: Printer) -> CommandResult {
     match command {
         Group::Completions(args) => completions::run(&args),
         Group::Reference => reference::run(),
-        Group::Workflow(OnDemand(command)) => workflow::run(&Context::open(printer)?, command),
-        Group::Thread(OnDemand(command)) => thread::run(&Context::open(printer)?, command),
-        Group::Run(OnDemand(args)) => thread::run::run(&Context::open(printer)?, args),
-        Group::Cas(OnDemand(command)) => cas::run(&Context::open(printer)?, command),
-        Group::Agent(OnDemand(command)) => agent::run(&Context::open_at(command.root(), printer)?, command),
-        Group::Setup(OnDemand(args)) => setup::run(&Context::open(printer)?, &args),
-        Group::Doctor(OnDemand(args)) => doctor::run(&Context::open(printer)?, &args),
-        Group::Recover(OnDemand(args)) => recover::run(&Context::open(printer)?, &args),
-        Group::Config(OnDemand(command)) => config::run(&Context::open(printer)?, command),
+        command => {
+            let context = Context::open_at(command.root(), printer)?;
+            in_root(&context, command).map_err(|failure| context.with_standing(failure))
+        }
+    }
+}
+
+fn in_root(context: &Context, command: Group) -> CommandResult {
+    match command {
+        Group::Completions(_) | Group::Reference => Ok(Printed::nothing()),
+        Group::Workflow(OnDemand(command)) => workflow::run(context, command),
+        Group::Thread(OnDemand(command)) => thread::run(context, command),
+        Group::Run(OnDemand(args)) => thread::run::run(context, args),
+        Group::Cas(OnDemand(command)) => cas::run(context, command),
+        Group::Agent(OnDemand(command)) => agent::run(context, command),
+        Group::Setup(OnDemand(args)) => setup::run(context, &args),
+        Group::Doctor(OnDemand(args)) => doctor::run(context, &args),
+        Group::Recover(OnDemand(args)) => recover::run(context, &args),
+        Group::Config(OnDemand(command)) => config::run(context, command),
     }
 }
 
@@ -172,44 +199,10 @@ fn own_child(args: &[OsString]) -> Option<u8> {
 }
 
 /// Help and version go to stdout with 0; a misuse is 64, not clap's 2.
-fn parse_failure(error: &clap::Error) -> ExitCode {
-    let printed = error.print();
-    if error.use_stderr() {
-        // Nobody may be there to read it.
-        return ExitCode::from(uwf_engine::error::Kind::Usage.exit_code());
+fn parse_failure(error: &clap::Error, asked: Option<Format>) -> ExitCode {
+    if !error.use_stderr() {
+        return ExitCode::from(Printer::plain().written(error.print(), 0));
     }
-    ExitCode::from(Printer::plain().written(printed, 0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn args(line: &str) -> Vec<OsString> {
-        line.split(' ').map(OsString::from).collect()
-    }
-
-    #[test]
-    fn what_a_keeper_calls_is_read_as_clap_reads_it() {
-        let line = args("uwf agent run command 01ARZ3NDEKTSV4RRFFQ69G5FAV coder");
-        let short = of_keeper(&line).map(|cli| format!("{cli:?}"));
-        assert_eq!(short, parse(line).ok().map(|cli| format!("{cli:?}")));
-        assert!(short.is_some());
-    }
-
-    #[test]
-    fn every_other_form_is_left_to_clap() {
-        for line in [
-            "uwf agent run mock -t T",
-            "uwf agent run mock -h T",
-            "uwf agent run mock T --help",
-            "uwf agent run mock -t T -r R",
-            "uwf agent run --format json T",
-            "uwf agent submit mock T R",
-            "uwf thread run mock T R",
-            "uwf agent run mock",
-        ] {
-            assert!(of_keeper(&args(line)).is_none(), "{line}");
-        }
-    }
+    let printer = Printer::new(asked, Stdout::Report).unwrap_or_else(|_| Printer::plain());
+    ExitCode::from(printer.failure(&usage::failure(error, &mut command())))
 }

@@ -1,9 +1,13 @@
 //! What every command has at hand.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+use uwf_core::thread::ThreadId;
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
+use uwf_engine::show;
 
 use crate::error::CommandError;
 use crate::printer::Printer;
@@ -16,14 +20,11 @@ pub(crate) struct Context {
     pub(crate) cwd: PathBuf,
     /// For talk on stderr while the command works.
     pub(crate) printer: Printer,
+    /// The thread the command is about, once it is known.
+    about: OnceCell<ThreadId>,
 }
 
 impl Context {
-    /// Opens the storage root the environment names.
-    pub(crate) fn open(printer: Printer) -> Result<Context, CommandError> {
-        Context::open_at(None, printer)
-    }
-
     /// Opens a storage root, the one the environment names when none is given.
     pub(crate) fn open_at(root: Option<&Path>, printer: Printer) -> Result<Context, CommandError> {
         let cwd = std::env::current_dir().at("find", "the current directory")?;
@@ -31,12 +32,22 @@ impl Context {
             Some(root) => Home::at(root)?,
             None => Home::from_environment()?,
         };
-        Ok(Context { home, cwd, printer })
+        Ok(Context { home, cwd, printer, about: OnceCell::new() })
     }
 
     /// The thread meant by what was typed.
-    pub(crate) fn thread(&self, typed: &str) -> Result<uwf_core::thread::ThreadId, CommandError> {
-        Ok(uwf_engine::thread_ids::resolve(&self.home, typed)?)
+    pub(crate) fn thread(&self, typed: &str) -> Result<ThreadId, CommandError> {
+        let thread = uwf_engine::thread_ids::resolve(&self.home, typed)?;
+        // A command that is about two threads fails with the first.
+        let _ = self.about.set(thread.clone());
+        Ok(thread)
+    }
+
+    /// A failure with where its thread stands, as far as that can be read.
+    pub(crate) fn with_standing(&self, failure: CommandError) -> CommandError {
+        let Some(thread) = self.about.get().filter(|_| self.printer.prints_failures_as_json()) else { return failure };
+        let standing = show::show(&self.home, thread).ok().and_then(|shown| serde_json::to_value(shown).ok());
+        failure.knowing(standing.unwrap_or_else(|| json!({ "thread": thread })))
     }
 
     /// The node meant by what was typed: a hash or a unique beginning of one.

@@ -1,6 +1,7 @@
 //! What a command fails with: the engine's error, at the edge.
 
 use json_cas::StoreError;
+use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, Kind};
 
 /// A failed command: which kind, why, and what to try next.
@@ -12,12 +13,44 @@ pub(crate) struct CommandError {
     pub(crate) error: String,
     /// What to try next.
     pub(crate) hints: Vec<String>,
+    /// What is known all the same, such as where the thread stands; printed as JSON beside the error.
+    pub(crate) known: Vec<(String, Value)>,
 }
 
 impl CommandError {
     /// A misuse of the command line.
     pub(crate) fn usage(error: impl Into<String>) -> CommandError {
-        CommandError { kind: Kind::Usage, error: error.into(), hints: Vec::new() }
+        CommandError::new(Kind::Usage, error)
+    }
+
+    /// A failure without hints.
+    pub(crate) fn new(kind: Kind, error: impl Into<String>) -> CommandError {
+        CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new() }
+    }
+
+    /// Adds what is known all the same: the entries of an object.
+    pub(crate) fn knowing(mut self, known: Value) -> CommandError {
+        if let Value::Object(known) = known {
+            self.known.extend(known);
+        }
+        self
+    }
+
+    /// The failure as programs read it: `{error: {kind, message, hints, exitCode}, …what is known}`.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut object = Map::from_iter([("error".to_owned(), self.as_entry())]);
+        object.extend(self.known.clone());
+        Value::Object(object)
+    }
+
+    /// The entry `error` of that object, for a report that has one.
+    pub(crate) fn as_entry(&self) -> Value {
+        json!({
+            "kind": self.kind,
+            "message": self.error,
+            "hints": self.hints,
+            "exitCode": self.kind.exit_code(),
+        })
     }
 
     /// Adds what to try next.
@@ -29,7 +62,7 @@ impl CommandError {
 
 impl From<Error> for CommandError {
     fn from(error: Error) -> CommandError {
-        CommandError { kind: error.kind, error: error.message, hints: error.hints }
+        CommandError { hints: error.hints, ..CommandError::new(error.kind, error.message) }
     }
 }
 

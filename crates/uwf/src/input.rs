@@ -26,7 +26,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
         return parse(&from_file(path)?, argument);
     }
     if argument.trim_start().starts_with(['{', '[', '"']) || error.reason.contains("out of range") {
-        return Err(CommandError { kind: Kind::Data, error: error.to_string(), hints: Vec::new() });
+        return Err(CommandError::new(Kind::Data, error.to_string()));
     }
     let told = format!("`{}` is neither JSON nor a file", beginning(argument));
     Err(CommandError::usage(told)
@@ -38,11 +38,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
 /// # Errors
 /// `Data` with the place: also for duplicate keys, lone surrogates and numbers out of range.
 pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
-    json_cas::json::parse(text).map_err(|error| CommandError {
-        kind: Kind::Data,
-        error: format!("{origin}: {error}"),
-        hints: Vec::new(),
-    })
+    json_cas::json::parse(text).map_err(|error| CommandError::new(Kind::Data, format!("{origin}: {error}")))
 }
 
 /// All of stdin.

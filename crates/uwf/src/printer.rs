@@ -21,15 +21,21 @@ pub(crate) enum Format {
     Text,
 }
 
+/// What a command writes to stdout when no format was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stdout {
+    /// A report: text on a terminal, JSON in a pipe.
+    Report,
+    /// A document, in this format also in a pipe.
+    Document(Format),
+    /// What a program on the other side reads by a protocol of its own. No failure is ever written there.
+    Protocol,
+}
+
 /// What a command reports: one value, told as text or as data.
 pub(crate) trait Report: Serialize {
     /// The text for people, each line ended.
     fn text(&self) -> String;
-
-    /// Format when nobody asked for one; `None`: text on a terminal, JSON in a pipe.
-    fn preferred(&self) -> Option<Format> {
-        None
-    }
 
     /// Exit code of the command.
     fn exit_code(&self) -> u8 {
@@ -40,7 +46,6 @@ pub(crate) trait Report: Serialize {
 /// A report of any type, ready to be printed.
 pub(crate) struct Printed {
     body: Body,
-    preferred: Option<Format>,
     exit_code: u8,
 }
 
@@ -72,11 +77,11 @@ impl<R: Report> Tell for R {
 }
 
 fn not_json(error: &serde_json::Error) -> CommandError {
-    CommandError { kind: Kind::Internal, error: format!("a report is not JSON: {error}"), hints: Vec::new() }
+    CommandError::new(Kind::Internal, format!("a report is not JSON: {error}"))
 }
 
 fn not_written(error: &std::io::Error) -> CommandError {
-    CommandError { kind: Kind::Io, error: format!("cannot write the report: {error}"), hints: Vec::new() }
+    CommandError::new(Kind::Io, format!("cannot write the report: {error}"))
 }
 
 /// What commands return.
@@ -85,7 +90,7 @@ pub(crate) type CommandResult = Result<Printed, CommandError>;
 impl Printed {
     /// Nothing more to print, whatever format was asked for: the command has written its own result.
     pub(crate) fn nothing() -> Printed {
-        Printed { body: Body::Nothing, preferred: None, exit_code: 0 }
+        Printed { body: Body::Nothing, exit_code: 0 }
     }
 
     /// Nothing more to print by a command that has printed its report, which gave this exit code.
@@ -102,13 +107,13 @@ impl Printed {
     pub(crate) fn new(report: &impl Report) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
         let body = Body::Told { value, text: report.text() };
-        Ok(Printed { body, preferred: report.preferred(), exit_code: report.exit_code() })
+        Ok(Printed { body, exit_code: report.exit_code() })
     }
 
     /// The same for a report that can be long: only what is printed of it is made.
     pub(crate) fn long(report: impl Report + 'static) -> CommandResult {
-        let (preferred, exit_code) = (report.preferred(), report.exit_code());
-        Ok(Printed { body: Body::Long(Box::new(report)), preferred, exit_code })
+        let exit_code = report.exit_code();
+        Ok(Printed { body: Body::Long(Box::new(report)), exit_code })
     }
 
     /// The text in a format; `None` when nothing is to be printed.
@@ -128,15 +133,16 @@ impl Printed {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printer {
     asked: Option<Format>,
+    stdout: Stdout,
     colour: bool,
 }
 
 impl Printer {
-    /// A printer that prints as asked: by `--format`, else by `UWF_FORMAT`.
+    /// A printer that prints as asked: by `--format`, else by `UWF_FORMAT`, else as the command does.
     ///
     /// # Errors
     /// Usage when `UWF_FORMAT` is no format.
-    pub(crate) fn new(asked: Option<Format>) -> Result<Printer, CommandError> {
+    pub(crate) fn new(asked: Option<Format>, stdout: Stdout) -> Result<Printer, CommandError> {
         let from_environment = std::env::var("UWF_FORMAT").ok().filter(|name| !name.is_empty());
         let asked = match (asked, from_environment) {
             (Some(format), _) => Some(format),
@@ -145,17 +151,17 @@ impl Printer {
                 CommandError::usage(format!("UWF_FORMAT is `{name}`")).hint("it can be json, yaml or text")
             })?),
         };
-        Ok(Printer { asked, colour: wants_colour() })
+        Ok(Printer { asked, stdout, colour: wants_colour() })
     }
 
-    /// A printer for failures before the arguments are known.
+    /// A printer that writes failures to stderr only.
     pub(crate) fn plain() -> Printer {
-        Printer { asked: None, colour: wants_colour() }
+        Printer { asked: None, stdout: Stdout::Protocol, colour: wants_colour() }
     }
 
     /// Prints a report to stdout. Returns the exit code.
     pub(crate) fn report(&self, report: &Printed) -> u8 {
-        let format = self.format(report.preferred);
+        let format = self.format();
         let text = match report.tell(format) {
             Ok(None) => return report.exit_code,
             Ok(Some(text)) => text,
@@ -180,14 +186,23 @@ impl Printer {
         }
     }
 
-    fn format(&self, preferred: Option<Format>) -> Format {
-        let fallback = if std::io::stdout().is_terminal() { Format::Text } else { Format::Json };
-        self.asked.or(preferred).unwrap_or(fallback)
+    fn format(&self) -> Format {
+        let preferred = || match self.stdout {
+            Stdout::Document(format) => format,
+            Stdout::Report | Stdout::Protocol if std::io::stdout().is_terminal() => Format::Text,
+            Stdout::Report | Stdout::Protocol => Format::Json,
+        };
+        self.asked.unwrap_or_else(preferred)
+    }
+
+    /// Whether a failure is printed to stdout too, as an object.
+    pub(crate) fn prints_failures_as_json(&self) -> bool {
+        self.stdout != Stdout::Protocol && self.format() == Format::Json
     }
 
     /// Whether reports without a preference are printed as text.
     pub(crate) fn prints_text(&self) -> bool {
-        self.format(None) == Format::Text
+        self.format() == Format::Text
     }
 
     /// Prints a list row by row, as its rows are found: one JSON array, or the text of each row. It ends early and
@@ -200,7 +215,7 @@ impl Printer {
         rows: impl Iterator<Item = Result<R, CommandError>>,
     ) -> Result<(), CommandError> {
         let is_terminal = std::io::stdout().is_terminal();
-        let format = self.format(None);
+        let format = self.format();
         let mut list = List {
             out: BufWriter::new(std::io::stdout().lock()),
             format,
@@ -241,8 +256,21 @@ impl Printer {
         self.talk(&format!("{} {warning}", style::yellow("warning:")));
     }
 
-    /// Prints a failure to stderr. Returns the exit code.
+    /// Prints a failure: to stderr for people, and where JSON is printed, to stdout as an object. Returns the exit code.
     pub(crate) fn failure(&self, failure: &CommandError) -> u8 {
+        self.explain(failure);
+        if self.prints_failures_as_json() {
+            let text = format!("{}\n", failure.to_json());
+            let text = style::data(&text, std::io::stdout().is_terminal());
+            // Nobody may be there to read it; that stdout cannot be written may be the failure itself.
+            let mut stdout = std::io::stdout().lock();
+            let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        }
+        failure.kind.exit_code()
+    }
+
+    /// Prints a failure to stderr only, for a command whose report on stdout says it too.
+    pub(crate) fn explain(&self, failure: &CommandError) {
         let label = match failure.kind {
             // Nothing is wrong: somebody has something to do.
             Kind::Waiting => style::yellow("waiting:"),
@@ -252,7 +280,6 @@ impl Printer {
         for hint in &failure.hints {
             self.talk(&format!("{} {hint}", style::dim("hint:")));
         }
-        failure.kind.exit_code()
     }
 }
 

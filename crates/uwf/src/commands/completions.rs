@@ -3,7 +3,7 @@
 use clap_complete::Shell;
 use serde::Serialize;
 
-use crate::printer::{CommandResult, Format, Printed, Report};
+use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf completions`.
 #[derive(Debug, clap::Args)]
@@ -23,10 +23,6 @@ struct Script {
 impl Report for Script {
     fn text(&self) -> String {
         self.script.clone()
-    }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Text)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::printer::{CommandResult, Format, Printed, Report};
+use crate::printer::{CommandResult, Printed, Report};
 
 #[derive(Serialize)]
 struct Page {
@@ -14,10 +14,6 @@ struct Page {
 impl Report for Page {
     fn text(&self) -> String {
         self.markdown.clone()
-    }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Text)
     }
 }
 

@@ -270,7 +270,7 @@ fn an_answer_comes_from_exactly_one_place() {
         [&[][..], &["--data", "{}", "-"], &["--data", "{}", "--file", "x"], &["--text", "--raw", "x", "-"], &["+"]]
     {
         let ran = home.uwf(&[&["agent", "submit", &thread, "reviewer"], args].concat());
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(64), ""), "{args:?}");
+        assert_eq!(ran.code, Some(64), "{args:?}");
     }
 }
 

@@ -246,15 +246,11 @@ fn a_bomb_in_a_condition_cannot_hang_a_step() {
 fn wrong_calls_are_refused() {
     let home = reviewing_home();
     let thread = reviewed(&home);
-    assert_snapshot!(told(&home, &["thread", "eval", &thread]), @r"
+    assert_snapshot!(told(&home, &["thread", "eval", &thread]), @"
     exit 64
     --- stderr
-    error: the following required arguments were not provided:
-      <EXPRESSION>
-
-    Usage: uwf thread eval <THREAD> <EXPRESSION>
-
-    For more information, try '--help'.
+    error: the following required arguments were not provided: <EXPRESSION>
+    hint: usage: uwf thread eval <THREAD> <EXPRESSION>
     ");
     assert_snapshot!(told(&home, &["thread", "eval", "ZZZZ", "1"]), @r"
     exit 69

@@ -159,12 +159,10 @@ fn wrong_forks_are_refused() {
     --- stderr
     error: cannot find the workspace nowhere: No such file or directory (os error 2)
     ");
-    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @r"
+    assert_snapshot!(told(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @"
     exit 64
     --- stderr
     error: invalid value '0' for '--max-steps <N>': 0 is not in 1..18446744073709551615
-
-    For more information, try '--help'.
     ");
     damage(&home, &nodes[3]);
     assert_snapshot!(told(&home, &["thread", "fork", &nodes[3]]), @r"

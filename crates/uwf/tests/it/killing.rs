@@ -199,14 +199,10 @@ fn threads_that_do_not_exist_are_not_found() {
     --- stderr
     error: `ZZZ` is not a thread id, nor at least 4 symbols of its beginning or end
     ");
-    assert_snapshot!(told(&home, &["thread", "kill"]), @r"
+    assert_snapshot!(told(&home, &["thread", "kill"]), @"
     exit 64
     --- stderr
-    error: the following required arguments were not provided:
-      <THREAD>
-
-    Usage: uwf thread kill <THREAD>
-
-    For more information, try '--help'.
+    error: the following required arguments were not provided: <THREAD>
+    hint: usage: uwf thread kill <THREAD>
     ");
 }

@@ -114,15 +114,12 @@ fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
     error: there is no workflow `reviewtext`
     hint: did you mean `review-text`?
     ");
-    assert_snapshot!(told(&home, &["thread", "list", "--state", "stock"]), @r"
+    assert_snapshot!(told(&home, &["thread", "list", "--state", "stock"]), @"
     exit 64
     --- stderr
     error: invalid value 'stock' for '--state <STATE>'
-      [possible values: active, running, paused, waiting, limited, stuck, completed, killed, corrupt]
-
-      tip: a similar value exists: 'stuck'
-
-    For more information, try '--help'.
+    hint: possible values: active, running, paused, waiting, limited, stuck, completed, killed, corrupt
+    hint: a similar value exists: 'stuck'
     ");
 }
 

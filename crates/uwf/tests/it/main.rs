@@ -25,6 +25,7 @@ mod forking;
 mod hermes;
 mod hostile;
 mod human;
+mod json_errors;
 mod keeper;
 mod kept_traces;
 mod killing;

@@ -458,14 +458,11 @@ fn wrong_questions_get_clear_answers() {
     error: `x` is not the hash of a step, nor at least 4 symbols of its beginning
     hint: `uwf thread steps <id>` lists its steps
     ");
-    assert_snapshot!(told(&home, &["thread", "read", &thread, "--start", "--before", first]), @r"
+    assert_snapshot!(told(&home, &["thread", "read", &thread, "--start", "--before", first]), @"
     exit 64
     --- stderr
     error: the argument '--start' cannot be used with '--before <HASH>'
-
-    Usage: uwf thread read --start <THREAD>
-
-    For more information, try '--help'.
+    hint: usage: uwf thread read --start <THREAD>
     ");
     assert_snapshot!(told(&home, &["thread", "read", &thread, "--quota", "many"]), @r"
     exit 64

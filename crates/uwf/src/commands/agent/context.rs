@@ -7,7 +7,7 @@ use uwf_core::prompt::AnswerForm;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Format, Printed, Report};
+use crate::printer::{CommandResult, Printed, Report};
 
 /// Bytes of outputs and texts of previous steps. Enough for any thread people follow; a thread of thousands of long
 /// answers must not become one report.
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     role: String,
     /// Print only the prompt, as it is.
     #[arg(long)]
-    prompt: bool,
+    pub(crate) prompt: bool,
     /// The form of answer the prompt asks for.
     #[arg(long, value_enum, default_value_t = Answer::Text)]
     answer: Answer,
@@ -53,10 +53,6 @@ impl Report for Briefing {
     fn text(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
     }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Json)
-    }
 }
 
 #[derive(Serialize)]
@@ -67,10 +63,6 @@ struct Prompt {
 impl Report for Prompt {
     fn text(&self) -> String {
         self.prompt.clone()
-    }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Text)
     }
 }
 

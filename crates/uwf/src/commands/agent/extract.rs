@@ -17,7 +17,7 @@ use uwf_engine::load;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Format, Printed, Report};
+use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
 /// Arguments of `uwf agent extract`.
@@ -54,10 +54,6 @@ struct Extracted(Value);
 impl Report for Extracted {
     fn text(&self) -> String {
         format!("{:#}\n", self.0)
-    }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Json)
     }
 }
 

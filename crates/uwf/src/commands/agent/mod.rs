@@ -14,7 +14,7 @@ use std::path::Path;
 use uwf_engine::agents::BUILT_IN_PREFIX;
 
 use crate::context::Context;
-use crate::printer::CommandResult;
+use crate::printer::{CommandResult, Format, Stdout};
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -51,6 +51,20 @@ impl Command {
             Command::Context(_) | Command::Submit(_) | Command::Extract(_) | Command::Run(_) | Command::Describe(_) => {
                 None
             }
+        }
+    }
+}
+
+impl Command {
+    /// What the command writes to stdout.
+    pub(crate) fn stdout(&self) -> Stdout {
+        match self {
+            Command::Context(args) if args.prompt => Stdout::Document(Format::Text),
+            Command::Context(_) | Command::Extract(_) => Stdout::Document(Format::Json),
+            // The hash of the step, as agents print it.
+            Command::Submit(_) => Stdout::Document(Format::Text),
+            Command::Mcp(_) | Command::Run(_) => Stdout::Protocol,
+            Command::Describe(_) => Stdout::Report,
         }
     }
 }

@@ -49,11 +49,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let error =
         format!("{broken} of the nodes reachable from {root} {} not readable", if broken == 1 { "is" } else { "are" });
-    Err(CommandError {
-        kind: Kind::Data,
-        error,
-        hints: vec![format!("`uwf cas verify {root}` tells what is wrong with each")],
-    })
+    Err(CommandError::new(Kind::Data, error).hint(format!("`uwf cas verify {root}` tells what is wrong with each")))
 }
 
 fn row((hash, node): (Hash, Node), index: &mut TypeIndex<'_>) -> Row {

@@ -51,11 +51,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 fn not_set(context: &Context, values: &Value, path: &KeyPath) -> CommandError {
     let file = context.home.config_file();
-    let error = CommandError {
-        kind: Kind::NotFound,
-        error: format!("`{path}` is not set in {}", file.display()),
-        hints: Vec::new(),
-    };
+    let error = CommandError::new(Kind::NotFound, format!("`{path}` is not set in {}", file.display()));
     // Nothing holds for an agent that is not there.
     let parent = path.parts().split_last().and_then(|(_, above)| edit::get(values, &KeyPath::of(above)));
     if let Some(default) = default_of(path).filter(|_| parent.is_some() || path.parts()[0] != "agents") {

@@ -80,5 +80,8 @@ fn client(endpoint: Endpoint) -> uwf_llm::Result<Client> {
 
 fn failed(error: &uwf_llm::Error) -> CommandError {
     let hints = error.hint().into_iter().chain(["nothing was written; `--no-check` writes it all the same".to_owned()]);
-    CommandError { kind: Kind::Config, error: format!("the model does not answer: {error}"), hints: hints.collect() }
+    CommandError {
+        hints: hints.collect(),
+        ..CommandError::new(Kind::Config, format!("the model does not answer: {error}"))
+    }
 }

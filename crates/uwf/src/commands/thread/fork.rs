@@ -103,7 +103,7 @@ fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
     if context.home.store().has(hash)? {
         return Ok(hash);
     }
-    Err(CommandError { kind: Kind::NotFound, error: format!("there is no node {hash}"), hints: Vec::new() })
+    Err(CommandError::new(Kind::NotFound, format!("there is no node {hash}")))
 }
 
 /// The more telling of two failures: one that found too much says more than one that found nothing.

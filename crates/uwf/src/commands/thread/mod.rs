@@ -18,7 +18,7 @@ mod steps;
 
 use crate::context::Context;
 use crate::on_demand::OnDemand;
-use crate::printer::CommandResult;
+use crate::printer::{CommandResult, Format, Stdout};
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -53,6 +53,17 @@ pub(crate) enum Command {
     Rm(OnDemand<rm::Args>),
     /// What a JSONata expression gives on a thread, for authors of conditions.
     Eval(OnDemand<eval::Args>),
+}
+
+impl Command {
+    /// What the command writes to stdout.
+    pub(crate) fn stdout(&self) -> Stdout {
+        match self {
+            Command::Read(_) => Stdout::Document(Format::Text),
+            Command::StepDetails(_) => Stdout::Document(Format::Yaml),
+            _ => Stdout::Report,
+        }
+    }
 }
 
 /// Runs a command of the group.

@@ -7,7 +7,7 @@ use uwf_core::view::{self, LeftOut, Source, Told};
 use uwf_engine::transcript::{self, DEFAULT_QUOTA, Place, Request};
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Format, Printed, Report};
+use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf thread read`.
 #[derive(Debug, clap::Args)]
@@ -55,10 +55,6 @@ struct Shown {
 impl Report for Readable {
     fn text(&self) -> String {
         self.markdown.clone()
-    }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Text)
     }
 }
 

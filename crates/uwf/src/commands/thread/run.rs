@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::{self, OutputFiles};
 use uwf_engine::child::{self, Signals};
@@ -39,6 +40,9 @@ pub(crate) struct Args {
 /// The report of the last step, or where the thread stands when a step did not come off.
 #[derive(Serialize)]
 struct Ran {
+    /// Why there is no further step, as a failing command has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
     #[serde(flatten)]
     report: StepReport,
     #[serde(skip)]
@@ -80,13 +84,13 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
-            return Printed::new(&Ran { report, code: 0 });
+            return Printed::new(&Ran { error: None, report, code: 0 });
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
             let told = format!("{steps} {plural} done as asked, thread {thread} has more to do");
             let hints = vec![format!("go on with: uwf run {thread}")];
-            return stopped(context, &thread, CommandError { kind: Kind::Limit, error: told, hints });
+            return stopped(context, &thread, CommandError { hints, ..CommandError::new(Kind::Limit, told) });
         }
     }
 }
@@ -96,8 +100,8 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
     // Whatever keeps the thread from being read is no news beside the error itself; nor is it there after a kill.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
     let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
-    let code = context.printer.failure(&error);
-    Printed::new(&Ran { report, code })
+    context.printer.explain(&error);
+    Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
 }
 
 fn known_thread(context: &Context, args: &Args) -> Result<ThreadId, CommandError> {

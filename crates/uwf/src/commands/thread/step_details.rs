@@ -6,7 +6,7 @@ use uwf_engine::error::Kind;
 use uwf_engine::expand;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Format, Printed, Report, yaml};
+use crate::printer::{CommandResult, Printed, Report, yaml};
 
 /// Arguments of `uwf thread step-details`.
 #[derive(Debug, clap::Args)]
@@ -26,10 +26,6 @@ struct Details(Value);
 impl Report for Details {
     fn text(&self) -> String {
         yaml(&self.0)
-    }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Yaml)
     }
 }
 

@@ -8,7 +8,7 @@ use uwf_core::workflow::{Transition, mermaid};
 use uwf_engine::load;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Format, Printed, Report};
+use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf workflow graph`.
 #[derive(Debug, clap::Args)]
@@ -36,10 +36,6 @@ struct Drawn {
 impl Report for Drawn {
     fn text(&self) -> String {
         self.mermaid.clone()
-    }
-
-    fn preferred(&self) -> Option<Format> {
-        Some(Format::Text)
     }
 }
 

@@ -16,7 +16,7 @@ use uwf_engine::resolve;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::CommandResult;
+use crate::printer::{CommandResult, Format, Stdout};
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -47,6 +47,16 @@ Examples:
   uwf workflow list
   uwf workflow graph solve-issue";
 
+impl Command {
+    /// What the command writes to stdout.
+    pub(crate) fn stdout(&self) -> Stdout {
+        match self {
+            Command::Graph(_) => Stdout::Document(Format::Text),
+            _ => Stdout::Report,
+        }
+    }
+}
+
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
@@ -66,11 +76,10 @@ fn require(context: &Context, registry: &Registry, name: &str) -> Result<(), Com
     if registry.contains_key(name) {
         return Ok(());
     }
-    let error = CommandError {
-        kind: Kind::NotFound,
-        error: format!("{} has no workflow `{name}`", registry::path(&context.home).display()),
-        hints: Vec::new(),
-    };
+    let error = CommandError::new(
+        Kind::NotFound,
+        format!("{} has no workflow `{name}`", registry::path(&context.home).display()),
+    );
     if let Some((_, file)) = resolve::project_files(&context.cwd).into_iter().find(|(project, _)| project == name) {
         return Err(
             error.hint(format!("`{name}` is the project's file {}: its history is that of the file", file.display()))

@@ -69,11 +69,11 @@ fn version(name: &str, entry: &Entry, typed: &str) -> Result<Hash, CommandError>
     let matches: Vec<Hash> = known.filter(|hash| prefix.matches(*hash)).collect();
     match matches.as_slice() {
         [one] => Ok(*one),
-        [] => Err(CommandError {
-            kind: error::Kind::NotFound,
-            error: format!("no version of workflow `{name}` begins with {typed}"),
-            hints: vec![format!("`uwf workflow history {name}` lists them")],
-        }),
+        [] => {
+            let error = format!("no version of workflow `{name}` begins with {typed}");
+            Err(CommandError::new(error::Kind::NotFound, error)
+                .hint(format!("`uwf workflow history {name}` lists them")))
+        }
         several => {
             let several: Vec<String> = several.iter().map(Hash::to_string).collect();
             Err(CommandError::usage(format!(

@@ -1,0 +1,144 @@
+//! From a command line that cannot be read to what is wrong with it, and to the command that was probably meant.
+
+use std::ffi::OsString;
+
+use clap::ValueEnum;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use uwf_core::workflow::nearest;
+
+use crate::error::CommandError;
+use crate::printer::Format;
+
+/// Words people try, and what does that here. The first column is the group they try it in.
+const MEANT: &[(&str, &str, &str)] = &[
+    ("", "status", "`uwf thread list` shows where the threads stand, `uwf show THREAD` one of them"),
+    ("", "ps", "`uwf thread ps` lists the threads that are running"),
+    ("", "threads", "`uwf thread list` lists threads"),
+    ("", "workflows", "`uwf workflow list` lists workflows"),
+    ("", "list", "`uwf thread list` lists threads, `uwf workflow list` workflows"),
+    ("", "log", "`uwf read THREAD` prints what happened in a thread"),
+    ("", "logs", "`uwf read THREAD` prints what happened in a thread"),
+    ("", "init", "`uwf setup` chooses provider, key, model and default agent"),
+    ("", "login", "`uwf setup` stores the key of a provider"),
+    ("", "version", "`uwf --version` prints it"),
+    ("", "exec", "`uwf run WORKFLOW -p 'TEXT'` starts a thread and steps it until the end"),
+    ("", "next", "`uwf step THREAD` does one step"),
+    ("", "continue", "`uwf run THREAD` steps a thread until the end"),
+    ("", "stop", "`uwf thread kill THREAD` ends a thread, `uwf thread pause THREAD` only stops it for now"),
+    ("", "new", "`uwf thread start WORKFLOW -p 'TEXT'` begins a thread"),
+    ("", "create", "`uwf workflow put FILE` stores a workflow, `uwf thread start WORKFLOW -p 'TEXT'` begins a thread"),
+    ("", "agents", "`uwf config get agents` shows the agents that are configured"),
+    ("", "models", "`uwf config get models` shows the models that are configured"),
+    ("", "approve", "`uwf thread answer THREAD` answers for a role that is played by a person"),
+    ("thread", "status", "`uwf thread show THREAD` shows where a thread stands"),
+    ("thread", "get", "`uwf thread show THREAD` shows where a thread stands"),
+    ("thread", "new", "`uwf thread start WORKFLOW -p 'TEXT'` begins a thread"),
+    ("thread", "create", "`uwf thread start WORKFLOW -p 'TEXT'` begins a thread"),
+    ("thread", "log", "`uwf thread read THREAD` prints what happened"),
+    ("thread", "logs", "`uwf thread read THREAD` prints what happened"),
+    ("thread", "running", "`uwf thread list --state running` lists the threads that are running"),
+    ("thread", "stop", "`uwf thread kill THREAD` ends a thread, `uwf thread pause THREAD` only stops it for now"),
+    ("thread", "cancel", "`uwf thread kill THREAD` ends a thread"),
+    ("thread", "delete", "`uwf thread rm THREAD` removes a finished thread from the history"),
+    ("thread", "next", "`uwf thread step THREAD` does one step"),
+    ("thread", "continue", "`uwf thread run THREAD` steps a thread until the end"),
+    ("thread", "approve", "`uwf thread answer THREAD` answers for a role that is played by a person"),
+    ("thread", "verify", "`uwf cas verify HASH` checks everything below a head"),
+    ("workflow", "get", "`uwf workflow show WORKFLOW` prints a workflow"),
+    ("workflow", "create", "`uwf workflow put FILE` stores a workflow"),
+    ("workflow", "delete", "`uwf workflow rm WORKFLOW` removes a name"),
+    ("workflow", "check", "`uwf workflow validate FILE` checks a workflow"),
+    ("workflow", "run", "`uwf run WORKFLOW -p 'TEXT'` starts a thread and steps it until the end"),
+    ("workflow", "start", "`uwf thread start WORKFLOW -p 'TEXT'` begins a thread"),
+    ("config", "show", "`uwf config list` shows what is set"),
+    ("config", "add", "`uwf config set KEY VALUE` sets a value"),
+    ("config", "rm", "`uwf config unset KEY` removes a key"),
+    ("config", "delete", "`uwf config unset KEY` removes a key"),
+    ("config", "check", "`uwf config validate` checks the configuration"),
+    ("cas", "cat", "`uwf cas get HASH` prints a node"),
+    ("cas", "show", "`uwf cas get HASH` prints a node"),
+    ("cas", "types", "`uwf cas schema list` lists the types"),
+    ("agent", "list", "`uwf config get agents` shows the agents that are configured"),
+];
+
+/// The format a command line asks for, looked up before the command line is known to be readable.
+pub(crate) fn asked_format(args: &[OsString]) -> Option<Format> {
+    let words = args.iter().map(|arg| arg.to_str().unwrap_or_default()).take_while(|arg| *arg != "--");
+    let words: Vec<&str> = words.collect();
+    let after = words.windows(2).find(|pair| pair[0] == "--format").map(|pair| pair[1]);
+    let joined = || words.iter().find_map(|word| word.strip_prefix("--format="));
+    Format::from_str(after.or_else(joined)?, true).ok()
+}
+
+/// What is wrong with a command line, said as every other failure.
+pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandError {
+    let rendered = error.render().to_string();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Clap prints the help of a group then; the usage line says which group.
+        let group = rendered.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("uwf <COMMAND>");
+        let group = group.split(" [").next().unwrap_or(group).trim_end_matches(" <COMMAND>");
+        return CommandError::usage(format!("`{group}` needs a command"))
+            .hint(format!("`{group} --help` lists its commands"));
+    }
+    let mut paragraphs = rendered.split("\n\n");
+    let what = paragraphs.next().unwrap_or_default().trim().trim_start_matches("error: ");
+    let (what, choices): (Vec<&str>, Vec<&str>) = what.lines().map(str::trim).partition(|line| !line.starts_with('['));
+    let mut failure = CommandError::usage(what.join(" "));
+    let meant = meant(error, root);
+    let is_answered = !meant.is_empty();
+    for hint in choices.iter().map(|choice| choice.trim_matches(['[', ']']).to_owned()).chain(meant) {
+        failure = failure.hint(hint);
+    }
+    for line in paragraphs.flat_map(str::lines).map(str::trim) {
+        match line.split_once(": ") {
+            Some(("tip", tip)) if !is_answered => failure = failure.hint(tip),
+            Some(("Usage", usage)) if !is_answered => failure = failure.hint(format!("usage: {usage}")),
+            _ => {}
+        }
+    }
+    failure
+}
+
+/// What somebody may have meant who typed a command that does not exist.
+fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return Vec::new() };
+    let group = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let group = group.trim_start_matches("Usage: uwf").split(['<', '[']).next().unwrap_or_default().trim().to_owned();
+    let word = word.to_lowercase();
+    if let Some((_, _, hint)) = MEANT.iter().find(|(within, tried, _)| *within == group && *tried == word) {
+        return vec![(*hint).to_owned()];
+    }
+    root.build();
+    let paths = paths(root, "uwf");
+    let elsewhere: Vec<String> = paths
+        .iter()
+        .filter(|path| path.rsplit(' ').next() == Some(word.as_str()))
+        .map(|path| format!("there is `{path}`"))
+        .collect();
+    if !elsewhere.is_empty() {
+        return elsewhere;
+    }
+    let within = if group.is_empty() { "uwf ".to_owned() } else { format!("uwf {group} ") };
+    let near = nearest::nearest(&word, paths.iter().filter_map(|path| path.strip_prefix(&within)));
+    let anywhere = || {
+        let last = nearest::nearest(&word, paths.iter().filter_map(|path| path.rsplit(' ').next()))?;
+        paths.iter().find(|path| path.rsplit(' ').next() == Some(last)).cloned()
+    };
+    let near = near.map(|near| format!("{within}{near}")).or_else(anywhere);
+    match near {
+        Some(near) => vec![format!("did you mean `{near}`?")],
+        None => vec![format!("`{} --help` lists the commands", within.trim_end())],
+    }
+}
+
+/// Every command with its groups before it, `uwf thread step`.
+fn paths(command: &clap::Command, path: &str) -> Vec<String> {
+    command
+        .get_subcommands()
+        .filter(|sub| !sub.is_hide_set())
+        .flat_map(|sub| {
+            let path = format!("{path} {}", sub.get_name());
+            std::iter::once(path.clone()).chain(paths(sub, &path))
+        })
+        .collect()
+}
