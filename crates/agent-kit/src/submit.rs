@@ -155,7 +155,10 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
 
 /// Stores the batch and the StepNode that links it to the thread, and records the result.
 fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash) -> Result<Hash> {
-    let step = batch.add(context.step_node(output, detail, &agent(context).name).draft());
+    let agent = agent(context);
+    // The command is what conditions of earlier workflows test. One that is not known here has only a name.
+    let command = if agent.command.is_empty() { &agent.name } else { &agent.command };
+    let step = batch.add(context.step_node(output, detail, command).draft());
     context.thread().home().store().put_all(&batch.drafts)?;
     if let Some(attempt) = context.attempt() {
         attempts::finished(context.thread().home(), &context.thread().id, &attempt.opened.attempt, step)?;

@@ -8,6 +8,7 @@ mod check;
 mod document;
 mod evaluate;
 mod expansion;
+mod key_order;
 mod keywords;
 mod leaf;
 mod nearest;
@@ -87,7 +88,7 @@ impl Schema {
         if !problems.is_empty() {
             return Err(SchemaError { problems });
         }
-        Schema::compile_stored(Arc::new(References::new(Arc::new(schema.clone()))))
+        Schema::compile_stored(Arc::new(References::new(schema.clone())))
     }
 
     /// Compiles a schema that was checked when it was put.
@@ -107,7 +108,8 @@ impl Schema {
         }
     }
 
-    /// The schema as it was given.
+    /// The schema. The keys of `properties` that `required` names come first, in its order: what is stored keeps the
+    /// author's order of lists, not of maps.
     pub fn value(&self) -> &Value {
         self.references.value()
     }

@@ -167,7 +167,7 @@ pub struct StepNode {
     pub output: Hash,
     /// How the output came to be: a react-session, a content node, or the last step of a child thread.
     pub detail: Hash,
-    /// Name of the agent, for people; settings are in the detail.
+    /// Command of the agent as configured (`uwf-hermes`, `codex`); its alias and settings are in the detail.
     pub agent: String,
 }
 

@@ -11,7 +11,7 @@ use crate::children;
 use crate::error::Result;
 use crate::history;
 use crate::home::Home;
-use crate::load::Thread;
+use crate::load::{self, Thread};
 use crate::marks::{self, Mark};
 use crate::state::{self, State};
 
@@ -35,7 +35,7 @@ pub struct Row {
     pub role: Option<String>,
     /// Unix milliseconds of its start, from its id; absent when that is no ULID.
     pub started_at: Option<u64>,
-    /// Unix milliseconds of its last change: the head's timestamp, or when it ended.
+    /// Unix milliseconds of its last change: its newest step, its start before the first, or when it ended.
     pub changed_at: Option<u64>,
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,9 @@ fn active(home: &Home) -> Result<Vec<Row>> {
         };
         rows.push(match memory.summary(home, &row.thread, *head) {
             Ok(summary) => {
-                Row { workflow: Some(summary.workflow), role: summary.role, changed_at: Some(summary.timestamp), ..row }
+                let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
+                let changed_at = load::changed_at(row.started_at, stepped_at);
+                Row { workflow: Some(summary.workflow), role: summary.role, changed_at, ..row }
             }
             Err(error) => Row { state: State::Corrupt, why: Some(error.message), ..row },
         });

@@ -13,6 +13,7 @@ use crate::chain::Chain;
 use crate::error::{self, Error, Result};
 use crate::history::{self, Finished};
 use crate::home::Home;
+use crate::ids;
 use crate::rebuild;
 
 /// A thread as it stands: its head, its start, its last step. Older steps are loaded only when asked for.
@@ -26,11 +27,10 @@ pub struct Thread<'h> {
     pub start_hash: Hash,
     /// Its content.
     pub start: StartNode,
-    /// Unix milliseconds the StartNode was first put at; shared by equal starts.
-    pub start_timestamp_ms: u64,
     /// The last step.
     pub last: Option<StepNode>,
-    /// Unix milliseconds the head was first put at.
+    /// Unix milliseconds the head was first put at. For a thread without steps that is when the first thread with this
+    /// workflow and task began: [`Thread::changed_at`] is the time of this one.
     pub head_timestamp_ms: u64,
     chain: OnceCell<Chain<'h>>,
 }
@@ -96,7 +96,6 @@ impl<'h> Thread<'h> {
             head,
             start_hash,
             start,
-            start_timestamp_ms: start_node.timestamp,
             last,
             head_timestamp_ms: node.timestamp,
             chain: OnceCell::new(),
@@ -111,7 +110,6 @@ impl<'h> Thread<'h> {
             head,
             start_hash: self.start_hash,
             start: self.start.clone(),
-            start_timestamp_ms: self.start_timestamp_ms,
             last: Some(step),
             head_timestamp_ms: timestamp_ms,
             chain: OnceCell::new(),
@@ -127,6 +125,17 @@ impl<'h> Thread<'h> {
     /// The storage root it was loaded from.
     pub fn home(&self) -> &'h Home {
         self.home
+    }
+
+    /// Unix milliseconds the thread began at, from its id; `None` when the id holds no time. The StartNode can't say:
+    /// threads with the same workflow and task share it.
+    pub fn started_at(&self) -> Option<u64> {
+        ids::started_at(&self.id)
+    }
+
+    /// Unix milliseconds of its last change: its newest step, or its beginning (of a fork, the fork).
+    pub fn changed_at(&self) -> Option<u64> {
+        changed_at(self.started_at(), self.last.is_some().then_some(self.head_timestamp_ms))
     }
 
     /// The workflow the thread is pinned to.
@@ -169,6 +178,12 @@ impl<'h> Thread<'h> {
         })?;
         step_record(self.home.store(), record.step)
     }
+}
+
+/// When a thread last changed, by when it began and when its newest step was first put. A fork begins after the step it
+/// begins with.
+pub(crate) fn changed_at(started_at: Option<u64>, stepped_at: Option<u64>) -> Option<u64> {
+    stepped_at.max(started_at)
 }
 
 /// A StepNode and when it was first put (Unix milliseconds).

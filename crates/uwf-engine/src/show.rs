@@ -37,7 +37,8 @@ pub struct Shown {
     /// Unix milliseconds of its start, from its id; absent when that is no ULID.
     pub started_at: Option<u64>,
     /// Unix milliseconds of its last change.
-    pub changed_at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<u64>,
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -120,7 +121,13 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
 fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
     let line = history::of(home, id)?.ok_or_else(|| rebuild::not_found(home, id))?;
     let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
-    Ok(Shown { done: true, changed_at: line.completed_at, why: end_reason(home, line.end), end: line.end, ..shown })
+    Ok(Shown {
+        done: true,
+        changed_at: Some(line.completed_at),
+        why: end_reason(home, line.end),
+        end: line.end,
+        ..shown
+    })
 }
 
 fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
@@ -138,8 +145,8 @@ fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
         state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),
         steps: thread.chain()?.len(),
-        started_at: crate::ids::started_at(&thread.id),
-        changed_at: thread.head_timestamp_ms,
+        started_at: thread.started_at(),
+        changed_at: thread.changed_at(),
         why: None,
         asks: None,
         since: None,

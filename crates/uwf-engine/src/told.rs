@@ -1,6 +1,7 @@
 //! What pages tell of a thread's parts: a step, the failed tries since, how it stands.
 
-use json_cas::{Hash, Store};
+use json_cas::{Hash, Node, Store};
+use serde_json::Value;
 use uwf_core::node::{self, ExtractedBy, Kind, ReactSession, ThreadEnd};
 use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, Ending, Failure, Source, Told};
@@ -22,23 +23,36 @@ pub fn step(store: &Store, position: usize, hash: Hash) -> Result<Told> {
     let (step, timestamp_ms) = load::step_node(store, hash)?;
     let output = store.get(step.output);
     let schema = output.as_ref().ok().map(|node| node.type_hash);
+    let (source, alias) = match source(store, step.detail, schema) {
+        Ok(known) => known,
+        Err(error) => (Source::Unreadable(error.message), None),
+    };
     Ok(Told {
         index: position + 1,
         hash,
-        source: source(store, step.detail, schema).unwrap_or_else(|error| Source::Unreadable(error.message)),
+        source,
         role: step.role,
         agent: step.agent,
+        alias,
         timestamp_ms,
-        output: output.map(|node| node.payload).map_err(|error| error.to_string()),
+        output: output.map(|node| in_schema_order(store, node)).map_err(|error| error.to_string()),
     })
 }
 
-/// Where a step's text comes from; `schema` is the type of its output.
-fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
+/// An output with its keys in the order of its schema; as it is stored when the schema is not readable.
+fn in_schema_order(store: &Store, output: Node) -> Value {
+    match store.schema(output.type_hash) {
+        Ok(schema) => view::in_schema_order(output.payload, schema.value()),
+        Err(_) => output.payload,
+    }
+}
+
+/// Where a step's text comes from, and the alias of its agent; `schema` is the type of its output.
+fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<(Source, Option<String>)> {
     let detail_node = store.get(detail)?;
     let text = spoken::spoken(store, detail, &detail_node, schema)?;
     Ok(match Kind::of(detail_node.type_hash) {
-        Some(Kind::StepNode) => Source::ChildThread(detail),
+        Some(Kind::StepNode) => (Source::ChildThread(detail), None),
         Some(Kind::ReactSession) => {
             let session: ReactSession = load::payload(detail, &detail_node)?;
             let extracted_by = match session.extracted_by {
@@ -46,10 +60,22 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Source> {
                 ExtractedBy::Feedback => Some("asking again"),
                 ExtractedBy::Llm => Some("a model that read the text"),
             };
-            Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed: session.attempts.len() }
+            let failed = session.attempts.len();
+            let source = Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed };
+            (source, alias(store, &session))
         }
-        _ => Source::Answer { text, extracted_by: None, failed: 0 },
+        _ => (Source::Answer { text, extracted_by: None, failed: 0 }, None),
     })
+}
+
+/// What the configuration calls the agent of a session.
+fn alias(store: &Store, session: &ReactSession) -> Option<String> {
+    load::typed::<node::Agent>(store, session.agent).ok().map(|agent| agent.name)
+}
+
+/// What the configuration calls the agent whose session a step's detail is; `None` for any other detail.
+pub fn alias_of(store: &Store, detail: Hash) -> Option<String> {
+    alias(store, &load::typed(store, detail).ok()?)
 }
 
 /// Failed tries since the step that is the head, oldest first.
@@ -139,5 +165,6 @@ fn finished(home: &Home, shown: &Shown) -> Ending {
         None => "how it ended is not on record.".to_owned(),
     };
     let summary = end.and_then(|end| end.summary).map(|summary| format!("\n\n{summary}")).unwrap_or_default();
-    Ending { title: title.to_owned(), text: format!("{} UTC: {how}{summary}", view::time(shown.changed_at)) }
+    let at = shown.changed_at.map(|time| format!("{} UTC: ", view::time(time))).unwrap_or_default();
+    Ending { title: title.to_owned(), text: format!("{at}{how}{summary}") }
 }

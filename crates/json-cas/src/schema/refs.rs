@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::CAS_REF;
 use super::applicators::{branches, dependent, for_item, for_key, single};
 use super::document::{Document, Place};
+use super::key_order::required_first;
 use crate::hash::Hash;
 
 /// A schema read for its references, which needs no validator.
@@ -19,9 +20,10 @@ pub(crate) struct References {
 }
 
 impl References {
-    pub(crate) fn new(value: Arc<Value>) -> References {
+    pub(crate) fn new(mut value: Value) -> References {
+        required_first(&mut value);
         let any = mentions_cas_ref(&value);
-        References { value, any }
+        References { value: Arc::new(value), any }
     }
 
     pub(crate) fn value(&self) -> &Arc<Value> {

@@ -78,7 +78,7 @@ impl Store {
             None if type_hash == bootstrap::HASH => bootstrap::draft().payload().clone(),
             None => (self.known)(type_hash).ok_or(StoreError::UnknownType { type_hash })?,
         };
-        let references = Arc::new(References::new(Arc::new(schema)));
+        let references = Arc::new(References::new(schema));
         self.types().insert(type_hash, Type::Read(references.clone()));
         Ok(references)
     }

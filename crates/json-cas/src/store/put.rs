@@ -117,7 +117,7 @@ impl Store {
         if !self.is_meta_schema(draft.type_hash(), batch)? {
             return Err(StoreError::NotASchema { type_hash });
         }
-        let references = References::new(Arc::new(draft.payload().clone()));
+        let references = References::new(draft.payload().clone());
         Ok(Arc::new(Schema::compile_stored(Arc::new(references))?))
     }
 

@@ -439,7 +439,7 @@ fn nested_alternatives_are_explained_at_once() {
     let first = &violations[0];
     assert_eq!((violations.len(), first.path.len()), (1, 20 * "/left".len()));
     assert!(
-        first.message.starts_with("fits none of the 12 allowed forms; form 1 [object with `left`, `right` and `kind`]: /kind: expected \"k0\", found \"k99\"; form 2"),
+        first.message.starts_with("fits none of the 12 allowed forms; form 1 [object with `kind`, `left` and `right`]: /kind: expected \"k0\", found \"k99\"; form 2"),
         "{}",
         first.message
     );

@@ -15,7 +15,7 @@ pub struct StepView {
     pub output: Value,
     /// Hash of the step's detail.
     pub detail: String,
-    /// What ran it: the agent's name.
+    /// What ran it: the agent's command as configured.
     pub agent: String,
     /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), the answer of
     /// `$extractedBy`; needed only when [`Reads::extracted_by`](super::Reads::extracted_by) asks for it.
@@ -27,13 +27,13 @@ pub struct StepView {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct History {
-    /// The thread's id: `$threadId`.
+    /// The thread's id: `threadId` and `$threadId`.
     pub thread_id: String,
     /// Hash of the workflow: `start.workflow`.
     pub workflow: String,
     /// The task: `start.prompt`.
     pub prompt: String,
-    /// How many threads this one is nested in, 0 for one a person started: `$depth`.
+    /// How many threads this one is nested in, 0 for one a person started: `depth` and `$depth`.
     pub depth: u32,
     /// Number of steps the thread has, loaded or not.
     pub total: usize,
@@ -60,7 +60,7 @@ impl History {
 }
 
 /// The context value expressions start from, `{start: {workflow, prompt}, steps: [{role, output, meta, detail,
-/// agent}]}`, with the steps the history holds. For showing it; evaluation builds its own.
+/// agent}], threadId, depth}`, with the steps the history holds. For showing it; evaluation builds its own.
 #[must_use]
 pub fn context(history: &History) -> Value {
     let steps: Vec<Value> = history
@@ -76,7 +76,12 @@ pub fn context(history: &History) -> Value {
             })
         })
         .collect();
-    json!({"start": {"workflow": history.workflow, "prompt": history.prompt}, "steps": steps})
+    json!({
+        "start": {"workflow": history.workflow, "prompt": history.prompt},
+        "steps": steps,
+        "threadId": history.thread_id,
+        "depth": history.depth,
+    })
 }
 
 #[cfg(test)]
@@ -105,6 +110,8 @@ mod tests {
                 "start": {"workflow": "W", "prompt": "P"},
                 "steps": [{"role": "coder", "output": {"done": true}, "meta": {"done": true},
                            "detail": "D", "agent": "mock"}],
+                "threadId": "T",
+                "depth": 0,
             })
         );
     }

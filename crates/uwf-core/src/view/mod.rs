@@ -6,6 +6,7 @@
 mod blocks;
 mod embed;
 mod inline;
+mod key_order;
 mod output;
 mod page;
 mod step;
@@ -13,7 +14,8 @@ mod time;
 
 pub use embed::embed;
 pub use inline::{code, inline, sentence};
+pub use key_order::in_schema_order;
 pub use output::output;
 pub use page::{Ending, Failure, LeftOut, Page, page, task};
-pub use step::{MIN_SECTION, Section, Source, Told, section};
+pub use step::{MIN_SECTION, Section, Source, Told, agent_name, section};
 pub use time::time;

@@ -21,8 +21,10 @@ pub struct Told {
     pub hash: Hash,
     /// Role that was played.
     pub role: String,
-    /// Name of the agent.
+    /// Command of the agent, as configured.
     pub agent: String,
+    /// What the configuration calls the agent, when the detail says so.
+    pub alias: Option<String>,
     /// Unix milliseconds the step was first put at.
     pub timestamp_ms: u64,
     /// Its structured output, or why that is not readable.
@@ -93,7 +95,7 @@ pub fn section(step: &Told, quota: usize) -> Section {
 
 fn heading(step: &Told) -> String {
     let mut about = vec![
-        format!("by {}", inline(&step.agent)),
+        format!("by {}", inline(&agent_name(&step.agent, step.alias.as_deref()))),
         format!("{} UTC", time(step.timestamp_ms)),
         format!("step {}", code(&step.hash.to_string())),
     ];
@@ -112,6 +114,15 @@ fn heading(step: &Told) -> String {
         Source::Unreadable(why) => about.push(format!("its detail is not readable: {}", sentence(why))),
     }
     format!("## {}. {}\n\n{}\n", step.index, inline(&step.role), about.join(" · "))
+}
+
+/// An agent as people are shown it: what the configuration calls it, and its command where that says more.
+pub fn agent_name(command: &str, alias: Option<&str>) -> String {
+    match alias {
+        Some(alias) if alias.starts_with(command) => alias.to_owned(),
+        Some(alias) => format!("{alias} ({command})"),
+        None => command.to_owned(),
+    }
 }
 
 /// The output within a number of characters, and how many are left out.
@@ -156,6 +167,7 @@ mod tests {
             hash: Hash::literal("0123456789ABC"),
             role: "coder".to_owned(),
             agent: "claude".to_owned(),
+            alias: None,
             timestamp_ms: 1_795_298_731_000,
             output: Ok(output),
             source: Source::Answer { text: text.map(str::to_owned), extracted_by: None, failed: 0 },

@@ -1,20 +1,37 @@
 //! Draws a workflow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use super::model::{END, START, Transition, Workflow};
+
+/// Names of roles as people read the graph: by their distance from `$START`, roles of one distance in the order of their
+/// transitions, then those that nothing leads to, by name. `$START` and `$END` are not among them.
+#[must_use]
+pub fn role_order(workflow: &Workflow) -> Vec<&str> {
+    let mut order: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::from([START, END]);
+    let mut open = VecDeque::from([START]);
+    let mut unreached = workflow.roles.keys().chain(workflow.graph.keys()).map(String::as_str);
+    while let Some(from) = open.pop_front().or_else(|| unreached.by_ref().find(|name| !seen.contains(name))) {
+        if seen.insert(from) {
+            order.push(from);
+        }
+        for Transition { role, .. } in workflow.graph.get(from).into_iter().flatten() {
+            if seen.insert(role) {
+                order.push(role);
+                open.push_back(role);
+            }
+        }
+    }
+    order
+}
 
 /// The workflow's graph as a Mermaid flowchart. Edges carry the name of their condition; an unconditional one
 /// after others says `otherwise`.
 #[must_use]
 pub fn mermaid(workflow: &Workflow) -> String {
-    let targets = workflow.graph.values().flatten().map(|transition| transition.role.as_str());
-    let sources = workflow.graph.keys().map(String::as_str);
-    let named = workflow.roles.keys().map(String::as_str);
-    let roles: BTreeSet<&str> =
-        named.chain(sources).chain(targets).filter(|name| ![START, END].contains(name)).collect();
-    let roles: Vec<&str> = roles.into_iter().collect();
+    let roles = role_order(workflow);
     let mut out = String::from("flowchart TD\n    start([START])\n");
     for (index, name) in roles.iter().enumerate() {
         line(&mut out, &format!("r{index}[\"{}\"]", escape(name)));
@@ -26,9 +43,8 @@ pub fn mermaid(workflow: &Workflow) -> String {
         // A role is always found: the list was made from the same names.
         other => format!("r{}", roles.iter().position(|role| *role == other).unwrap_or(roles.len())),
     };
-    // From the start on, as people read it; the map's own order puts `$START` first as well.
-    for (from, transitions) in &workflow.graph {
-        for (index, transition) in transitions.iter().enumerate() {
+    for from in std::iter::once(START).chain(roles.iter().copied()) {
+        for (index, transition) in workflow.graph.get(from).into_iter().flatten().enumerate() {
             line(&mut out, &format!("{} {} {}", id(from), arrow(transition, index), id(&transition.role)));
         }
     }
@@ -100,6 +116,24 @@ mod tests {
     }
 
     #[test]
+    fn roles_are_ordered_from_the_start() {
+        let workflow = Workflow {
+            name: "x".to_owned(),
+            description: String::new(),
+            roles: BTreeMap::new(),
+            conditions: BTreeMap::new(),
+            graph: BTreeMap::from([
+                ("$START".to_owned(), vec![to("triage", None)]),
+                ("apart".to_owned(), vec![to("alone", None)]),
+                ("coder".to_owned(), vec![to("triage", Some("again")), to("$END", None)]),
+                ("triage".to_owned(), vec![to("planner", Some("large")), to("coder", None)]),
+                ("planner".to_owned(), vec![to("coder", None)]),
+            ]),
+        };
+        assert_eq!(role_order(&workflow), ["triage", "planner", "coder", "apart", "alone"]);
+    }
+
+    #[test]
     fn no_name_breaks_out_of_its_quotes() {
         let workflow = Workflow {
             name: "x".to_owned(),
@@ -111,10 +145,10 @@ mod tests {
         insta::assert_snapshot!(mermaid(&workflow), @r#"
         flowchart TD
             start([START])
-            r0["a#34;#93; --#62; b#59; %% #60;b#62;"]
-            r1["end"]
+            r0["end"]
+            r1["a#34;#93; --#62; b#59; %% #60;b#62;"]
             finish([END])
-            r1 -->|"x#124;y"| r0
+            r0 -->|"x#124;y"| r1
         "#);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) mod tree;
 mod validate;
 
 pub use document::Document;
-pub use graph::mermaid;
+pub use graph::{mermaid, role_order};
 pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
 pub use positions::Positions;
 pub(crate) use problem::Problems;

@@ -155,6 +155,9 @@ fn the_context_tells_everything_a_role_has_to_know() {
           "approved"
         ],
         "properties": {
+          "approved": {
+            "type": "boolean"
+          },
           "notes": {
             "anyOf": [
               {
@@ -164,9 +167,6 @@ fn the_context_tells_everything_a_role_has_to_know() {
                 "type": "null"
               }
             ]
-          },
-          "approved": {
-            "type": "boolean"
           }
         },
         "additionalProperties": false

@@ -184,8 +184,8 @@ fn a_workflow_plays_a_role_in_a_thread_of_its_own() {
 
     ## What has to be known in the end
 
-    - `sure` (optional): `true` or `false`
     - `built` (required): text
+    - `sure` (optional): `true` or `false`
 
     # What was delivered before
 
@@ -434,8 +434,8 @@ fn a_child_that_waits_makes_its_parent_wait() {
 
       ## What has to be known in the end
 
-      - `sure` (optional): `true` or `false`
       - `built` (required): text
+      - `sure` (optional): `true` or `false`
 
       # What was delivered before
 

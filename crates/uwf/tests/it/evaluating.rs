@@ -29,6 +29,8 @@ fn an_expression_sees_what_conditions_see() {
     assert_eq!(value("$last('writer').title & '!'"), json!("Fix #42!"));
     assert_eq!(value("$extractedBy(steps[0])"), json!("frontmatter"));
     assert_eq!(value("$threadId"), json!(thread));
+    assert_eq!(value("threadId"), json!(thread));
+    assert_eq!(value("[depth, $depth]"), json!([0, 0]));
     assert_eq!(value("start.prompt"), json!("Write about cats."));
     assert_eq!(value("null"), json!(null));
     assert_eq!(value("$not(steps[-1].meta.approved)"), json!(true));

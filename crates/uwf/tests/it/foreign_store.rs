@@ -137,7 +137,7 @@ fn its_threads_are_listed_and_shown() {
     let (home, hashes) = foreign_home();
     assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
     exit 0
-    [{"thread":"<id>","workflow":"#1","head":"#2","state":"completed","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#3","state":"active","role":null,"startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"}]
+    [{"thread":"<id>","workflow":"#1","head":"#2","state":"completed","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#3","state":"active","role":null,"startedAt":null,"changedAt":null,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"}]
     "##);
     assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @r"
     exit 0
@@ -172,7 +172,7 @@ fn its_steps_are_read() {
     let (home, _) = foreign_home();
     assert_snapshot!(told(&home, &["thread", "steps", ACTIVE]), @r##"
     exit 0
-    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"# Fix the bug\n\nIt crashes.","timestamp":<ms>},{"hash":"#3","role":"planner","output":{"plan":"Read a.rs"},"detail":"#4","agent":"hermes","timestamp":<ms>},{"hash":"#5","role":"coder","output":{"done":false,"files":["a.rs"]},"detail":"#6","agent":"hermes","timestamp":<ms>}]}
+    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"# Fix the bug\n\nIt crashes."},{"hash":"#3","role":"planner","output":{"plan":"Read a.rs"},"detail":"#4","agent":"hermes","timestamp":<ms>},{"hash":"#5","role":"coder","output":{"done":false,"files":["a.rs"]},"detail":"#6","agent":"hermes","timestamp":<ms>}]}
     "##);
     assert_snapshot!(told(&home, &["thread", "read", ACTIVE]), @r"
     exit 0

@@ -108,12 +108,12 @@ fn last(home: &TestHome, thread: &str) -> (Value, Value) {
 fn at_a_terminal_a_person_is_asked_key_by_key() {
     let home = staffed();
     let thread = waiting(&home);
-    let gone = session(&home, &["thread", "answer", &thread], &[("(Enter for none)", "\u{4}")]);
+    let gone = session(&home, &["thread", "answer", &thread], &[("`approved` (required)", "\u{4}")]);
     assert_eq!((gone.code, home.json(&["thread", "show", &thread])["state"].as_str()), (Some(130), Some("waiting")));
     let dialog = [
-        ("(Enter for none)", "late: see #42\r"),
         ("`approved` (required)", "perhaps\r"),
         ("expected a boolean", "yes\r"),
+        ("(Enter for none)", "late: see #42\r"),
     ];
     let session = session(&home, &["thread", "answer", &thread], &dialog);
     assert_eq!((session.code, session.echo), (Some(0), true), "{}", session.shown);
@@ -145,13 +145,13 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
       Say hello.
 
     The answer has:
-      - `why` (optional): text
       - `approved` (required): `true` or `false`
+      - `why` (optional): text
 
     Answer it:
       uwf thread answer <id>              on a terminal: asks key by key
       uwf thread answer <id> --editor     the form, in your editor
-      uwf thread answer <id> --data '{"why":"<text>","approved":"<true or false>"}'
+      uwf thread answer <id> --data '{"approved":"<true or false>","why":"<text>"}'
     See what was done before:
       uwf thread read <id>
     "#);
@@ -221,7 +221,7 @@ fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
     exit 41
     --- stderr
     error: the answer does not fit role `approver`: missing key `approved` (boolean)
-    hint: it has this form: {"why":"<text>","approved":"<true or false>"}
+    hint: it has this form: {"approved":"<true or false>","why":"<text>"}
     "#);
     assert_snapshot!(told(&home, &["thread", "answer", &thread]), @r#"
     exit 64
@@ -309,10 +309,10 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
     --- stderr
     waiting: nothing was written, so the thread goes on waiting
     ");
-    assert_snapshot!(fs::read_to_string(home.work().join("form.md")).unwrap(), @r"
+    assert_snapshot!(fs::read_to_string(home.work().join("form.md")).unwrap(), @"
     ---
-    why: <text>
     approved: <true or false>
+    why: <text>
     ---
 
 
@@ -330,8 +330,8 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
       Say hello.
 
     The answer has:
-      - `why` (optional): text
       - `approved` (required): `true` or `false`
+      - `why` (optional): text
     ");
     assert_snapshot!(edited("ed-bad"), @r#"
     exit 41

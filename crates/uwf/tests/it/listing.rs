@@ -37,6 +37,25 @@ fn an_empty_store_lists_nothing() {
     assert_eq!(std::fs::read_dir(home.root()).unwrap().count(), 0, "nothing is written");
 }
 
+/// Both share their StartNode, which has the time of the first.
+#[test]
+fn a_second_thread_with_the_same_task_has_times_of_its_own() {
+    let home = reviewing_home();
+    let first = home.start("review-text", "the same task");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let second = home.start("review-text", "the same task");
+    let show = |thread: &str| home.json(&["thread", "show", thread]);
+    let [one, two] = [&first, &second].map(|thread| show(thread));
+    assert_eq!(one["head"], two["head"]);
+    let started = two["startedAt"].as_u64().unwrap();
+    assert!(started >= one["startedAt"].as_u64().unwrap() + 20, "{one} {two}");
+    assert_eq!(two["changedAt"], json!(started));
+    assert_eq!(home.json(&["thread", "list"])[0]["changedAt"], json!(started));
+    assert_eq!(home.json(&["thread", "steps", &second])["steps"][0]["timestamp"], json!(started));
+    let fork = text(&home.json(&["thread", "fork", &second]), "thread");
+    assert_eq!(show(&fork)["changedAt"], show(&fork)["startedAt"]);
+}
+
 #[test]
 fn threads_are_listed_newest_first() {
     let home = reviewing_home();
@@ -163,7 +182,7 @@ fn steps_are_listed_with_their_outputs() {
     step(&home, &thread, 2);
     assert_snapshot!(told(&home, &["thread", "steps", &thread]), @r##"
     exit 0
-    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"Write about cats.\nPlease.","timestamp":<ms>},{"hash":"#3","role":"writer","output":{"tags":["cats","*.rs"],"title":"Fix #42"},"detail":"#4","agent":"writer","timestamp":<ms>},{"hash":"#5","role":"reviewer","output":{"approved":false},"detail":"#6","agent":"reviewer","timestamp":<ms>}]}
+    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"Write about cats.\nPlease.","timestamp":<ms>},{"hash":"#3","role":"writer","output":{"tags":["cats","*.rs"],"title":"Fix #42"},"detail":"#4","agent":"writer","alias":"writer","timestamp":<ms>},{"hash":"#5","role":"reviewer","output":{"approved":false},"detail":"#6","agent":"reviewer","alias":"reviewer","timestamp":<ms>}]}
     "##);
     assert_snapshot!(told(&home, &["thread", "steps", &thread[22..], "--format", "text"]), @r#"
     exit 0
@@ -191,6 +210,7 @@ fn steps_are_listed_with_their_outputs() {
         title: "Fix #42"
       detail: #4
       agent: writer
+      alias: writer
       timestamp: <ms>
     - hash: #5
       role: reviewer
@@ -198,6 +218,7 @@ fn steps_are_listed_with_their_outputs() {
         approved: false
       detail: #6
       agent: reviewer
+      alias: reviewer
       timestamp: <ms>
     "#);
 }

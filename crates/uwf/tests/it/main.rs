@@ -6,6 +6,7 @@ mod acp;
 mod agent_protocol;
 mod agents;
 mod any_bytes;
+mod author_order;
 mod cas;
 mod check_release;
 mod child;

@@ -34,7 +34,7 @@ fn a_thread_that_was_not_stepped_is_its_task() {
 fn a_finished_thread_is_read_from_task_to_end() {
     let home = reviewing_home();
     let thread = finished(&home);
-    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @"
     exit 0
     # review-text
 
@@ -60,8 +60,8 @@ fn a_finished_thread_is_read_from_task_to_end() {
 
     **Output**
 
-    - **tags**: cats, `*.rs`
     - **title**: Fix #42
+    - **tags**: cats, `*.rs`
 
     ## 2. reviewer
 
@@ -83,8 +83,8 @@ fn a_finished_thread_is_read_from_task_to_end() {
 
     **Output**
 
-    - **tags**: cats, `*.rs`
     - **title**: Fix #42
+    - **tags**: cats, `*.rs`
 
     ## 4. reviewer
 
@@ -106,7 +106,7 @@ fn a_stuck_thread_says_why_and_what_was_tried() {
     for _ in 0..2 {
         assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
     }
-    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @"
     exit 0
     # review-text
 
@@ -130,8 +130,8 @@ fn a_stuck_thread_says_why_and_what_was_tried() {
 
     **Output**
 
-    - **tags**: cats, `*.rs`
     - **title**: Fix #42
+    - **tags**: cats, `*.rs`
 
     ## Stuck at reviewer
 
@@ -219,7 +219,7 @@ fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
         assert!(all.contains(heading), "{heading} in {all}");
     }
     assert!(pages.len() > 2, "{all}");
-    assert_snapshot!(numbered(pages.last().unwrap()), @r"
+    assert_snapshot!(numbered(pages.last().unwrap()), @"
     # review-text
 
     thread `<id>` · completed · 4 steps · started <time> UTC
@@ -238,8 +238,8 @@ fn a_small_quota_shows_the_newest_and_the_commands_that_show_the_rest() {
 
     **Output**
 
-    - **tags**: cats, `*.rs`
     - **title**: Fix #42
+    - **tags**: cats, `*.rs`
 
     ## 2. reviewer
 
@@ -256,7 +256,7 @@ fn from_the_start_on_the_commands_lead_to_the_end() {
     let home = reviewing_home();
     let thread = finished(&home);
     let mut pages = vec![home.uwf(&["thread", "read", &thread, "--start", "--quota", "500"]).stdout];
-    assert_snapshot!(numbered(&pages[0]), @r"
+    assert_snapshot!(numbered(&pages[0]), @"
     # review-text
 
     thread `<id>` · completed · 4 steps · started <time> UTC
@@ -281,8 +281,8 @@ fn from_the_start_on_the_commands_lead_to_the_end() {
 
     **Output**
 
-    - **tags**: cats, `*.rs`
     - **title**: Fix #42
+    - **tags**: cats, `*.rs`
 
     [Later: steps 2–4, shown by `uwf thread read <id> --after #1 --quota 500`]
     ");
@@ -378,7 +378,7 @@ fn a_damaged_output_or_detail_is_told_and_the_rest_shown() {
     damage(&home, &text(&steps["steps"][1], "detail"));
     let output = text(&home.json(&["cas", "get", &text(&steps["steps"][4], "hash")])["payload"], "output");
     damage(&home, &output);
-    assert_snapshot!(told(&home, &["thread", "read", &thread]), @r"
+    assert_snapshot!(told(&home, &["thread", "read", &thread]), @"
     exit 0
     # review-text
 
@@ -394,8 +394,8 @@ fn a_damaged_output_or_detail_is_told_and_the_rest_shown() {
 
     by writer · <time> UTC · step `#1` · its detail is not readable: node #2 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
 
-    - **tags**: cats, `*.rs`
     - **title**: Fix #42
+    - **tags**: cats, `*.rs`
 
     ## 2. reviewer
 
@@ -417,8 +417,8 @@ fn a_damaged_output_or_detail_is_told_and_the_rest_shown() {
 
     **Output**
 
-    - **tags**: cats, `*.rs`
     - **title**: Fix #42
+    - **tags**: cats, `*.rs`
 
     ## 4. reviewer
 
@@ -576,16 +576,16 @@ fn details_tell_how_an_output_came_to_be() {
 
           ```yaml
           ---
+          title: <text>
           tags:
             - <text>
-          title: <text>
           ---
           ```
 
           Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
 
-          - `tags` (optional): list of texts
           - `title` (required): text
+          - `tags` (optional): list of texts
 
           A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
 

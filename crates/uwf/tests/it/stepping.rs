@@ -38,6 +38,30 @@ fn ledger(home: &TestHome) -> usize {
     fs::read_to_string(home.work().join("ledger")).map(|text| text.lines().count()).unwrap_or(0)
 }
 
+/// Workflows of the earlier command line route on it.
+#[test]
+fn a_step_names_the_command_of_its_agent_and_its_page_the_alias() {
+    let home = home();
+    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.last_step(&thread)["agent"], "worker");
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps[-1].agent"]), "worker");
+    let step = home.json(&["thread", "steps", &thread])["steps"][1].take();
+    assert_eq!((&step["agent"], &step["alias"]), (&json!("worker"), &json!("w")));
+    let page = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(page.contains("by w (worker) ·"), "{page}");
+    // Given as a command line, whose first word is the command.
+    home.json(&["thread", "step", &thread, "--agent", "w"]);
+    let human = home.uwf(&["thread", "step", &thread, "--agent", "uwf-human --quiet"]);
+    assert_eq!(human.code, Some(20), "{}", human.stderr);
+    home.json(&["thread", "answer", &thread, "--data", "{\"n\": 3}"]);
+    let end = home.json(&["thread", "steps", &thread])["steps"][3].take();
+    assert_eq!((&end["agent"], &end["alias"]), (&json!("uwf-human"), &json!("uwf-human --quiet")));
+}
+
 #[test]
 fn an_empty_prompt_is_an_error() {
     let home = answering_home();

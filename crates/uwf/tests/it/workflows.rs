@@ -265,7 +265,7 @@ fn what_validate_takes_put_takes_and_what_it_refuses_put_refuses() {
 fn a_workflow_is_shown_by_name_hash_beginning_and_file() {
     let home = home();
     let hash = home.put("review-text", REVIEW);
-    assert_snapshot!(home.told(&["workflow", "show", "review-text", "--format", "text"]), @r"
+    assert_snapshot!(home.told(&["workflow", "show", "review-text", "--format", "text"]), @"
     exit 0
     review-text  DFESR7ANW2DZG
     A writer and a reviewer.
@@ -273,8 +273,8 @@ fn a_workflow_is_shown_by_name_hash_beginning_and_file() {
 
     roles
     role      output         description
-    reviewer  approved       approves it or not
     writer    title, words?  writes one sentence
+    reviewer  approved       approves it or not
 
     conditions
     condition  expression                         description
@@ -283,9 +283,9 @@ fn a_workflow_is_shown_by_name_hash_beginning_and_file() {
     graph
     from      to        if
     $START    writer    always
+    writer    reviewer  always
     reviewer  writer    rejected
               $END      otherwise
-    writer    reviewer  always
     ");
     assert_snapshot!(home.told(&["workflow", "show", "review-text"]), @r#"
     exit 0
@@ -323,13 +323,13 @@ fn the_graph_is_mermaid_unless_told_otherwise() {
     exit 0
     flowchart TD
         start([START])
-        r0["reviewer"]
-        r1["writer"]
+        r0["writer"]
+        r1["reviewer"]
         finish([END])
-        start --> r1
-        r0 -->|"rejected"| r1
-        r0 -->|otherwise| finish
-        r1 --> r0
+        start --> r0
+        r0 --> r1
+        r1 -->|"rejected"| r0
+        r1 -->|otherwise| finish
     "#);
     assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--format", "json"]), @r#"
     exit 0

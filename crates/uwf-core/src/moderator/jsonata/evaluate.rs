@@ -61,7 +61,12 @@ impl Session {
         for role in &reads.last_of {
             context.bind(names::last_of(role), step_of(facts.last_of.get(role)));
         }
-        let input = object([("start", start), ("steps", facts.steps.clone())]);
+        let input = object([
+            (names::START, start),
+            (names::STEPS, facts.steps.clone()),
+            (names::THREAD_ID, JValue::string(history.thread_id.as_str())),
+            (names::DEPTH, JValue::from(i64::from(history.depth))),
+        ]);
         let mut evaluator = Evaluator::with_context(context);
         register(&mut evaluator, &facts);
         Session { evaluator, input }

@@ -176,6 +176,7 @@ impl Reader<'_> {
             At::Root => match name {
                 names::STEPS => At::Steps(Who::Unknown),
                 names::START => At::Start,
+                names::THREAD_ID | names::DEPTH => At::Elsewhere,
                 _ => self.no_field(at, name, before),
             },
             At::Start => match name {
@@ -196,7 +197,7 @@ impl Reader<'_> {
         const STEP: [&str; 5] = ["role", "output", "meta", "detail", "agent"];
         let (whose, instead) = match at {
             At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
-            At::Root => ("the context", nearest(name, [names::START, names::STEPS]).map(str::to_owned)),
+            At::Root => ("the context", nearest(name, names::VARIABLES).map(str::to_owned)),
             At::Start => ("the start", nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}"))),
             At::Steps(_) | At::Output(..) | At::Elsewhere => {
                 let field = nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);

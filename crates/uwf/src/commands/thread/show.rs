@@ -36,7 +36,7 @@ impl Report for Standing {
             ("since", shown.since.map(table::time)),
             ("attempt", shown.attempt.map(|hash| hash.to_string())),
             ("started", shown.started_at.map(table::time)),
-            ("changed", Some(table::time(shown.changed_at))),
+            ("changed", shown.changed_at.map(table::time)),
             ("end", shown.end.map(|hash| hash.to_string())),
             ("parent", parent(shown)),
             ("workspace", shown.workspace.as_ref().map(|dir| dir.display().to_string())),

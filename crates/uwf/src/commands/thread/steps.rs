@@ -4,7 +4,9 @@ use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
+use uwf_core::view;
 use uwf_engine::load::Thread;
+use uwf_engine::told;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -17,7 +19,7 @@ const SHOWN: usize = 60;
 /// Arguments of `uwf thread steps`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\ntimestamp}. Timestamps are Unix milliseconds."
+    after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\nalias, timestamp}. `agent` is the command as configured, `alias` what the configuration calls it. Timestamps are Unix\nmilliseconds; the first is absent when the thread's id holds no time."
 )]
 pub(crate) struct Args {
     /// The thread, active or finished: its id, or a unique beginning or end of it.
@@ -35,8 +37,22 @@ struct Steps {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Entry {
-    Start { hash: Hash, prompt: String, timestamp: u64 },
-    Step { hash: Hash, role: String, output: Value, detail: Hash, agent: String, timestamp: u64 },
+    Start {
+        hash: Hash,
+        prompt: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timestamp: Option<u64>,
+    },
+    Step {
+        hash: Hash,
+        role: String,
+        output: Value,
+        detail: Hash,
+        agent: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        alias: Option<String>,
+        timestamp: u64,
+    },
 }
 
 impl Report for Steps {
@@ -51,15 +67,15 @@ impl Report for Steps {
                         hash.to_string(),
                         start,
                         String::new(),
-                        table::time(*timestamp),
+                        timestamp.map(table::time).unwrap_or_default(),
                         table::excerpt(prompt, SHOWN),
                     ]
                 }
-                Entry::Step { hash, role, output, agent, timestamp, .. } => vec![
+                Entry::Step { hash, role, output, agent, alias, timestamp, .. } => vec![
                     index.to_string(),
                     hash.to_string(),
                     style::bold(role),
-                    table::excerpt(agent, SHOWN),
+                    table::excerpt(&view::agent_name(agent, alias.as_deref()), SHOWN),
                     table::time(*timestamp),
                     table::excerpt(&output.to_string(), SHOWN),
                 ],
@@ -73,15 +89,13 @@ impl Report for Steps {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let id = context.thread(&args.thread)?;
     let thread = Thread::any(&context.home, &id)?;
-    let start = Entry::Start {
-        hash: thread.start_hash,
-        prompt: thread.start.prompt.clone(),
-        timestamp: thread.start_timestamp_ms,
-    };
+    let start =
+        Entry::Start { hash: thread.start_hash, prompt: thread.start.prompt.clone(), timestamp: thread.started_at() };
     let mut steps = vec![start];
     for index in 0..thread.chain()?.len() {
         let step = thread.step(index)?;
         steps.push(Entry::Step {
+            alias: told::alias_of(context.home.store(), step.detail),
             hash: step.hash,
             role: step.role,
             output: step.output,

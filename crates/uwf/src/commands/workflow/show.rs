@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use json_cas::{Hash, Store};
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::workflow::{Transition, Workflow};
+use uwf_core::workflow::{START, Transition, Workflow, role_order};
 use uwf_engine::load;
 
 use crate::context::Context;
@@ -53,7 +53,7 @@ impl Report for Shown {
         if !self.workflow.conditions.is_empty() {
             text.push_str(&format!("\n{}\n{}", style::bold("conditions"), self.conditions()));
         }
-        text.push_str(&format!("\n{}\n{}", style::bold("graph"), graph(&self.workflow.graph)));
+        text.push_str(&format!("\n{}\n{}", style::bold("graph"), graph(&self.workflow)));
         text
     }
 }
@@ -61,9 +61,10 @@ impl Report for Shown {
 impl Shown {
     fn roles(&self) -> String {
         let mut table = Table::new(&["role", "output", "description"]);
-        for (name, role) in &self.workflow.roles {
+        for name in role_order(&self.workflow) {
             let output = self.outputs.get(name).cloned().unwrap_or_default();
-            table.row(vec![name.clone(), output, one_line(&role.description)]);
+            let description = self.workflow.roles.get(name).map(|role| one_line(&role.description));
+            table.row(vec![name.to_owned(), output, description.unwrap_or_default()]);
         }
         table.text()
     }
@@ -82,11 +83,12 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn graph(graph: &BTreeMap<String, Vec<Transition>>) -> String {
+fn graph(workflow: &Workflow) -> String {
     let mut table = Table::new(&["from", "to", "if"]);
-    for (from, transitions) in graph {
-        for (index, Transition { role, condition }) in transitions.iter().enumerate() {
-            let from = if index == 0 { from.clone() } else { String::new() };
+    for from in std::iter::once(START).chain(role_order(workflow)) {
+        let transitions = workflow.graph.get(from).into_iter().flatten();
+        for (index, Transition { role, condition }) in transitions.enumerate() {
+            let from = if index == 0 { from.to_owned() } else { String::new() };
             let condition =
                 condition.clone().unwrap_or_else(|| style::dim(if index == 0 { "always" } else { "otherwise" }));
             table.row(vec![from, role.clone(), condition]);
@@ -115,16 +117,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 /// The keys of a role's output, those that may be absent with a `?`.
 fn keys(store: &Store, schema: Hash) -> String {
-    let Ok(node) = store.get(schema) else { return style::red("its schema is not readable") };
-    let Some(properties) = node.payload.get("properties").and_then(Value::as_object) else { return String::new() };
-    let required: Vec<&str> = node
-        .payload
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let Ok(schema) = store.schema(schema) else { return style::red("its schema is not readable") };
+    let schema = schema.value();
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return String::new() };
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     let keys =
         properties.keys().map(|key| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") });
     keys.collect::<Vec<_>>().join(", ")

@@ -107,7 +107,7 @@ fn no_question_lets_a_terminal_be_controlled() {
     check(&home, &["thread", "step", &thread, "--agent", "h"], 20);
     check(&home, &["thread", "show", &thread], 0);
     check(&home, &["thread", "answer", &thread, "--data", &json!({ATTACK: ATTACK}).to_string()], 41);
-    let dialog = [("`n` (required)", "1\r"), ("`s` (required)", "some text\r")];
+    let dialog = [("`s` (required)", "some text\r"), ("`n` (required)", "1\r")];
     let session = session(&home, &["thread", "answer", &thread], &dialog);
     assert_eq!(session.code, Some(0), "{:?}", session.shown);
     assert_harmless("thread answer", &session.shown);
