@@ -5,6 +5,7 @@
 //! outside world is returned as an effect for `uwf-engine` to carry out.
 
 pub mod config;
+pub mod escapes;
 pub mod extract;
 pub mod foreign;
 pub mod moderator;

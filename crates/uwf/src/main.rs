@@ -17,6 +17,7 @@ mod progress;
 mod snippet;
 mod style;
 mod table;
+mod terminal;
 mod usage;
 
 fn main() -> ExitCode {

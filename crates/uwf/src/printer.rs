@@ -8,7 +8,10 @@ use serde_json::Value;
 use uwf_engine::error::Kind;
 
 use crate::error::CommandError;
-use crate::style;
+use crate::{style, terminal};
+
+/// Columns of a terminal that does not say how many it has.
+const NARROW: usize = 80;
 
 /// How a report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -244,6 +247,14 @@ impl Printer {
         let text = style::render(text, is_terminal, self.colour && is_terminal);
         // Nobody may be there to read it.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Puts a text in the place of the current line of a terminal on stderr; it never takes more than that line.
+    pub(crate) fn live(&self, text: &str) {
+        let columns = terminal::size(&std::io::stderr()).map_or(NARROW, |size| size.columns);
+        self.clear_line();
+        // In the last column some terminals would go on to the next line.
+        self.talk_raw(&style::dim(&style::cut(text, columns.saturating_sub(1))));
     }
 
     /// Empties the current line of a terminal on stderr.

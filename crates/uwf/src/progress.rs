@@ -4,7 +4,6 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use crate::printer::Printer;
-use crate::style;
 
 /// Work that is done sooner needs no counter.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -34,8 +33,7 @@ impl Progress {
             return;
         }
         self.next = Instant::now() + PACE;
-        self.printer.clear_line();
-        self.printer.talk_raw(&style::dim(&format!("{count} {}", self.what)));
+        self.printer.live(&format!("{count} {}", self.what));
         self.is_shown = true;
     }
 }

@@ -1,14 +1,20 @@
-//! Colour and emphasis on terminals, and nothing of the sort from anybody else: texts of models are cleaned of control
-//! characters before they reach a terminal.
+//! Colour and emphasis on terminals, and nothing of the sort from anybody else: texts of models are cleaned of what controls a
+//! terminal before they reach one.
 //!
-//! Reports mark emphasis with private-use characters; the printer turns the marks into escape sequences, or drops them.
+//! Reports mark emphasis inside their texts; the printer turns the marks into escape sequences, or drops them. A mark holds a key
+//! that each process draws anew, so that no text from outside can have one.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use uwf_core::escapes::without_escapes;
 
 /// First byte of every mark in UTF-8, so that texts without marks are told apart quickly.
 const MARK_BYTE: u8 = 0xF3;
 
-/// Private-use characters that stand for the beginning of an emphasis, and the sequence each becomes.
+/// First symbols of the marks, all for private use, and the sequence each mark becomes.
 const MARKS: [(char, &str); 6] = [
     ('\u{F0000}', "\u{1b}[0m"),
     ('\u{F0001}', "\u{1b}[1m"),
@@ -18,65 +24,147 @@ const MARKS: [(char, &str); 6] = [
     ('\u{F0005}', "\u{1b}[31m"),
 ];
 
+/// First of the symbols that keys are made of. 2^15 of them are for private use and no mark begins with one.
+const KEY_SYMBOLS: u32 = 0xF1000;
+
+/// Symbols of a key: with 60 bits nobody meets it by chance.
+const KEY_LEN: usize = 4;
+
+/// What stands behind the first symbol of every mark of this process.
+fn key() -> &'static str {
+    static KEY: OnceLock<String> = OnceLock::new();
+    KEY.get_or_init(|| {
+        // Keyed by the system's random numbers.
+        let random = RandomState::new().hash_one(KEY_SYMBOLS);
+        let symbol = |at: usize| char::from_u32(KEY_SYMBOLS + ((random >> (15 * at)) & 0x7FFF) as u32);
+        (0..KEY_LEN).filter_map(symbol).collect()
+    })
+}
+
+fn marked(mark: char, text: &str) -> String {
+    format!("{mark}{key}{text}{}{key}", MARKS[0].0, key = key())
+}
+
 /// Bold.
 pub(crate) fn bold(text: &str) -> String {
-    format!("\u{F0001}{text}\u{F0000}")
+    marked(MARKS[1].0, text)
 }
 
 /// Less important.
 pub(crate) fn dim(text: &str) -> String {
-    format!("\u{F0002}{text}\u{F0000}")
+    marked(MARKS[2].0, text)
 }
 
 /// Good.
 pub(crate) fn green(text: &str) -> String {
-    format!("\u{F0003}{text}\u{F0000}")
+    marked(MARKS[3].0, text)
 }
 
 /// Look here.
 pub(crate) fn yellow(text: &str) -> String {
-    format!("\u{F0004}{text}\u{F0000}")
+    marked(MARKS[4].0, text)
 }
 
 /// Bad.
 pub(crate) fn red(text: &str) -> String {
-    format!("\u{F0005}{text}\u{F0000}")
+    marked(MARKS[5].0, text)
 }
 
-/// The text for a terminal (without control characters, with colour or without) or for a pipe (marks dropped, all else
-/// as it is).
+/// A part of a text in which emphasis is marked.
+enum Part<'t> {
+    /// The escape sequence of a mark, and the mark itself.
+    Mark(&'static str, &'t str),
+    /// Text between two marks.
+    Text(&'t str),
+}
+
+/// Text and marks in turn.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((at, sequence)) = next_mark(rest) {
+        let (before, from_mark) = rest.split_at(at);
+        let (mark, after) = from_mark.split_at(MARKS[0].0.len_utf8() + key().len());
+        parts.extend([Part::Text(before), Part::Mark(sequence, mark)]);
+        rest = after;
+    }
+    parts.push(Part::Text(rest));
+    parts
+}
+
+/// Where the next mark is, and its sequence.
+fn next_mark(text: &str) -> Option<(usize, &'static str)> {
+    let begun = text.char_indices().filter(|(at, symbol)| text[at + symbol.len_utf8()..].starts_with(key()));
+    begun
+        .into_iter()
+        .find_map(|(at, symbol)| MARKS.iter().find(|(mark, _)| *mark == symbol).map(|(_, sequence)| (at, *sequence)))
+}
+
+/// The text for a terminal (without what controls it, with colour or without) or for a pipe (marks dropped, all else as
+/// it is).
 pub(crate) fn render(text: &str, is_terminal: bool, colour: bool) -> Cow<'_, str> {
     if !is_terminal && !text.as_bytes().contains(&MARK_BYTE) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    for symbol in text.chars() {
-        if let Some((_, sequence)) = MARKS.iter().find(|(mark, _)| *mark == symbol) {
-            if colour {
-                out.push_str(sequence);
-            }
-        } else {
-            out.push(if is_terminal { harmless(symbol) } else { symbol });
+    for part in parts(text) {
+        match part {
+            Part::Mark(sequence, _) if colour => out.push_str(sequence),
+            Part::Mark(..) => {}
+            Part::Text(text) if is_terminal => out.push_str(&harmless(text)),
+            Part::Text(text) => out.push_str(text),
         }
     }
     Cow::Owned(out)
 }
 
-/// JSON or YAML: as it is in a pipe, without control characters on a terminal. Data has no emphasis; a character that
-/// would be a mark of ours is somebody's data there.
+/// A text of which a terminal draws everything and obeys nothing: escape sequences are gone, other control characters are
+/// replaced.
+fn harmless(text: &str) -> String {
+    without_escapes(text).replace("\r\n", "\n").chars().map(drawn).collect()
+}
+
+/// JSON or YAML: as it is in a pipe, without control characters on a terminal. Data has no emphasis.
 pub(crate) fn data(text: &str, is_terminal: bool) -> Cow<'_, str> {
-    if is_terminal { Cow::Owned(text.chars().map(harmless).collect()) } else { Cow::Borrowed(text) }
+    if is_terminal { Cow::Owned(text.chars().map(drawn).collect()) } else { Cow::Borrowed(text) }
 }
 
 /// A character that a terminal only draws: none that controls it, none that makes it draw others in another order.
-fn harmless(symbol: char) -> char {
-    let reorders = matches!(symbol, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+fn drawn(symbol: char) -> char {
+    let reorders = matches!(
+        symbol,
+        '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
+    );
     if reorders || symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
 }
 
-/// Width of a text in columns, marks not counted.
+/// Width of a text in columns of a terminal, marks not counted.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().filter(|symbol| !MARKS.iter().any(|(mark, _)| mark == symbol)).count()
+    let texts =
+        parts(text).into_iter().filter_map(|part| if let Part::Text(text) = part { Some(text.width()) } else { None });
+    texts.sum()
+}
+
+/// The beginning of a text that takes at most so many columns, with `…` at its end where it was cut. Marks stay.
+pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut left = Some(columns.saturating_sub(1));
+    for part in parts(text) {
+        match part {
+            Part::Mark(_, mark) => out.push_str(mark),
+            Part::Text(text) => {
+                for symbol in text.chars() {
+                    let Some(room) = left else { break };
+                    left = room.checked_sub(symbol.width().unwrap_or(1));
+                    out.push(if left.is_some() { symbol } else { '…' });
+                }
+            }
+        }
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]
@@ -85,27 +173,49 @@ mod tests {
 
     #[test]
     fn escape_sequences_of_models_never_reach_a_terminal() {
-        let hostile = format!("{} \u{1b}]0;owned\u{7}\u{9b}31m", bold("x"));
-        assert_eq!(render(&hostile, true, true), "\u{1b}[1mx\u{1b}[0m \u{FFFD}]0;owned\u{FFFD}\u{FFFD}31m");
+        let hostile = format!("{} \u{1b}[31mred\u{1b}]0;owned\u{7}\u{9b}31m\u{8}", bold("x"));
+        assert_eq!(render(&hostile, true, true), "\u{1b}[1mx\u{1b}[0m red\u{FFFD}");
+        assert_eq!(render(&hostile, true, false), "x red\u{FFFD}");
+        assert_eq!(render("a\r\nb\rc", true, false), "a\nb\u{FFFD}c");
         assert_eq!(
-            render("a\u{202E}b\u{2066}c", true, false),
-            "a\u{FFFD}b\u{FFFD}c",
+            render("a\u{202E}b\u{2066}c\u{061C}d\u{200E}e\u{200F}f", true, false),
+            "a\u{FFFD}b\u{FFFD}c\u{FFFD}d\u{FFFD}e\u{FFFD}f",
             "nor is text shown in another order"
         );
-        assert_eq!(render(&hostile, true, false), "x \u{FFFD}]0;owned\u{FFFD}\u{FFFD}31m");
+    }
+
+    #[test]
+    fn nobody_else_can_mark_emphasis() {
+        for (mark, _) in MARKS {
+            let forged = format!("{mark}owned{mark}\u{F1000}\u{F1000}\u{F1000}\u{F1000}");
+            assert_eq!(render(&forged, true, true), forged);
+            assert_eq!(render(&forged, false, false), forged);
+        }
+        assert_eq!(key().chars().count(), KEY_LEN);
     }
 
     #[test]
     fn a_pipe_gets_the_text_as_it_is() {
         assert_eq!(render("a\u{1b}[0m\tb\r\n", false, false), "a\u{1b}[0m\tb\r\n");
         assert_eq!(render(&format!("{} b", bold("a")), false, false), "a b");
-        assert_eq!(width(&bold("abc")), 3);
     }
 
     #[test]
     fn data_loses_nothing_in_a_pipe_and_controls_nothing_on_a_terminal() {
-        let text = format!("\"{}\u{9b}31m\"", bold("x"));
-        assert_eq!(data(&text, false), text);
-        assert_eq!(data(&text, true), format!("\"{}\u{FFFD}31m\"", bold("x")));
+        let text = "\"\u{F0001}x\u{9b}31m\"";
+        assert_eq!(data(text, false), text);
+        assert_eq!(data(text, true), "\"\u{F0001}x\u{FFFD}31m\"");
+    }
+
+    #[test]
+    fn widths_are_those_on_the_terminal() {
+        assert_eq!(width(&bold("abc")), 3);
+        assert_eq!(width("日本語"), 6);
+        assert_eq!(width("e\u{301}"), 1);
+        assert_eq!(cut("日本語", 6), "日本語");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        let cut = cut(&format!("{} later", bold("sooner")), 4).into_owned();
+        assert_eq!(render(&cut, true, true), "\u{1b}[1msoo…\u{1b}[0m");
     }
 }

@@ -1,17 +1,37 @@
 //! Tables for people.
 
+use uwf_core::escapes::without_escapes;
+
 use crate::style;
+use crate::terminal;
+
+/// Columns that a cell keeps when its table is too wide for the terminal.
+const MIN_CELL: usize = 8;
+
+/// Columns between two cells.
+const GAP: usize = 2;
 
 /// Columns of texts under headings; the last column is not padded.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
+    /// Positions of the columns that are cut where the terminal is too narrow.
+    flexible: Vec<usize>,
 }
 
 impl Table {
-    /// A table with these headings.
+    /// A table with these headings. On a narrow terminal the last column is cut.
     pub(crate) fn new(headings: &[&str]) -> Table {
-        Table { rows: vec![headings.iter().map(|heading| style::dim(heading)).collect()] }
+        Table {
+            rows: vec![headings.iter().map(|heading| style::dim(heading)).collect()],
+            flexible: vec![headings.len().saturating_sub(1)],
+        }
+    }
+
+    /// On a narrow terminal these columns are cut too, the widest first.
+    pub(crate) fn flexible(mut self, columns: impl IntoIterator<Item = usize>) -> Table {
+        self.flexible.extend(columns);
+        self
     }
 
     /// Adds a row.
@@ -19,27 +39,47 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The table as text, each row on one line.
+    /// The table as text, each row on one line; none is longer than a line of the terminal on stdout, if possible.
     pub(crate) fn text(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns)
-            .map(|column| {
-                self.rows.iter().filter_map(|row| row.get(column)).map(|cell| style::width(cell)).max().unwrap_or(0)
-            })
-            .collect();
+        self.within(terminal::size(&std::io::stdout()).map(|size| size.columns))
+    }
+
+    /// The table in so many columns.
+    fn within(&self, limit: Option<usize>) -> String {
+        let widths = self.widths(limit);
         let mut text = String::new();
         for row in &self.rows {
             let mut line = String::new();
-            for (column, cell) in row.iter().enumerate() {
-                line.push_str(cell);
+            for ((column, cell), width) in row.iter().enumerate().zip(&widths) {
+                let cell = style::cut(cell, *width);
+                line.push_str(&cell);
                 if column + 1 < row.len() {
-                    line.push_str(&" ".repeat(widths[column] - style::width(cell) + 2));
+                    line.push_str(&" ".repeat(width - style::width(&cell) + GAP));
                 }
             }
             text.push_str(line.trim_end());
             text.push('\n');
         }
         text
+    }
+
+    /// Width of each column.
+    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
+        let mut widths: Vec<usize> =
+            (0..columns).map(|column| cells(column).map(|cell| style::width(cell)).max().unwrap_or(0)).collect();
+        let room = limit.unwrap_or(usize::MAX).saturating_sub(GAP * columns.saturating_sub(1));
+        while widths.iter().sum::<usize>() > room {
+            let widest = self
+                .flexible
+                .iter()
+                .copied()
+                .filter(|column| widths.get(*column).is_some_and(|width| *width > MIN_CELL));
+            let Some(widest) = widest.max_by_key(|column| widths[*column]) else { break };
+            widths[widest] -= 1;
+        }
+        widths
     }
 }
 
@@ -48,18 +88,17 @@ pub(crate) fn time(unix_ms: u64) -> String {
     uwf_core::view::time(unix_ms)
 }
 
-/// The beginning of a text in one line of at most `chars` characters.
-pub(crate) fn excerpt(text: &str, chars: usize) -> String {
+/// The beginning of a text in one line of at most so many columns, without escape sequences.
+pub(crate) fn excerpt(text: &str, columns: usize) -> String {
+    style::cut(&one_line(text), columns).into_owned()
+}
+
+/// A text in one line, without escape sequences.
+pub(crate) fn one_line(text: &str) -> String {
     let is_gap = |symbol: char| symbol.is_whitespace() || symbol.is_control();
-    let words = text.split(is_gap).filter(|word| !word.is_empty());
-    let symbols =
-        words.enumerate().flat_map(|(index, word)| (index > 0).then_some(' ').into_iter().chain(word.chars()));
-    let mut line: Vec<char> = symbols.take(chars + 1).collect();
-    if line.len() > chars {
-        line.truncate(chars.saturating_sub(1));
-        line.push('…');
-    }
-    line.into_iter().collect()
+    let text = without_escapes(text);
+    let words: Vec<&str> = text.split(is_gap).filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -74,6 +113,9 @@ mod tests {
         assert_eq!(excerpt("Fix the bug now", 15), "Fix the bug now");
         assert_eq!(excerpt("äöüß", 3), "äö…");
         assert_eq!(excerpt("", 3), "");
+        assert_eq!(excerpt("\u{1b}[31mred\u{1b}[0m\u{7}alert", 20), "red alert");
+        assert_eq!(excerpt("日本語の文", 7), "日本語…");
+        assert_eq!(excerpt(&"long ".repeat(1000), 10), "long long…");
     }
 
     #[test]
@@ -82,5 +124,27 @@ mod tests {
         table.row(vec![style::bold("a"), "1".to_owned()]);
         table.row(vec!["longer".to_owned(), "2".to_owned()]);
         assert_eq!(style::render(&table.text(), true, false), "name    hash\na       1\nlonger  2\n");
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal() {
+        let mut table = Table::new(&["id", "task", "why"]).flexible([1]);
+        table.row(vec!["0123456789".to_owned(), "日本語の長い文です".to_owned(), style::red("because it is broken")]);
+        table.row(vec!["0123456789".to_owned(), "short".to_owned(), String::new()]);
+        let fitted = |limit| style::render(&table.within(limit), true, false).into_owned();
+        assert_eq!(
+            fitted(None),
+            "id          task                why\n0123456789  日本語の長い文です  because it is broken\n0123456789  short\n"
+        );
+        assert_eq!(
+            fitted(Some(40)),
+            "id          task           why\n0123456789  日本語の長い…  because it i…\n0123456789  short\n"
+        );
+        assert!(fitted(Some(40)).lines().all(|line| style::width(line) <= 40));
+        assert_eq!(
+            fitted(Some(10)),
+            "id          task      why\n0123456789  日本語…   because…\n0123456789  short\n",
+            "what names a thing is never cut"
+        );
     }
 }

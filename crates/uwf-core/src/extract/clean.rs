@@ -1,6 +1,7 @@
 //! What terminals and editors add to a text is taken out before anything is looked for in it.
 
 use super::lines::indent;
+use crate::escapes::without_escapes;
 
 /// Byte order mark; some editors and shells put one before the first line.
 const BOM: char = '\u{feff}';
@@ -8,14 +9,14 @@ const BOM: char = '\u{feff}';
 /// A space without width, as copied from web pages.
 const ZERO_WIDTH: char = '\u{200b}';
 
-/// The text without byte order mark, ANSI sequences and control characters, with `\n` as its only line end.
-/// One pass; what is not valid in YAML at all (NUL and the like) goes too.
+/// The text without byte order mark, ANSI sequences and control characters, with `\n` as its only line end. What is not
+/// valid in YAML at all (NUL and the like) goes too.
 pub(crate) fn clean(raw: &str) -> String {
+    let raw = without_escapes(raw.trim_start_matches([BOM, ZERO_WIDTH]));
     let mut text = String::with_capacity(raw.len());
-    let mut chars = raw.trim_start_matches([BOM, ZERO_WIDTH]).chars().peekable();
+    let mut chars = raw.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
-            '\u{1b}' => skip_escape(&mut chars),
             '\r' => {
                 chars.next_if_eq(&'\n');
                 text.push('\n');
@@ -38,31 +39,6 @@ pub(super) fn at_left_edge(text: String) -> String {
         return text;
     }
     text.split_inclusive('\n').map(|line| line.get(shared..).unwrap_or("\n")).collect()
-}
-
-type Chars<'t> = std::iter::Peekable<std::str::Chars<'t>>;
-
-/// Skips what follows an escape character: `[…letter` (colours, cursor), `]…BEL` (titles, links), or one character.
-/// A sequence never runs over the end of its line, so a stray escape loses one line at most.
-fn skip_escape(chars: &mut Chars<'_>) {
-    match chars.peek() {
-        Some('[') => {
-            chars.next();
-            while chars.next_if(|&c| ('\u{20}'..='\u{3f}').contains(&c)).is_some() {}
-            chars.next_if(|&c| ('\u{40}'..='\u{7e}').contains(&c));
-        }
-        Some(']') => {
-            while let Some(c) = chars.next_if(|&c| c != '\n') {
-                if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                    return;
-                }
-            }
-        }
-        Some('\n') | None => {}
-        Some(_) => {
-            chars.next();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -65,6 +65,37 @@ pub(super) fn is_tag(rest: &str) -> bool {
     after.is_some_and(|symbol| symbol.is_ascii_alphabetic() || symbol == '/')
 }
 
+/// Whether a line has a heading of HTML, outside of code between backticks. When it cannot be told what is code, nothing is.
+pub(super) fn has_html_heading(line: &str, may_be_code: bool) -> bool {
+    let is_heading = |rest: &str| {
+        let rest = rest.strip_prefix('/').unwrap_or(rest).as_bytes();
+        matches!(rest, [b'h' | b'H', b'1'..=b'6', after @ ..] if after.first().is_none_or(|after| !after.is_ascii_alphanumeric()))
+    };
+    let has_heading = |text: &str| text.split('<').skip(1).any(is_heading);
+    if !has_heading(line) {
+        return false;
+    }
+    may_be_code || outside_code(line).is_none_or(|parts| parts.into_iter().any(has_heading))
+}
+
+/// The parts of a line outside of code between backticks; `None` when code may begin or end in another line, or an escaped
+/// backtick makes it unclear.
+pub(super) fn outside_code(line: &str) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('`') {
+        let marks = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
+        let inside = &rest[at + marks..];
+        let runs = inside.match_indices('`').map(|(at, _)| at).filter(|at| !inside[..*at].ends_with('`'));
+        let mut ends = runs.filter(|at| inside[*at..].bytes().take_while(|byte| *byte == b'`').count() == marks);
+        let end = ends.next().filter(|_| !rest[..at].ends_with('\\'))?;
+        parts.push(&rest[..at]);
+        rest = &inside[end + marks..];
+    }
+    parts.push(rest);
+    Some(parts)
+}
+
 /// What ends the HTML block that a line begins and does not end itself.
 pub(super) fn raw_block(rest: &str) -> Option<&'static str> {
     if !rest.starts_with('<') {

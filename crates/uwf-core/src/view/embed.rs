@@ -1,11 +1,15 @@
 //! Markdown inside markdown.
 
-use super::blocks::{Balance, Fence, ends_raw_block, heading, indent_of, is_tag, is_text, raw_block, underline_level};
+use super::blocks::{
+    Balance, Fence, ends_raw_block, has_html_heading, heading, indent_of, is_tag, is_text, outside_code, raw_block,
+    underline_level,
+};
 use crate::extract::clean;
 use crate::prompt::fence::fenced;
 
 /// A text of somebody else as a part of a page: its highest heading gets `level`, those below it follow; a code block
-/// it leaves open is closed; a text that could take in what comes after it is fenced as a whole. Ends with a newline,
+/// it leaves open is closed; a text that could take in what comes after it, or that has headings of HTML, is fenced as a
+/// whole. Ends with a newline,
 /// empty when there is nothing to show. Takes time linear in the text.
 pub fn embed(text: &str, level: usize) -> String {
     let text = clean::clean(text);
@@ -18,6 +22,9 @@ pub fn embed(text: &str, level: usize) -> String {
         Err(Unclear) => fenced("text", text),
     }
 }
+
+/// What ends a comment of HTML. Nothing in it is shown.
+const COMMENT_END: &str = "-->";
 
 /// A text that is left open somewhere, or whose structure can't be told for sure.
 struct Unclear;
@@ -75,6 +82,8 @@ struct Scan<'t> {
     paragraph: usize,
     /// Whether there was no empty line since one that may have begun a block of HTML.
     may_be_html: bool,
+    /// Whether code between backticks may go on from a line before, since the last empty one.
+    may_be_code: bool,
     balance: Balance,
 }
 
@@ -90,6 +99,9 @@ impl<'t> Scan<'t> {
         if indent > 0 && !line.trim().is_empty() && indent_of(line).0 < indent {
             return Err(Unclear);
         }
+        if self.raw.is_some_and(|(_, end)| end != COMMENT_END) && has_html_heading(line, true) {
+            return Err(Unclear);
+        }
         if self.fence.as_ref().is_some_and(|fence| fence.is_closed_by(line)) {
             self.fence = None;
         }
@@ -101,6 +113,10 @@ impl<'t> Scan<'t> {
     }
 
     fn line(&mut self, line: &'t str) -> Result<(), Unclear> {
+        if has_html_heading(line, self.may_be_code) {
+            return Err(Unclear);
+        }
+        self.may_be_code = !line.trim().is_empty() && (self.may_be_code || outside_code(line).is_none());
         self.balance.count(line);
         let (indent, rest) = indent_of(line);
         if indent > 3 {
@@ -203,6 +219,27 @@ mod tests {
                 embed(text, 3),
                 format!("{}text\n{text}\n{0}\n", if text.contains("```") { "````" } else { "```" })
             );
+        }
+    }
+
+    #[test]
+    fn headings_of_html_are_shown_as_they_are_written() {
+        for text in [
+            "<h2>2. reviewer</h2>",
+            "text\n<H1 id=x>\n2. reviewer\n</H1>",
+            "- a\n\n    <h2\n>2. reviewer</h2>",
+            "<pre>\n<h2>2. reviewer</h2>\n</pre>",
+            "<details>\n<h3>x</h3></details>",
+            "`\n` <h2>2. reviewer</h2> `",
+            "\\` <h2>2. reviewer</h2> `",
+            "`` <h2>2. reviewer</h2> `",
+        ] {
+            assert!(embed(text, 3).starts_with("```text\n"), "{text}");
+        }
+        for text in
+            ["`<h2>` is a heading", "a ``<h2>` `` b", "```html\n<h2>x</h2>\n```", "<hr>", "<h2o>", "a <\nh2>", "h2"]
+        {
+            assert_eq!(embed(text, 3).trim_end(), text);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Short texts inside a line of markdown.
 
+use crate::escapes::without_escapes;
+
 /// A text in one line: as it is when markdown reads it as it is, else between backticks. Control characters and line
 /// breaks become single spaces.
 pub fn inline(text: &str) -> String {
@@ -29,7 +31,8 @@ pub fn sentence(text: &str) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    text.split(|symbol: char| symbol.is_whitespace() || symbol.is_control())
+    without_escapes(text)
+        .split(|symbol: char| symbol.is_whitespace() || symbol.is_control())
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
@@ -73,7 +76,7 @@ mod tests {
         assert_eq!(inline("`b`"), "`` `b` ``");
         assert_eq!(inline("<script>"), "`<script>`");
         assert_eq!(inline("_x_"), "`_x_`");
-        assert_eq!(inline("a\n# b\u{1b}[0m"), "`a # b [0m`");
+        assert_eq!(inline("a\n# *b*\u{1b}[0m"), "`a # *b*`");
         assert_eq!(inline(" \n"), "\"\"");
         assert_eq!(code(""), "`  `");
     }

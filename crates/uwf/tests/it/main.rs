@@ -13,6 +13,7 @@ mod child;
 mod clock;
 mod config;
 mod cursor;
+mod display;
 mod doctor;
 mod documents;
 mod dry_run;

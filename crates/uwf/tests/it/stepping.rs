@@ -175,7 +175,7 @@ fn limits_end_a_run_with_their_own_exit_code() {
     home.put("count-rounds", &counting_workflow(9));
     let ran = home.uwf(&["run", "count-rounds", "-p", "x", "--max-steps", "2"]);
     assert_eq!(ran.code, Some(30));
-    assert!(ran.stderr.contains("error: 2 steps done as asked"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\n2 steps done as asked"), "{}", ran.stderr);
     let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--max-steps", "1"]), "thread");
     home.json(&["thread", "step", &thread]);
     let ran = home.uwf(&["thread", "step", &thread]);

@@ -1,6 +1,6 @@
 """Runs a command in a pseudo-terminal and answers its questions, as a person would.
 
-Reads JSON from stdin: {"argv": [...], "path": PATH, "dialog": [[question, answer], ...]}. Each answer is typed once its question has
+Reads JSON from stdin: {"argv": [...], "path": PATH, "dialog": [[question, answer], ...], "columns": N}. Each answer is typed once its question has
 been shown since the last one; "<signal N>" sends a signal instead. Prints JSON: {"code", "shown", "echo"}, where echo
 tells whether the terminal shows what is typed after the command has ended.
 """
@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import select
+import struct
 import sys
 import termios
 import time
@@ -19,6 +20,7 @@ LIMIT = 30.0  # seconds for one question
 
 order = json.load(sys.stdin)
 master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, order["columns"], 0, 0))
 child = os.fork()
 if child == 0:
     os.close(master)

@@ -18,6 +18,11 @@ pub(crate) struct Session {
 
 /// Runs `uwf` at a terminal of its own and types answers when their questions are shown.
 pub(crate) fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -> Session {
+    session_in(home, 100, args, dialog)
+}
+
+/// The same at a terminal with so many columns, and 30 rows.
+pub(crate) fn session_in(home: &TestHome, columns: usize, args: &[&str], dialog: &[(&str, &str)]) -> Session {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/terminal.py");
     let mut python = Command::new("python3");
     home.prepare(&mut python);
@@ -27,7 +32,7 @@ pub(crate) fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -
     let mut child = python.spawn().expect("python3 starts");
     let argv: Vec<&str> = [env!("CARGO_BIN_EXE_uwf")].iter().chain(args).copied().collect();
     // What is installed on this machine is not to be found.
-    let order = json!({"argv": argv, "path": home.bin_dir(), "dialog": dialog});
+    let order = json!({"argv": argv, "path": home.bin_dir(), "dialog": dialog, "columns": columns});
     child.stdin.take().unwrap().write_all(order.to_string().as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));

@@ -11,16 +11,18 @@ use uwf_engine::child::{self, Signals};
 use uwf_engine::error::Kind;
 use uwf_engine::keeper;
 use uwf_engine::load::Thread;
+use uwf_engine::show;
+use uwf_engine::state::State;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
-use crate::commands::thread::start;
+use crate::commands::thread::{start, step};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
-use crate::style;
+use crate::{style, table, terminal};
 
-/// Columns of the live line; of what an agent says, the end is shown.
-const LINE: usize = 100;
+/// Columns of the live line on a terminal that does not say how many it has.
+const LINE: usize = 79;
 
 /// Bytes of an agent's output that are looked at for its last line.
 const TAIL: u64 = 4096;
@@ -35,6 +37,9 @@ pub(crate) struct Args {
     target: String,
     #[command(flatten)]
     options: start::Options,
+    /// Exit with 10 when the thread has ended.
+    #[arg(long)]
+    exit_code: bool,
 }
 
 /// The report of the last step, or where the thread stands when a step did not come off.
@@ -65,6 +70,7 @@ impl Report for Ran {
 /// Runs the command.
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     let most = args.options.max_steps.take();
+    let done = if args.exit_code { step::DONE } else { 0 };
     let thread = if args.options.prompt.is_some() {
         let started = start::begin(context, &args.target, args.options)?;
         context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
@@ -77,22 +83,33 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     loop {
         let report = match one_step(context, &thread, &mut signals) {
             Ok(report) => report,
-            Err(error) => return stopped(context, &thread, error),
+            Err(error) => match completed(context, &thread) {
+                Some(report) if error.kind == Kind::NotFound => {
+                    return Printed::new(&Ran { error: None, report, code: done });
+                }
+                _ => return stopped(context, &thread, error),
+            },
         };
         steps += 1;
         if report.done {
             if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
-            return Printed::new(&Ran { error: None, report, code: 0 });
+            return Printed::new(&Ran { error: None, report, code: done });
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
-            let told = format!("{steps} {plural} done as asked, thread {thread} has more to do");
-            let hints = vec![format!("go on with: uwf run {thread}")];
-            return stopped(context, &thread, CommandError { hints, ..CommandError::new(Kind::Limit, told) });
+            context.printer.talk(&format!("{steps} {plural} done as asked; go on with: uwf run {thread}"));
+            return Printed::new(&Ran { error: None, report, code: Kind::Limit.exit_code() });
         }
     }
+}
+
+/// What there is to report of a thread that has come to its end before.
+fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
+    let shown = show::show(&context.home, thread).ok().filter(|shown| shown.state == State::Completed)?;
+    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
+    Some(StepReport { done: true, reason: shown.why, ..standing })
 }
 
 /// Says why there is no further step, and reports where the thread stands.
@@ -159,9 +176,9 @@ impl Live<'_> {
         let last =
             [&files.raw, &files.err, &files.out].into_iter().find_map(|path| last_line(path)).unwrap_or_default();
         let (role, agent) = (&attempt.opened.role, &attempt.opened.agent.name);
-        let line = live_line(&format!("{role} by {agent}, {}: ", seconds(self.begun.elapsed())), &last);
-        self.context.printer.clear_line();
-        self.context.printer.talk_raw(&style::dim(&line));
+        let known = format!("{role} by {agent}, {}: ", seconds(self.begun.elapsed()));
+        let columns = terminal::size(&std::io::stderr()).map_or(LINE, |size| size.columns.saturating_sub(1));
+        self.context.printer.live(&live_line(&known, &last, columns));
         self.shown = true;
     }
 
@@ -173,13 +190,18 @@ impl Live<'_> {
 }
 
 /// What is known, then the end of what was said last: a text that grows is seen growing.
-fn live_line(known: &str, said: &str) -> String {
-    // What an agent prints must not reach the terminal as commands.
-    let plain = |text: &str| text.chars().filter(|symbol| !symbol.is_control()).collect::<Vec<char>>();
-    let (known, said) = (plain(known), plain(said));
-    let room = LINE.saturating_sub(known.len());
-    let end = &said[said.len().saturating_sub(room)..];
-    known.iter().chain(end).take(LINE).collect()
+fn live_line(known: &str, said: &str, columns: usize) -> String {
+    let known = table::excerpt(known, columns);
+    let said = table::one_line(said);
+    let room = columns.saturating_sub(style::width(&known) + 1);
+    let symbols = said.char_indices().rev();
+    // Symbols from the end on that have room.
+    let widths = symbols.scan(0, |taken, (at, _)| {
+        *taken = style::width(&said[at..]);
+        (*taken <= room).then_some(at)
+    });
+    let from = widths.last().unwrap_or(said.len());
+    format!("{known} {}", &said[from..])
 }
 
 fn last_line(path: &std::path::Path) -> Option<String> {
@@ -203,9 +225,12 @@ mod tests {
 
     #[test]
     fn a_growing_line_is_seen_growing() {
-        assert_eq!(live_line("coder by llm, 3.0 s: ", "reads\u{1b}[2J"), "coder by llm, 3.0 s: reads[2J");
-        let grown = live_line("coder by llm, 3.0 s: ", &format!("{{\"text\": \"{} the end", "word ".repeat(50)));
-        assert_eq!(grown.chars().count(), LINE);
-        assert!(grown.starts_with("coder by llm, 3.0 s: ") && grown.ends_with("word  the end"), "{grown}");
+        assert_eq!(live_line("coder by llm, 3.0 s: ", "reads\u{1b}[2J\u{7}", 80), "coder by llm, 3.0 s: reads");
+        let said = format!("{{\"text\": \"{} the end", "word ".repeat(50));
+        let grown = live_line("coder by llm, 3.0 s: ", &said, 60);
+        assert_eq!(style::width(&grown), 60);
+        assert!(grown.starts_with("coder by llm, 3.0 s: ") && grown.ends_with("word the end"), "{grown}");
+        assert_eq!(live_line("coder by llm: ", "日本語", 19), "coder by llm: 本語");
+        assert_eq!(live_line("coder by llm: ", "said", 8), "coder b… ");
     }
 }

@@ -19,7 +19,7 @@ use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
 /// Exit code of a step that ended its thread, when asked for.
-const DONE: u8 = 10;
+pub(crate) const DONE: u8 = 10;
 
 /// Arguments of `uwf thread step`.
 #[derive(Debug, clap::Args)]

@@ -57,7 +57,7 @@ enum Entry {
 
 impl Report for Steps {
     fn text(&self) -> String {
-        let mut table = Table::new(&["#", "step", "role", "agent", "time (UTC)", "output"]);
+        let mut table = Table::new(&["#", "step", "role", "agent", "time (UTC)", "output"]).flexible([2, 3]);
         for (index, entry) in self.steps.iter().enumerate() {
             table.row(match entry {
                 Entry::Start { hash, prompt, timestamp } => {

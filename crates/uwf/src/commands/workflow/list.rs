@@ -43,7 +43,7 @@ impl Report for Listed {
         if self.0.is_empty() {
             return "no workflows yet; `uwf workflow put FILE` stores one\n".to_owned();
         }
-        let mut table = Table::new(&["name", "hash", "origin"]);
+        let mut table = Table::new(&["name", "hash", "origin"]).flexible([0]);
         for Row { name, hash, origin, problem } in &self.0 {
             let hash = hash.map_or_else(|| "-".to_owned(), |hash| hash.to_string());
             let problem =

@@ -60,7 +60,7 @@ impl Report for Shown {
 
 impl Shown {
     fn roles(&self) -> String {
-        let mut table = Table::new(&["role", "output", "description"]);
+        let mut table = Table::new(&["role", "output", "description"]).flexible([0, 1]);
         for name in role_order(&self.workflow) {
             let output = self.outputs.get(name).cloned().unwrap_or_default();
             let description = self.workflow.roles.get(name).map(|role| one_line(&role.description));
@@ -70,7 +70,7 @@ impl Shown {
     }
 
     fn conditions(&self) -> String {
-        let mut table = Table::new(&["condition", "expression", "description"]);
+        let mut table = Table::new(&["condition", "expression", "description"]).flexible([0, 1]);
         for (name, condition) in &self.workflow.conditions {
             table.row(vec![name.clone(), one_line(&condition.expression), one_line(&condition.description)]);
         }
@@ -84,7 +84,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn graph(workflow: &Workflow) -> String {
-    let mut table = Table::new(&["from", "to", "if"]);
+    let mut table = Table::new(&["from", "to", "if"]).flexible([0, 1]);
     for from in std::iter::once(START).chain(role_order(workflow)) {
         let transitions = workflow.graph.get(from).into_iter().flatten();
         for (index, Transition { role, condition }) in transitions.enumerate() {

@@ -7,8 +7,8 @@ use crate::home;
 use crate::terminal::session;
 
 /// Clears the screen, sets the title, answers as if typed, goes back and overwrites, turns the text around; by ESC, by
-/// the C1 controls, and by what only reorders.
-const ATTACK: &str = "x\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}P+q544e\u{1b}\\\u{9b}31m\u{9d}0;owned\u{9c}\u{8}\u{8}\rgone\u{7f}\u{202e}txt\u{2066}y";
+/// the C1 controls, by what only reorders, and by what a printer could take for marks of its own.
+const ATTACK: &str = "x\u{F0005}\u{F0001}\u{200f}\u{200e}\u{61c}\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}P+q544e\u{1b}\\\u{9b}31m\u{9d}0;owned\u{9c}\u{8}\u{8}\rgone\u{7f}\u{202e}txt\u{2066}y";
 
 fn assert_harmless(what: &str, shown: &str) {
     let mut rest = shown;
@@ -25,10 +25,19 @@ fn assert_harmless(what: &str, shown: &str) {
         .chars()
         .filter(|symbol| symbol.is_control() && !matches!(symbol, '\n' | '\t' | '\u{1b}'))
         .filter(|symbol| *symbol != '\r')
-        .chain(shown.chars().filter(|symbol| matches!(symbol, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')))
+        .chain(shown.chars().filter(|symbol| {
+            matches!(symbol, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
+        }))
         .collect();
     assert!(hostile.is_empty(), "{what}: {hostile:?} in {shown:?}");
     assert!(!shown.contains("\rgone"), "{what}: {shown:?}");
+    // Nothing of a sequence is left over, but in data, where characters are replaced one by one.
+    let is_data = ["json", "yaml"].iter().any(|format| what.contains(format)) || shown.starts_with(['{', '[', '"']);
+    let residue = shown
+        .match_indices("31m")
+        .find(|(at, _)| shown[..*at].ends_with(['[', '\u{FFFD}']) && !shown[..*at].ends_with("\u{1b}["));
+    assert!(is_data || residue.is_none(), "{what}: {shown:?}");
+    assert!(!shown.contains("\u{F0005}\u{1b}") && !shown.contains("x\u{1b}[31m\u{1b}[1m"), "{what}: {shown:?}");
 }
 
 /// A home in which everything a stranger can write is the attack: description, goal, prompt, schema, what the agent says
@@ -132,6 +141,9 @@ fn no_failure_lets_a_terminal_be_controlled() {
     check(&home, &["workflow", "show", ATTACK], 69);
     check(&home, &["thread", "step", &thread, "--agent", ATTACK], 78);
     check(&home, &["thread", "eval", &thread, ATTACK], 65);
+    check(&home, &["thread", "list", "--state", ATTACK], 64);
+    check(&home, &["thread", ATTACK], 64);
+    check(&home, &["thread", "list", &format!("--{ATTACK}")], 64);
 }
 
 /// What is refused is quoted, and that on a terminal too.

@@ -1,0 +1,118 @@
+//! Escape sequences of terminals in texts of agents (ECMA-48, section 5): they dress a text up for a terminal, or attack one, and
+//! are never part of what it says.
+
+use std::borrow::Cow;
+
+const ESCAPE: char = '\u{1b}';
+const BELL: char = '\u{7}';
+
+/// The one-symbol form of `ESC \`, which ends a string.
+const STRING_END: char = '\u{9c}';
+
+/// The text without its escape sequences, each removed as a whole: colours, cursor movements, titles, links. A sequence ends with
+/// its line at the latest, so that one which is never closed hides no more than that. Other control characters stay.
+pub fn without_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_introducer) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_introducer) {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let len = sequence(rest);
+        if len == 0 {
+            // A control character that begins no sequence is one like any other.
+            let symbol = rest.chars().next().map_or(0, char::len_utf8);
+            kept.push_str(&rest[..symbol]);
+            rest = &rest[symbol..];
+        } else {
+            rest = &rest[len..];
+        }
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
+/// What begins a sequence: escape, or the one-symbol forms of `ESC [`, `ESC ]`, `ESC P`, `ESC X`, `ESC ^` and `ESC _`.
+fn is_introducer(symbol: char) -> bool {
+    matches!(symbol, ESCAPE | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}')
+}
+
+/// Bytes of the sequence that a text begins with; 0 when there is none.
+fn sequence(text: &str) -> usize {
+    let mut symbols = text.chars();
+    match symbols.next() {
+        Some(ESCAPE) => {}
+        Some('\u{9b}') => return control(text, '\u{9b}'.len_utf8()).unwrap_or(0),
+        // These symbols also stand for letters in texts whose encoding was mistaken: without an end they are none.
+        Some(other) => return string(text, other.len_utf8()).unwrap_or(0),
+        None => return 0,
+    }
+    let line = text.lines().next().unwrap_or_default().len();
+    match symbols.next() {
+        Some('[') => control(text, 2).unwrap_or_else(|| 2 + parameters(&text[2..])),
+        Some(']' | 'P' | 'X' | '^' | '_') => string(text, 2).unwrap_or(line),
+        Some(' '..='/') => {
+            let between = 1 + text[1..].bytes().take_while(|byte| matches!(byte, b' '..=b'/')).count();
+            between + usize::from(text[between..].starts_with(|symbol: char| ('0'..='~').contains(&symbol)))
+        }
+        Some('0'..='~') => 2,
+        _ => 1,
+    }
+}
+
+/// Bytes of a control sequence: parameters and a final byte after its introducer.
+fn control(text: &str, introducer: usize) -> Option<usize> {
+    let end = introducer + parameters(&text[introducer..]);
+    text[end..].starts_with(|symbol: char| ('@'..='~').contains(&symbol)).then_some(end + 1)
+}
+
+fn parameters(text: &str) -> usize {
+    text.bytes().take_while(|byte| matches!(byte, b' '..=b'?')).count()
+}
+
+/// Bytes of a string up to its end, which is in the same line.
+fn string(text: &str, introducer: usize) -> Option<usize> {
+    let body = &text[introducer..];
+    let line = body.find('\n').map_or(body, |end| &body[..end]);
+    for (at, symbol) in line.char_indices() {
+        match symbol {
+            BELL | STRING_END => return Some(introducer + at + symbol.len_utf8()),
+            ESCAPE if line[at + 1..].starts_with('\\') => return Some(introducer + at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_escapes;
+
+    #[test]
+    fn whole_sequences_are_removed() {
+        for (text, plain) in [
+            ("\u{1b}[1;32mok\u{1b}[0m", "ok"),
+            ("a\u{1b}[2Kb\u{1b}[?25lc", "abc"),
+            ("\u{1b}]0;title\u{7}x", "x"),
+            ("\u{1b}]8;;http://a.invalid\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("x\u{1b}P+q544e\u{1b}\\y", "xy"),
+            ("\u{1b}(Bx\u{1b}7y\u{1b}=z", "xyz"),
+            ("\u{9b}31mred\u{9b}0m", "red"),
+            ("\u{9d}0;owned\u{9c}x\u{90}q\u{9c}y", "xy"),
+            ("nothing é", "nothing é"),
+        ] {
+            assert_eq!(without_escapes(text), plain, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_never_closed_hides_no_more_than_its_line() {
+        assert_eq!(without_escapes("a\u{1b}]never closed\nb"), "a\nb");
+        assert_eq!(without_escapes("a\u{1b}[1;\nb"), "a\nb");
+        assert_eq!(without_escapes("a\u{1b}[1é"), "aé");
+        assert_eq!(without_escapes("a\u{1b}\nb\u{1b}é\u{1b}"), "a\nbé");
+        assert_eq!(without_escapes("\u{98}a tilde\u{98}\n\u{9b}"), "\u{98}a tilde\u{98}\n\u{9b}", "no sequence");
+    }
+}

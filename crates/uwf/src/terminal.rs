@@ -1,0 +1,21 @@
+//! How large the terminal is.
+
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+
+/// Columns and rows of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
+
+/// The size of the terminal that a stream goes to; `None` when it goes elsewhere, or the terminal does not know.
+pub(crate) fn size(stream: &(impl AsFd + IsTerminal)) -> Option<Size> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (columns > 0 && rows > 0).then_some(Size { columns, rows })
+}
