@@ -230,7 +230,9 @@ impl<'h> Context<'h> {
         let count = self.thread.chain()?.len();
         let store = self.thread.home().store();
         let found = (first..count).rev().map(|index| self.found(index));
-        let render = |found: Result<Found>| found?.read(store).map(PriorStep::rendered);
+        let hint = format!("`uwf thread repair {}` puts a note in the place of what cannot be read", self.thread.id);
+        let hinted = |error: Error| if error.is_damage() { error.hint(&hint) } else { error };
+        let render = |found: Result<Found>| found?.read(store).map(PriorStep::rendered).map_err(hinted);
         let sections = with_read_ahead(found, render, |steps| newest_that_fit(bytes, steps))?;
         let told = sections.len();
         Ok((sections, count - first - told))

@@ -107,7 +107,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
         Left::Nothing { earlier, .. } => earlier,
         Left::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
-            let report = step.link(&attempt, recorded, attempt.finished.is_some(), &mut signals)?;
+            let report = step.adopt(&attempt, recorded, &mut signals)?;
             return Ok(Report { adopted: true, ..report });
         }
     };

@@ -46,6 +46,15 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
     begun
 }
 
+/// Puts a new record in the place of that of a thread whose head is about to be another, durably: what it says of attempts
+/// is of the head before.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
+    record::renew(home, thread, settings.begun_at(head).text()?.as_bytes(), &Line::Begun)
+}
+
 /// Whether the record of a thread says more than what it was to begin with, or might, being damaged.
 ///
 /// # Errors

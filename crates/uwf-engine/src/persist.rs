@@ -4,15 +4,20 @@ use json_cas::{Hash, StoreError};
 use uwf_core::node::{Kind, StepNode};
 use uwf_core::workflow::Role;
 
+use crate::closure::{self, Bounds, Unsound};
 use crate::error::{self, Error, Result};
 use crate::load::{self, Thread};
+use crate::spoken;
 
-/// Checks a StepNode that an agent named as its result, and makes everything below it durable when somebody other than
-/// uwf wrote it (`synced` is false). Gives the thread as it stands once its head is there.
+/// Checks a StepNode that an agent named as its result, with all that it brings along, and makes that durable when somebody
+/// other than uwf wrote it (`synced` is false). Gives the thread as it stands once its head is there.
+///
+/// An agent is a program of anybody, and a record is a file of the same user: whether a result is fresh or adopted, and
+/// whatever is recorded of it, it is looked at here.
 ///
 /// # Errors
-/// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, its detail. `Io` when it
-/// cannot be told.
+/// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, or any node below. `Io`
+/// when it cannot be told.
 pub fn verify<'h>(
     thread: &Thread<'h>,
     role_name: &str,
@@ -26,6 +31,34 @@ pub fn verify<'h>(
         return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", load::title(store, &node))));
     }
     let step: StepNode = load::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.message))?;
+    check_place(thread, role_name, step_hash, &step)?;
+    let output = store.get(step.output).map_err(|error| unreadable(step_hash, "its output is not readable", error))?;
+    if output.type_hash != role.meta {
+        return Err(refuse(
+            step_hash,
+            &format!("its output has type {}, role `{role_name}` wants {}", output.type_hash, role.meta),
+        ));
+    }
+    let violations = store.schema(role.meta)?.violations(&output.payload);
+    if let Some(first) = violations.first() {
+        return Err(refuse(step_hash, &format!("its output does not fit the role's schema: {}", first.message)));
+    }
+    store.get(step.detail).map_err(|error| unreadable(step_hash, "its detail is not readable", error))?;
+    let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |_| ())
+        .map_err(|unsound| unsound_step(step_hash, unsound))?;
+    // This is what every later prompt reads of it.
+    spoken::of_detail(store, step.detail).map_err(|error| match error.kind {
+        error::Kind::Io => error,
+        _ => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
+    })?;
+    if !synced {
+        store.objects().sync(&sound.nodes)?;
+    }
+    Ok(thread.moved_to(step_hash, step, node.timestamp))
+}
+
+/// Whether a step is the next of its thread, by this role.
+fn check_place(thread: &Thread<'_>, role_name: &str, step_hash: Hash, step: &StepNode) -> Result<()> {
     let expected_prev = thread.last.is_some().then_some(thread.head);
     if step.start != thread.start_hash {
         return Err(refuse(
@@ -42,35 +75,11 @@ pub fn verify<'h>(
     if step.role != role_name {
         return Err(refuse(step_hash, &format!("its role is `{}`, expected `{role_name}`", step.role)));
     }
-    let output = store.get(step.output).map_err(|error| unreadable(step_hash, "its output is not readable", error))?;
-    if output.type_hash != role.meta {
-        return Err(refuse(
-            step_hash,
-            &format!("its output has type {}, role `{role_name}` wants {}", output.type_hash, role.meta),
-        ));
-    }
-    let violations = store.schema(role.meta)?.violations(&output.payload);
-    if let Some(first) = violations.first() {
-        return Err(refuse(step_hash, &format!("its output does not fit the role's schema: {}", first.message)));
-    }
-    store.get(step.detail).map_err(|error| unreadable(step_hash, "its detail is not readable", error))?;
-    if !synced {
-        sync_new(thread, step_hash, &step)?;
-    }
-    Ok(thread.moved_to(step_hash, step, node.timestamp))
+    Ok(())
 }
 
-/// Syncs everything reachable from a step but not from the one before it. The walk stops at what the thread already
-/// had: its start and the previous step.
-fn sync_new(thread: &Thread<'_>, step_hash: Hash, step: &StepNode) -> Result<()> {
-    let store = thread.home().store();
-    let mut hashes = vec![step_hash];
-    for found in store.walk(&[step.output, step.detail], json_cas::WalkOptions::default()) {
-        let (hash, _) = found.map_err(|error| unreadable(step_hash, "part of it is missing", error))?;
-        hashes.push(hash);
-    }
-    store.objects().sync(&hashes)?;
-    Ok(())
+fn unsound_step(step: Hash, unsound: Unsound) -> Error {
+    unsound.why().map_or_else(Error::from, |why| refuse(step, &why))
 }
 
 /// A disk that cannot be read says nothing about the agent's work: refused, it would be thrown away and paid for again.

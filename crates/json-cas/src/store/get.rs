@@ -31,6 +31,18 @@ impl Store {
         }
     }
 
+    /// The node `hash`, checked against its hash, with the canonical CBOR of its payload: what a digest is made of.
+    ///
+    /// # Errors
+    /// Those of [`Store::get`].
+    pub fn get_encoded(&self, hash: Hash) -> Result<(Node, Vec<u8>), StoreError> {
+        let bytes = self.objects.get(hash)?.ok_or(StoreError::NotFound { hash })?;
+        match Node::decode(hash, &bytes) {
+            Ok((node, cbor)) => Ok((node, cbor.into_owned())),
+            Err(unfit) => Err(StoreError::Corrupt { hash, reason: unfit.to_string() }),
+        }
+    }
+
     /// The node `hash` with no more of its payload than these fields, if that is a map: for who reads many nodes and needs
     /// little of each. It is checked against its hash all the same.
     ///

@@ -31,7 +31,8 @@ impl Line {
     /// with tagged enums keeps all fields until it has met the tag, and a step reads the record often.
     pub(super) fn parse(line: &[u8]) -> Option<Line> {
         Some(match record::event(line)? {
-            "opened" => Line::Opened(serde_json::from_slice(line).ok()?),
+            // The id becomes part of file names.
+            "opened" => Line::Opened(Box::new(serde_json::from_slice(line).ok().filter(Opened::has_id)?)),
             "started" => Line::Started(serde_json::from_slice(line).ok()?),
             "answered" => Line::Answered(serde_json::from_slice(line).ok()?),
             "named" => Line::Named(serde_json::from_slice(line).ok()?),
@@ -86,6 +87,10 @@ pub struct Opened {
 }
 
 impl Opened {
+    fn has_id(&self) -> bool {
+        self.attempt.parse::<ulid::Ulid>().is_ok()
+    }
+
     /// Whether uwf itself is the agent process, which runs a command and records what came of it.
     pub fn is_wrapped(&self) -> bool {
         self.reextract.is_none() && self.agent.is_wrapped()

@@ -44,16 +44,16 @@ use crate::{history, record, settings};
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
-    Ok(newest(&record::read(home, thread)?))
+    Ok(newest(&record::read(home, thread)?, thread))
 }
 
 /// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
 /// stands before that is of earlier attempts.
-fn newest(record: &[u8]) -> Option<Attempt> {
+fn newest(record: &[u8], thread: &ThreadId) -> Option<Attempt> {
     let mut lines = record::newest_first(record).filter_map(Line::parse);
     let mut later = Vec::new();
     let opened = lines.find_map(|line| match line {
-        Line::Opened(opened) => Some(*opened),
+        Line::Opened(opened) if opened.thread == *thread => Some(*opened),
         other => {
             later.push(other);
             None

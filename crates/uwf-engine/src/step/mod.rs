@@ -23,6 +23,7 @@ use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles};
 use crate::chain::{self, Record};
 use crate::child::{self, Ended, Job, Signals};
 use crate::children;
+use crate::closure::{self, Bounds};
 use crate::end;
 use crate::environment;
 use crate::error::{AtPath, Error, Kind, Result};
@@ -99,7 +100,7 @@ impl<'a, 'h> Step<'a, 'h> {
     fn run(&self, signals: &mut Signals) -> Result<Report> {
         let (earlier, last) = match recover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
             Left::Nothing { earlier, last } => (earlier, last),
-            Left::Step(attempt, step) => match self.link(&attempt, step, attempt.finished.is_some(), signals) {
+            Left::Step(attempt, step) => match self.adopt(&attempt, step, signals) {
                 Ok(report) => return Ok(Report { adopted: true, ..report }),
                 Err(refused) if refused.kind == Kind::AgentFailed => {
                     log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
@@ -195,6 +196,8 @@ impl<'a, 'h> Step<'a, 'h> {
     ) -> Result<Attempt> {
         let last = if reextract.is_some() { attempts::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
+        // A damaged record of an earlier failure must not make the result of this attempt unsound.
+        let earlier = earlier.into_iter().filter(|hash| self.is_sound(*hash)).collect();
         let opened = Opened { earlier, reextract, rereads, ..self.plan.attempt(self.thread, role, agent)? };
         self.plan.role(role)?;
         crate::put::ensure_types(self.home)?;
@@ -204,6 +207,15 @@ impl<'a, 'h> Step<'a, 'h> {
         attempts::sweep(self.home, &self.thread.id, None);
         attempts::open(self.home, opened.clone())?;
         Ok(Attempt::begun(opened))
+    }
+
+    /// Whether the node of a failed attempt can be made part of a step.
+    fn is_sound(&self, attempt: Hash) -> bool {
+        let Err(unsound) = closure::check(self.home.store(), &Bounds::below(attempt), |_| ()) else { return true };
+        // What cannot be read just now may be whole.
+        let Ok(why) = unsound.why() else { return true };
+        log!(self.log, "Z5N7Q1DM", Warn, "failed attempt {attempt} is left out of the step: {why}");
+        false
     }
 
     /// Runs the agent and moves the head to its step.
@@ -269,6 +281,19 @@ impl<'a, 'h> Step<'a, 'h> {
             grace: self.plan.config.limits.kill_grace,
             cap: opened.output_cap,
         })
+    }
+
+    /// Takes over the recorded result of an earlier attempt. The record is a file that an agent can write to, so its role has
+    /// to be the one whose turn it is, and everything else is verified as that of a fresh result is.
+    pub(crate) fn adopt(&self, attempt: &Attempt, step: Hash, signals: &mut Signals) -> Result<Report> {
+        let role = &attempt.opened.role;
+        let why = match moderate::next(self.thread, &self.plan.workflow)?.next {
+            Next::Role(next) if next == *role => return self.link(attempt, step, attempt.finished.is_some(), signals),
+            Next::Role(next) => format!("it is the turn of role `{next}`"),
+            Next::End(_) => "the thread is at its end".to_owned(),
+        };
+        let message = format!("the recorded result {step} was refused: it is one of role `{role}`, but {why}");
+        Err(Error::new(Kind::AgentFailed, message).hint("the node is kept; nothing was linked"))
     }
 
     /// Moves the head to a finished step; then looks ahead and ends the thread if that was the last.

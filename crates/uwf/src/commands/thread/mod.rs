@@ -7,6 +7,7 @@ mod kill;
 mod list;
 mod pause;
 mod read;
+mod repair;
 mod resume;
 mod rm;
 pub(crate) mod run;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     StepDetails(OnDemand<step_details::Args>),
     /// Begin a new thread at an old step.
     Fork(OnDemand<fork::Args>),
+    /// Step past what makes a thread unreadable: sound steps in the place of those that are not.
+    Repair(OnDemand<repair::Args>),
     /// End a thread and its running agent.
     Kill(OnDemand<kill::Args>),
     /// Remove a finished thread from the history; no node is deleted.
@@ -81,6 +84,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Read(OnDemand(args)) => read::run(context, &args),
         Command::StepDetails(OnDemand(args)) => step_details::run(context, &args),
         Command::Fork(OnDemand(args)) => fork::run(context, &args),
+        Command::Repair(OnDemand(args)) => repair::run(context, &args),
         Command::Kill(OnDemand(args)) => kill::run(context, &args),
         Command::Rm(OnDemand(args)) => rm::run(context, &args),
         Command::Eval(OnDemand(args)) => eval::run(context, &args),

@@ -4,6 +4,7 @@
 mod bombs;
 mod collision;
 mod paths;
+mod record;
 mod secrets;
 mod terminal;
 
