@@ -1,6 +1,7 @@
 //! From an answer to a stored step: extraction, then output, detail and StepNode in one durable batch, then the record
 //! that makes it safe from any crash.
 
+use json_cas::regular;
 use json_cas::{Draft, Hash};
 use serde_json::Value;
 use uwf_core::config::ExtractRungs;
@@ -105,7 +106,7 @@ pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
     };
     let thread = context.thread();
     let file = OutputFiles::of(thread.home(), &thread.id, &attempt.opened.attempt).raw;
-    std::fs::write(&file, raw).at("write", &file)
+    regular::write(&file, raw.as_bytes()).at("write", &file)
 }
 
 fn not_extractable(context: &Context<'_>, rungs: &[node::Rung], failure: &Failure) -> Error {

@@ -1,8 +1,10 @@
 //! The value an agent has handed in through the submit tool while it is still at work. It waits in a file of the
 //! attempt; the last one counts.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 
+use json_cas::regular;
 use serde_json::Value;
 use uwf_engine::attempts::OutputFiles;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
@@ -20,7 +22,8 @@ pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
     };
     let path = &files.submitted;
     let new = path.with_extension("submitted-new");
-    let mut file = std::fs::File::create(&new).at("create", &new)?;
+    let mut file =
+        regular::open_with(OpenOptions::new().write(true).create(true).truncate(true), &new).at("create", &new)?;
     file.write_all(value.to_string().as_bytes()).at("write", &new)?;
     file.sync_all().at("sync", &new)?;
     std::fs::rename(&new, path).at("write", path)
@@ -34,7 +37,7 @@ pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
 pub fn take(context: &Context<'_>) -> Result<Option<Value>> {
     let Some(files) = files(context).filter(|_| context.offers_submit()) else { return Ok(None) };
     let path = &files.submitted;
-    let text = match std::fs::read_to_string(path) {
+    let text = match regular::read_to_string(path, regular::MAX_OBJECT) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.at("read", path)?,
     };

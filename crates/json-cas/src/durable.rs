@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::regular;
+
 /// How names of temporary files begin; whoever lists a directory leaves these out.
 pub const TEMP_PREFIX: &str = ".tmp-";
 
@@ -111,7 +113,7 @@ pub(crate) fn dir_of(path: &Path) -> &Path {
 
 /// Opens for reading; `None` when there is no such file.
 pub(crate) fn open_if_there(path: &Path) -> Result<Option<File>, FileError> {
-    match File::open(path) {
+    match regular::open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::at("open", path)(error)),

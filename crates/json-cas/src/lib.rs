@@ -18,6 +18,7 @@ pub mod memory;
 pub mod node;
 pub mod objects;
 mod pointer;
+pub mod regular;
 pub mod schema;
 pub mod store;
 

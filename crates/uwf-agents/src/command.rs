@@ -226,7 +226,8 @@ fn check_status(
     };
     let said = match trace.and_then(|trace| trace.error.clone()) {
         Some(error) => error,
-        None => child::read_capped(&files.err, cap)?,
+        // Whatever became of the file, this is not why the agent failed.
+        None => child::read_kept(&files.err, cap)?,
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };

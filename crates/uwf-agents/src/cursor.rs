@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Result};
+use json_cas::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
@@ -187,7 +188,7 @@ fn argument(context: &Context<'_>, opened: &Opened, text: &str) -> Result<String
     // Beside the attempt's other files, which are removed with the next attempt.
     let dir = context.thread().home().attempts_dir(&opened.thread);
     let file = dir.join(format!("{}.prompt.md", opened.attempt));
-    std::fs::write(&file, text).at("write", &file)?;
+    regular::write(&file, text.as_bytes()).at("write", &file)?;
     let file = std::path::absolute(&file).at("make absolute", &file)?;
     Ok(format!("{READ_PROMPT} {}", file.display()))
 }

@@ -14,6 +14,7 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
 use agent_kit::{Agent, Context, Error, Kind, Result, submit};
+use json_cas::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::config::ExtractRungs;
@@ -171,7 +172,7 @@ fn script_path(home: &Home, context: &Context<'_>) -> Result<PathBuf> {
 }
 
 fn load(path: &Path) -> Result<Script> {
-    let text = std::fs::read_to_string(path).map_err(|source| {
+    let text = regular::read_to_string(path, regular::MAX_TEXT).map_err(|source| {
         Error::new(Kind::Config, format!("cannot read the mock's script {}: {source}", path.display()))
     })?;
     Script::parse(&text, &path.display().to_string())

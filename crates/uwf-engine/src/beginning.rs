@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use json_cas::regular;
 use json_cas::{Hash, Swap};
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
@@ -95,7 +96,7 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()
 /// The locked record of a thread that nobody is beginning, and nobody has ever been at: one that was stepped has a lock.
 fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Option<File>> {
     let path = home.record_file(thread);
-    let file = match File::open(&path) {
+    let file = match regular::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other.at("open", &path)?,
     };

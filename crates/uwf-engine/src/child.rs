@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use json_cas::regular::{self, Refused};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
@@ -247,7 +248,7 @@ pub fn cannot_start(program: &str, args: &[String], source: &std::io::Error) -> 
 
 /// Opens an output file so that every write goes to its end, also after the middle was cut out.
 pub fn create(path: &Path) -> Result<File> {
-    std::fs::OpenOptions::new().create(true).append(true).open(path).at("create", path)
+    regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
 }
 
 fn watch(job: &Job, child: &mut Child, signals: &mut Signals, meanwhile: &mut impl Meanwhile) -> Ended {
@@ -303,7 +304,7 @@ fn cap_files(job: &Job) {
 #[cfg(target_os = "linux")]
 fn free_middle(path: &Path, size: u64, cap: u64) {
     use rustix::fs::FallocateFlags;
-    let Ok(file) = std::fs::OpenOptions::new().write(true).open(path) else { return };
+    let Ok(file) = regular::open_with(OpenOptions::new().write(true), path) else { return };
     let (from, length) = (cap / 2, size - cap);
     // A file system without holes keeps the bytes; reading still leaves the middle out.
     let _ = rustix::fs::fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, length);
@@ -312,15 +313,39 @@ fn free_middle(path: &Path, size: u64, cap: u64) {
 #[cfg(not(target_os = "linux"))]
 fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
 
+/// The error of an agent that has put something else in the place of its output file.
+fn misplaced(path: &Path, error: &std::io::Error) -> Error {
+    let message = format!("the agent put something else in the place of its output file {}: {error}", path.display());
+    Error::new(Kind::AgentFailed, message)
+}
+
+/// Whether there is something, and it is no file.
+fn is_misplaced(error: &std::io::Error) -> bool {
+    matches!(Refused::of(error), Some(Refused::NotRegular(_))) || error.kind() == ErrorKind::IsADirectory
+}
+
+/// The same to be kept with an attempt that failed: of what is no file it says so, since nothing an agent does to its own
+/// files may keep its attempt from being kept.
+///
+/// # Errors
+/// `Io`; an absent file is empty.
+pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
+    match read_capped(path, cap) {
+        Err(error) if error.kind == Kind::AgentFailed => Ok(format!("[{error}]\n")),
+        other => other,
+    }
+}
+
 /// What is kept of an output file: all of it, or its beginning and end with a line that says what was cut. Bytes that
 /// are no UTF-8 are shown as `�`.
 ///
 /// # Errors
-/// `Io`; an absent file is empty.
+/// `AgentFailed` when something else is in its place, `Io`; an absent file is empty.
 pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
     use std::io::{Seek, SeekFrom};
-    let mut file = match File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
+    let mut file = match regular::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) if is_misplaced(&error) => return Err(misplaced(path, &error)),
         other => other.at("open", path)?,
     };
     let size = file.metadata().at("read", path)?.len();

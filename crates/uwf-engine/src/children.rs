@@ -10,6 +10,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use json_cas::regular;
 use json_cas::{Hash, Swap};
 use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
@@ -89,7 +90,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     let dir = home.children_dir(&parent.id);
     fs::create_dir_all(&dir).at("create", &dir)?;
     let note = dir.join(id.as_str());
-    fs::write(&note, "").at("write", &note)?;
+    regular::write(&note, b"").at("write", &note)?;
     match beginning::begin(home, &id, head, settings)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
         Swap::Moved(None) => return Err(Error::new(Kind::Internal, format!("child thread {id} cannot be begun"))),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use json_cas::durable::{self, FileLock};
+use json_cas::regular;
 use serde_json::Value;
 use uwf_core::config::Config;
 use uwf_core::config::edit::{self, EditError, KeyPath};
@@ -84,7 +85,7 @@ fn changed(home: &Home, changes: &[Change]) -> Result<(String, Configured)> {
 /// # Errors
 /// `Io`; `Config` when it is not UTF-8.
 pub fn read(path: &Path) -> Result<String> {
-    match std::fs::read(path) {
+    match regular::read(path, regular::MAX_TEXT) {
         Ok(bytes) => String::from_utf8(bytes)
             .map_err(|_| Error::new(Kind::Config, format!("{} is not UTF-8 text", path.display()))),
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),

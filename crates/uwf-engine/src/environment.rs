@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use json_cas::regular;
+
 use crate::error::{AtPath, Error, Kind, Result};
 
 /// Shorter values are not redacted: they would turn up by chance all over an answer.
@@ -19,7 +21,7 @@ const FORMAT_VARIABLE: &str = "UWF_FORMAT";
 /// `Config` when a line is not `NAME=value`, `Io`.
 pub fn read_env_file(path: &Path) -> Result<Vec<(String, String)>> {
     // Whole, so that what cannot be read is not taken for a line that is wrong.
-    let text = match std::fs::read(path) {
+    let text = match regular::read(path, regular::MAX_TEXT) {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         text => text.at("read", path)?,
     };

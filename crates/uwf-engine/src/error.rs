@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use json_cas::durable::FileError;
+use json_cas::regular::Refused;
 use json_cas::{Hash, HeadsError, StoreError};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,9 @@ impl Error {
         let mut cause = self.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static));
         while let Some(error) = cause {
             if let Some(error) = error.downcast_ref::<std::io::Error>() {
+                if Refused::of(error).is_some() {
+                    return true;
+                }
                 let of_place = [Errno::NOENT, Errno::ISDIR, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
                 return Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno));
             }

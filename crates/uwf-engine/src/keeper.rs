@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use fork::{Fork, fork};
+use json_cas::regular;
 use rustix::process::{Pid, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +136,7 @@ fn start(home: &Home, request: &Request, signals: &mut Signals) -> Result<Keeper
     let streams = Streams {
         stdin: File::open(null).at("open", null)?,
         reply: write,
-        log: OpenOptions::new().create(true).append(true).open(&log).at("open", &log)?,
+        log: regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?,
     };
     if started_by_agent() {
         return Ok(Keeper { pid: execute(home, request, streams)?, reply });

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use json_cas::Hash;
+use json_cas::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
@@ -153,7 +154,7 @@ struct Memory {
 
 impl Memory {
     fn load(home: &Home) -> Memory {
-        let bytes = std::fs::read(home.heads_cache()).unwrap_or_default();
+        let bytes = regular::read(&home.heads_cache(), regular::MAX_LIST).unwrap_or_default();
         let Some((sum, body)) = bytes.split_first_chunk::<8>() else { return Memory::default() };
         if u64::from_le_bytes(*sum) != json_cas::xxh64(body).as_u64() {
             return Memory::default();

@@ -17,6 +17,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use json_cas::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::node::Tokens;
 
@@ -88,7 +89,7 @@ impl Writer {
     /// `Io`.
     pub fn begin(files: &OutputFiles) -> Result<Writer> {
         let path = files.trace.clone();
-        let file = OpenOptions::new().create(true).append(true).open(&path).at("create", &path)?;
+        let file = regular::open_with(OpenOptions::new().create(true).append(true), &path).at("create", &path)?;
         file.set_len(0).at("empty", &path)?;
         let open_turn = files.turn.clone();
         Ok(Writer { file, path, open_turn, texts: HashMap::new(), turns: 0, left: MAX_BYTES })
@@ -122,7 +123,7 @@ impl Writer {
     pub fn under_way(&mut self, turn: &Turn) -> Result<()> {
         let told = self.told(turn)?;
         let new = self.open_turn.with_extension("turn-new");
-        std::fs::write(&new, json(&told)?).at("write", &new)?;
+        regular::write(&new, json(&told)?.as_bytes()).at("write", &new)?;
         std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)
     }
 
@@ -229,7 +230,7 @@ fn turn(told: Told, texts: &[String]) -> Option<Turn> {
 fn beginning(path: &Path) -> String {
     let mut bytes = Vec::new();
     // A trace that cannot be read must not keep the attempt itself from being kept.
-    let _ = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
+    let _ = regular::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
+use json_cas::regular;
 use serde::Serialize;
 
 /// How much a line matters.
@@ -38,7 +39,7 @@ struct Line<'a> {
 impl Log {
     /// Opens a log for appending; when it can't be opened, lines go nowhere.
     pub fn open(path: &Path) -> Log {
-        Log { file: OpenOptions::new().create(true).append(true).open(path).ok() }
+        Log { file: regular::open_with(OpenOptions::new().create(true).append(true), path).ok() }
     }
 
     /// Writes one line. Called through `log!`.

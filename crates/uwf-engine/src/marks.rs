@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 
+use json_cas::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -82,7 +83,7 @@ pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Resul
     let mut line = serde_json::to_string(reason).expect("a reason is plain text and a number");
     line.push('\n');
     // A torn mark still marks; nothing else is decided by its content.
-    fs::write(&path, line).at("write", &path)
+    regular::write(&path, line.as_bytes()).at("write", &path)
 }
 
 /// Makes what was set and cleared last durable: for marks by which a person decided something.
@@ -144,7 +145,7 @@ pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
 /// `Io` when it cannot be read.
 pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
     let path = home.marks_dir().join(file_name(thread, mark));
-    let bytes = match fs::read(&path).at("read", &path) {
+    let bytes = match regular::read(&path, regular::MAX_TEXT).at("read", &path) {
         // What is no file is no mark.
         Err(error) if error.is_damage() => return Ok(None),
         other => other?,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use json_cas::regular;
 use json_cas::{Draft, Hash, Store, cbor};
 use uwf_core::node::{self, Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
@@ -147,7 +148,8 @@ pub fn refused(problems: &[Problem]) -> Error {
 
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).at("read", path)?;
+    // Named by a person, or found by a search for files.
+    let bytes = regular::read_named(path, regular::MAX_TEXT).at("read", path)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Error::new(Kind::Data, format!("{} is not UTF-8 text (byte {at})", path.display()))

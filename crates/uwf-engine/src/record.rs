@@ -7,6 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 
+use json_cas::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -33,7 +34,7 @@ pub(crate) fn event(line: &[u8]) -> Option<&str> {
 /// `Io` when the file cannot be read.
 pub(crate) fn read(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
     let path = home.record_file(thread);
-    match std::fs::read(&path) {
+    match regular::read(&path, regular::MAX_TEXT) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         other => other.at("read", &path),
     }
@@ -51,7 +52,7 @@ pub(crate) fn newest_first(record: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// `Io`.
 pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> Result<File> {
     let path = home.record_file(thread);
-    let file = OpenOptions::new().append(true).open(&path).at("open", &path)?;
+    let file = regular::open_with(OpenOptions::new().append(true), &path).at("open", &path)?;
     write(home, thread, &file, line)?;
     Ok(file)
 }
@@ -62,7 +63,7 @@ pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> R
 /// `Io`.
 pub(crate) fn open_or_create(home: &Home, thread: &ThreadId) -> Result<File> {
     let path = home.record_file(thread);
-    let open = || OpenOptions::new().create(true).append(true).open(&path);
+    let open = || regular::open_with(OpenOptions::new().create(true).append(true), &path);
     match open() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let dir = home.threads_dir();

@@ -106,7 +106,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
     let env_file = environment::read_env_file(&home.env_file())?;
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
-    let read = |path| child::read_capped(path, opened.output_cap).map(|text| redactor.text(&text));
+    let read = |path| child::read_kept(path, opened.output_cap).map(|text| redactor.text(&text));
     let has_raw = files.raw.try_exists().at("look at", &files.raw)?;
     let raw = if has_raw { read(&files.raw)? } else { read(&files.out)? };
     let stderr = read(&files.err)?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use json_cas::Hash;
 use json_cas::durable::FileLock;
+use json_cas::regular;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind, Result};
@@ -60,7 +61,7 @@ enum Written {
 /// `Data` when the file is not readable, `Io`.
 pub fn read(home: &Home) -> Result<Registry> {
     for path in [home.registry_file(), home.older_registry_file()] {
-        match std::fs::read(&path) {
+        match regular::read(&path, regular::MAX_TEXT) {
             Ok(bytes) => {
                 let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&path, "it is not UTF-8 text"))?;
                 return parse(&path, text);

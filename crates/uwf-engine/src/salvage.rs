@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::agents;
 use crate::attempts::{Opened, OutputFiles};
+use crate::child;
 use crate::environment;
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::live_trace::{self, Trace};
 use crate::processes;
@@ -43,7 +44,7 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<()> {
     let variables = agents::protocol_variables(home, thread, role, &opened.attempt);
     env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
     let argv = agents::built_in_command_line(home.bin(), AGENT, thread, role);
-    let stderr = std::fs::OpenOptions::new().create(true).append(true).open(&files.err).at("open", &files.err)?;
+    let stderr = child::create(&files.err)?;
     let mut reader = Command::new(&argv[0]);
     reader.args(&argv[1..]).env_clear().envs(env).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     // A workspace that is gone is no reason not to look.

@@ -10,6 +10,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
+use json_cas::regular;
 use json_cas::{Hash, Store, StoreError};
 use serde_json::Value;
 use uwf_core::node::{FOREIGN_TYPES, Kind, OWN_TYPES};
@@ -32,7 +33,7 @@ pub struct TypeIndex<'h> {
 impl<'h> TypeIndex<'h> {
     /// What is remembered; nothing when there is no file.
     pub fn load(home: &'h Home) -> TypeIndex<'h> {
-        let bytes = std::fs::read(home.type_index()).unwrap_or_default();
+        let bytes = regular::read(&home.type_index(), regular::MAX_LIST).unwrap_or_default();
         let records = bytes.chunks_exact(RECORD);
         let torn = !records.remainder().is_empty();
         let count = records.len();
@@ -159,7 +160,7 @@ fn append(path: &Path, learned: &[(Hash, Hash)]) -> std::io::Result<()> {
         std::fs::create_dir_all(dir)?;
     }
     let bytes: Vec<u8> = learned.iter().flat_map(|entry| encode(*entry)).collect();
-    OpenOptions::new().append(true).create(true).open(path)?.write_all(&bytes)
+    regular::open_with(OpenOptions::new().append(true).create(true), path)?.write_all(&bytes)
 }
 
 /// Not durable on purpose: it can be derived.

@@ -10,6 +10,9 @@ use tempfile::NamedTempFile;
 
 use crate::endpoint::{Endpoint, Wire};
 
+/// Most bytes of what was learned that are read.
+const MAX_BYTES: u64 = 16 << 20;
+
 /// A way of asking for a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -112,7 +115,9 @@ impl ModeCache {
     }
 
     fn read(&self) -> Map<String, Value> {
-        let text = std::fs::read(&self.path).unwrap_or_default();
+        // What somebody put there instead (a FIFO, a device) would be waited for.
+        let is_ours = self.path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
+        let text = if is_ours { std::fs::read(&self.path).unwrap_or_default() } else { Vec::new() };
         serde_json::from_slice(&text).unwrap_or_default()
     }
 }

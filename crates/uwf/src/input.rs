@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use json_cas::regular::{self, MAX_OBJECT, Refused};
 use serde_json::Value;
 use uwf_engine::error::{AtPath, Error, Kind};
 
@@ -47,7 +48,10 @@ pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
 /// `Io`; `Data` when it is not UTF-8.
 pub(crate) fn from_stdin() -> Result<String, CommandError> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).at("read", "stdin")?;
+    std::io::stdin().lock().take(MAX_OBJECT + 1).read_to_end(&mut bytes).at("read", "stdin")?;
+    if bytes.len() as u64 > MAX_OBJECT {
+        return Err(Error::io("read", Path::new("stdin"), Refused::TooLarge { limit: MAX_OBJECT }.into()).into());
+    }
     utf8(bytes, "stdin")
 }
 
@@ -59,7 +63,7 @@ pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
     if path == Path::new("-") {
         return from_stdin();
     }
-    utf8(std::fs::read(path).at("read", path)?, &path.display().to_string())
+    utf8(regular::read_named(path, MAX_OBJECT).at("read", path)?, &path.display().to_string())
 }
 
 fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {

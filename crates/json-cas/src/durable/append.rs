@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::{FileError, create_dir, dir_of, sync_dir};
+use crate::regular;
 
 /// Appends one line, durably; `line` has no line break at its end. A last line that a crash left
 /// without one is ended first, so that it spoils nothing but itself. The file and its directory
@@ -15,7 +16,8 @@ use super::{FileError, create_dir, dir_of, sync_dir};
 /// # Errors
 /// [`FileError`]; the line is then taken out again, as far as that works.
 pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
-    let open = |create_new: bool| OpenOptions::new().read(true).append(true).create_new(create_new).open(path);
+    let open =
+        |create_new: bool| regular::open_with(OpenOptions::new().read(true).append(true).create_new(create_new), path);
     let (mut file, created) = match open(false) {
         Ok(file) => (file, false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::{FileError, NEW_FILE_MODE, plain, sync_temp, written_temp};
+use crate::regular;
 
 /// Files open at the same time; a batch may be larger than what a process may open.
 const MAX_OPEN: usize = 64;
@@ -78,5 +79,5 @@ pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
 /// # Errors
 /// [`FileError`].
 pub fn sync_file(path: &Path) -> Result<(), FileError> {
-    File::open(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
+    regular::open_or_dir(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
 }

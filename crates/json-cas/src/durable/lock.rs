@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{FileError, create_dir, dir_of};
+use crate::regular;
 
 /// Time between two tries. In a tight loop the tries themselves make others see a held lock.
 const PROBE: Duration = Duration::from_micros(500);
@@ -126,7 +127,7 @@ impl Drop for FileLock {
 }
 
 fn open(path: &Path) -> Result<File, FileError> {
-    let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    let open = || regular::open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false), path);
     match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(dir_of(path))?;

@@ -1,7 +1,6 @@
 //! Heads in an index file and a journal.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use super::journal;
 use crate::durable::{self, FileError, FileLock};
 use crate::hash::Hash;
 use crate::heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name, check_record};
+use crate::regular::{self, MAX_LIST};
 
 /// How long a change waits for others. One change takes about a millisecond, so this is reached
 /// only when a process holding the lock is stopped.
@@ -81,7 +81,7 @@ impl FsHeads {
     }
 
     fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
-        match File::open(&self.index).and_then(read_with_room) {
+        match regular::read_with_room(&self.index, MAX_LIST, NEW_LINE) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(FileError::at("read", &self.index)(error).into()),
@@ -175,13 +175,8 @@ impl FsHeads {
     }
 }
 
-/// All of an index, with room for one line more: most who read it to write it add one.
-fn read_with_room(mut file: File) -> io::Result<Vec<u8>> {
-    let size = usize::try_from(file.metadata()?.len()).unwrap_or(0);
-    let mut bytes = Vec::with_capacity(size.saturating_add(MAX_NAME_LEN + Hash::LEN));
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
+/// Room for one line more: most who read the index to write it add one.
+const NEW_LINE: usize = MAX_NAME_LEN + Hash::LEN;
 
 /// The state of a name is identified by its hash: chains only grow, so a head that is back where
 /// it was means the same thing it meant.

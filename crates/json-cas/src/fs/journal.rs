@@ -1,7 +1,7 @@
 //! The journal: one line of JSON per ended name, only ever appended to.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use memchr::{memchr, memmem, memrchr};
@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::durable::{self, FileError};
 use crate::heads::record_name;
 use crate::json::reason;
+use crate::regular::{self, MAX_LIST, Refused};
 
 /// How much of the end is read to find the newest records, in bytes; more only when one line is
 /// longer.
@@ -95,11 +96,10 @@ fn record(line: &[u8]) -> Result<Value, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let mut bytes = Vec::new();
-    if let Some(mut file) = durable::open_if_there(path)? {
-        file.read_to_end(&mut bytes).map_err(FileError::at("read", path))?;
+    match regular::read(path, MAX_LIST) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(FileError::at("read", path)),
     }
-    Ok(bytes)
 }
 
 /// The last whole lines, and at least one if there is one.
@@ -112,6 +112,9 @@ fn tail(path: &Path) -> Result<Vec<u8>, FileError> {
 
 fn read_tail(file: &mut File) -> std::io::Result<Vec<u8>> {
     let len = file.seek(SeekFrom::End(0))?;
+    if len > MAX_LIST {
+        return Err(Refused::TooLarge { limit: MAX_LIST }.into());
+    }
     let mut wanted = TAIL_BYTES;
     loop {
         let start = len.saturating_sub(wanted);

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::durable::{self, FileError, TEMP_PREFIX};
 use crate::hash::{Hash, HashPrefix};
 use crate::objects::{Objects, Put, Stray};
+use crate::regular::{self, MAX_OBJECT, Refused};
 use crate::store::StoreError;
 
 /// Ending of an object's file name after the hash.
@@ -62,10 +63,11 @@ impl FsObjects {
 impl Objects for FsObjects {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.path(hash);
-        let Some(mut file) = durable::open_if_there(&path)? else {
-            return Ok(None);
-        };
-        read_small(&mut file).map(Some).map_err(|error| FileError::at("read", &path)(error).into())
+        match regular::read(&path, MAX_OBJECT) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::at("read", &path)(error).into()),
+        }
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
@@ -78,6 +80,10 @@ impl Objects for FsObjects {
         let mut first_at = HashMap::with_capacity(objects.len());
         let mut files = Vec::with_capacity(objects.len());
         for (hash, bytes) in objects {
+            if bytes.len() as u64 > MAX_OBJECT {
+                let refused = Refused::TooLarge { limit: MAX_OBJECT };
+                return Err(FileError::at("write", &self.path(*hash))(refused.into()).into());
+            }
             first_at.entry(*hash).or_insert_with(|| {
                 files.push((PathBuf::from(file_name(*hash)), bytes.as_slice()));
                 files.len() - 1
@@ -130,18 +136,6 @@ impl Objects for FsObjects {
         names.sort_unstable();
         Ok(names.into_iter().map(|name| Stray { name, reason: format!("not named <hash>{EXTENSION}") }).collect())
     }
-}
-
-/// Size that most objects are below.
-const SMALL: usize = 4 << 10;
-
-/// All of a file that is likely to be small. Asking for its size first would cost two calls, and most of what a reader
-/// of objects does is such calls.
-fn read_small(file: &mut fs::File) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(SMALL);
-    // Of a part of a file nobody asks for the size.
-    file.by_ref().take(u64::MAX).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn file_name(hash: Hash) -> String {

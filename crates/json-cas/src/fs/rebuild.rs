@@ -11,6 +11,7 @@ use super::index::{self, Index};
 use crate::durable::{self, FileError};
 use crate::hash::Hash;
 use crate::heads::{HeadsError, check_name};
+use crate::regular::{self, MAX_LIST};
 
 /// What can still be read of an index, in whatever state its file is.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl FsHeads {
     /// Reads what can be read of the index. Takes no lock and never fails: what is wrong is told
     /// in the result.
     pub fn salvage(&self) -> Salvaged {
-        let seen = fs::read(&self.index).ok();
+        let seen = self.seen();
         match self.load() {
             Ok(index) => {
                 let entries = index.entries().map(|(name, hash)| (name.to_owned(), hash)).collect();
@@ -39,6 +40,11 @@ impl FsHeads {
                 Salvaged { entries, fault: Some(fault), seen }
             }
         }
+    }
+
+    /// The index as it is, if it is a file that can be read.
+    fn seen(&self) -> Option<Vec<u8>> {
+        regular::read(&self.index, MAX_LIST).ok()
     }
 
     /// Whether there is something in the journal's place that is no file: a directory, or a link
@@ -67,7 +73,7 @@ impl FsHeads {
             index.set(name, *hash);
         }
         let lock = self.locked()?;
-        if fs::read(&self.index).ok() != salvaged.seen {
+        if self.seen() != salvaged.seen {
             return Ok(false);
         }
         match &salvaged.seen {

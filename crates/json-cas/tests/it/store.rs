@@ -391,10 +391,9 @@ fn errors_of_the_disk_name_the_file() {
     let error = store.get(Hash::from_u64(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("cannot open {}: Not a directory (os error 20)", blocked.join("cas/0000000000001.bin").display()),
+        format!("cannot read {}: Not a directory (os error 20)", blocked.join("cas/0000000000001.bin").display()),
         "not reported as a missing node"
     );
-    // A directory where a node should be can be opened, but not read.
     let cas = dir.path().join("cas");
     fs::create_dir_all(file(&cas, Hash::from_u64(1))).unwrap();
     let error = Store::open_fs(&cas).get(Hash::from_u64(1)).unwrap_err();

@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Context, Error, Kind, Result};
+use json_cas::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::agents::AgentSpec;
@@ -131,8 +132,9 @@ fn remove(path: &Path) -> Result<()> {
 
 /// Copies a document and makes the copy look older than anything that is written from now on. Returns the copy's time.
 fn copy(from: &Path, to: &Path) -> Result<SystemTime> {
+    regular::open(from).at("copy", from)?;
     std::fs::copy(from, to).at("copy to", to)?;
-    let file = std::fs::File::options().write(true).open(to).at("open", to)?;
+    let file = regular::open_with(std::fs::File::options().write(true), to).at("open", to)?;
     file.set_modified(SystemTime::now() - BACKDATE).at("set the time of", to)?;
     modified(to)
 }

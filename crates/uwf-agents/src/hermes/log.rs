@@ -4,10 +4,11 @@
 //! to be told by when and how it began.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use json_cas::regular;
 
 /// How often the log is looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -62,7 +63,7 @@ impl Tail {
     }
 
     fn take(&mut self) {
-        let Ok(mut file) = File::open(&self.path) else { return };
+        let Ok(mut file) = regular::open(&self.path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());
         if length < self.read {
             // It was begun anew.

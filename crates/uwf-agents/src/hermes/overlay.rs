@@ -6,12 +6,12 @@
 //! own configuration names servers, because hermes 0.19 looks there (and only there) whether it has to look for any at all.
 //! Otherwise the server has to go another way.
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use agent_kit::{Result, mcp};
+use json_cas::regular;
 use serde_json::json;
 use uwf_core::workflow::Document;
 use uwf_engine::error::AtPath;
@@ -57,7 +57,9 @@ impl Hermes<'_, '_> {
             "mcp_servers": { server.name: server.entry() },
             "mcp_discovery_timeout": DISCOVERY_TIMEOUT,
         });
-        writing.open(&file).and_then(|mut file| file.write_all(config.to_string().as_bytes())).at("write", &file)?;
+        regular::open_with(&mut writing, &file)
+            .and_then(|mut file| file.write_all(config.to_string().as_bytes()))
+            .at("write", &file)?;
         Ok(Some(dir))
     }
 
@@ -66,7 +68,7 @@ impl Hermes<'_, '_> {
     fn names_servers(&self) -> bool {
         let mut text = String::new();
         let read =
-            File::open(self.home_dir().join(FILE)).and_then(|file| file.take(MAX_CONFIG).read_to_string(&mut text));
+            regular::open(&self.home_dir().join(FILE)).and_then(|file| file.take(MAX_CONFIG).read_to_string(&mut text));
         let config = read.ok().and_then(|_| Document::parse(&text, FILE).ok()).map(|document| document.value);
         config.is_some_and(|config| config["mcp_servers"].as_object().is_some_and(|servers| !servers.is_empty()))
     }

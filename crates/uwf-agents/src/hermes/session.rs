@@ -1,11 +1,11 @@
 //! The session hermes keeps of a run: its id, and where to get it from.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
 use agent_kit::Result;
+use json_cas::regular;
 
 use super::installed::Hermes;
 use crate::progress;
@@ -91,7 +91,7 @@ fn trace_of(text: &str, id: &str) -> Option<Trace> {
 
 fn read(path: &Path) -> Option<String> {
     let mut text = String::new();
-    File::open(path).ok()?.take(MAX_TRACE_BYTES).read_to_string(&mut text).ok()?;
+    regular::open(path).ok()?.take(MAX_TRACE_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

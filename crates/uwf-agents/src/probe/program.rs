@@ -1,13 +1,13 @@
 //! Programs of agents: where they are, and which version.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use json_cas::regular;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal};
 use uwf_core::config::{Agent, Config};
@@ -49,7 +49,7 @@ pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Findi
 fn may_be_asked(program: &Path) -> bool {
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let mut beginning = Vec::new();
-    let read = File::open(program).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut beginning));
+    let read = regular::open(program).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut beginning));
     let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_shell = first.starts_with(b"#!") && first.split(|byte| b" /\t\r".contains(byte)).any(is_shell_name);
     read.is_ok() && (!is_shell || KNOWN_SCRIPTS.contains(&name))

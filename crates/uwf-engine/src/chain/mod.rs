@@ -10,6 +10,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 
 use json_cas::Hash;
+use json_cas::regular;
 use uwf_core::thread::ThreadId;
 
 use self::records::Block;
@@ -245,7 +246,7 @@ pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<Hash>>
 
 /// The newest records of a cache whose end is whole, and how many it has.
 fn newest(home: &Home, thread: &ThreadId) -> Option<(Read, usize)> {
-    let file = File::open(home.chain_file(thread)).ok()?;
+    let file = regular::open(&home.chain_file(thread)).ok()?;
     let len = records::count(&file).ok()??;
     let from = len.saturating_sub(NEWEST);
     let Block { records, chained } = records::block(&file, from, len).ok()?;

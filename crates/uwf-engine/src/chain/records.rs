@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use json_cas::Hash;
+use json_cas::regular;
 use uwf_core::node::StepNode;
 
 /// Words of a record, the checksum being the last.
@@ -68,7 +69,7 @@ pub(super) fn count(file: &File) -> io::Result<Option<usize>> {
 
 /// All records of a cache up to the first that is damaged; `None` when there is no cache.
 pub(super) fn all(path: &Path) -> io::Result<Option<Block>> {
-    match std::fs::read(path) {
+    match regular::read(path, regular::MAX_LIST) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         bytes => Ok(Some(decode(&bytes?, 0, 0))),
     }
@@ -176,7 +177,7 @@ fn encode(records: &[Record], first: usize, mut sum: u64) -> Vec<u8> {
 
 /// Appends behind exactly as many records as are known; the cache is a help, so failures are silent.
 pub(super) fn append(path: &Path, known: usize, sum: u64, records: &[Record]) {
-    let open = || OpenOptions::new().append(true).create(true).open(path);
+    let open = || regular::open_with(OpenOptions::new().append(true).create(true), path);
     let file = open().or_else(|error| {
         if error.kind() != ErrorKind::NotFound {
             return Err(error);

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use json_cas::fs::Salvaged;
+use json_cas::regular;
 use json_cas::{Hash, HeadsError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -367,7 +368,7 @@ fn ended(journal: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
 /// The lines of the history, each that is readable left empty.
 fn damaged_history(home: &Home) -> Result<Vec<String>> {
     let path = home.history_file();
-    let bytes = match std::fs::read(&path) {
+    let bytes = match regular::read(&path, regular::MAX_LIST) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.at("read", &path)?,
     };

@@ -3,6 +3,7 @@
 mod index;
 mod local;
 mod nodes;
+mod places;
 
 use std::fs;
 

@@ -1,7 +1,6 @@
 //! `uwf thread start`
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::PathBuf;
 
 use json_cas::Hash;
@@ -11,6 +10,7 @@ use uwf_engine::start;
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::input;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
@@ -64,7 +64,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
 /// Starts a thread as the options say.
 pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Result<start::Started, CommandError> {
     let prompt = match options.prompt {
-        Some(dash) if dash == "-" => from_stdin()?,
+        Some(dash) if dash == "-" => input::from_stdin()?,
         Some(prompt) => prompt,
         None => {
             return Err(CommandError::usage("a prompt is needed")
@@ -86,14 +86,6 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
         context.printer.warn(note);
     }
     Ok(started)
-}
-
-fn from_stdin() -> Result<String, CommandError> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| CommandError::usage(format!("cannot read the prompt from stdin: {error}")))?;
-    Ok(text)
 }
 
 fn role_and_agent(text: &str) -> Result<(String, String), String> {

@@ -4,6 +4,7 @@
 mod bombs;
 mod collision;
 mod paths;
+mod places;
 mod record;
 mod secrets;
 mod terminal;
