@@ -34,6 +34,7 @@ pub mod lock;
 pub mod log;
 pub mod marks;
 pub mod moderate;
+pub mod overview;
 pub mod pause;
 pub mod persist;
 pub mod plan;

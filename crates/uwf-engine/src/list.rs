@@ -1,6 +1,6 @@
-//! Listing threads. One readdir, one index, one history; nodes only of heads that are not known yet.
+//! Listing threads. One readdir, one index, one history; nodes only of the threads that are shown.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use json_cas::Hash;
 use json_cas::regular;
@@ -41,6 +41,20 @@ pub struct Row {
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether no further step begins once the one that is running has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pausing: bool,
+}
+
+impl Row {
+    fn is_finished(&self) -> bool {
+        matches!(self.state, State::Completed | State::Killed)
+    }
+
+    /// Whether what only its nodes tell is there.
+    fn is_read(&self) -> bool {
+        self.workflow.is_some() || self.state == State::Corrupt
+    }
 }
 
 /// What to list.
@@ -48,14 +62,47 @@ pub struct Row {
 pub struct Filter {
     /// Finished threads too.
     pub all: bool,
-    /// Only threads of this workflow.
-    pub workflow: Option<Hash>,
+    /// Only threads of these workflows.
+    pub workflows: Option<Vec<Hash>>,
     /// Only threads in this state.
     pub state: Option<State>,
     /// At most this many.
     pub limit: Option<usize>,
     /// Leave out this many first.
     pub offset: usize,
+}
+
+impl Filter {
+    /// Whether a thread may be shown, as far as that is known without its nodes.
+    fn may_show(&self, row: &Row) -> bool {
+        let is_of_workflow = match (&self.workflows, row.workflow) {
+            (Some(wanted), Some(workflow)) => wanted.contains(&workflow),
+            (Some(_), None) => !row.is_finished(),
+            (None, _) => true,
+        };
+        is_of_workflow
+            && self.state.is_none_or(|state| row.state == state || state == State::Corrupt && !row.is_finished())
+    }
+
+    /// Whether a thread whose nodes were read is shown.
+    fn shows(&self, row: &Row) -> bool {
+        let is_of_workflow = |wanted: &Vec<Hash>| row.workflow.is_some_and(|workflow| wanted.contains(&workflow));
+        self.workflows.as_ref().is_none_or(is_of_workflow) && self.state.is_none_or(|state| row.state == state)
+    }
+
+    /// Whether it takes the nodes of all active threads to know which are shown.
+    fn asks_nodes(&self) -> bool {
+        self.workflows.is_some() || self.state == Some(State::Corrupt)
+    }
+}
+
+/// Threads that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// Those within limit and offset, newest first.
+    pub rows: Vec<Row>,
+    /// How many there are without limit and offset.
+    pub matching: usize,
 }
 
 /// What a head says about its thread.
@@ -66,81 +113,130 @@ struct Summary {
     timestamp: u64,
 }
 
-/// Threads, newest first.
+/// Threads, newest first. Their states are known from index, marks and locks; nodes are read of those only that are shown,
+/// unless the filter is about what nodes tell.
 ///
 /// # Errors
 /// Those of index, history and marks as a whole; a single thread that is not readable is a row that says so.
-pub fn list(home: &Home, filter: &Filter) -> Result<Vec<Row>> {
+pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
+    let heads = home.heads().list()?;
+    let marks = marks::all(home)?;
+    let paused_below = children::paused_below(home, &marks)?;
+    let known = Known { home, marks, paused_below };
+    let mut rows: Vec<Row> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
     let finished_only = matches!(filter.state, Some(State::Completed | State::Killed));
-    let mut rows = active(home)?;
     if filter.all || finished_only {
         let history = history::all(home)?;
         // Whoever ended since the index was read is in both.
         let ended: HashSet<&ThreadId> = history.iter().map(|line| &line.thread).collect();
         rows.retain(|row| !ended.contains(&row.thread));
-        rows.extend(history.into_iter().map(|line| finished(home, line)));
+        rows.extend(history.into_iter().map(finished));
     }
-    rows.retain(|row| filter.workflow.is_none_or(|workflow| row.workflow == Some(workflow)));
-    rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
+    rows.retain(|row| filter.may_show(row));
     rows.sort_by(|a, b| b.thread.cmp(&a.thread));
-    Ok(rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect())
-}
-
-fn active(home: &Home) -> Result<Vec<Row>> {
-    let heads = home.heads().list()?;
-    let marks = marks::all(home)?;
-    let paused_below = children::paused_below(home, &marks)?;
-    let mut memory = if heads.len() > READ_DIRECTLY { Memory::load(home) } else { Memory::default() };
-    let mut rows = Vec::with_capacity(heads.len());
-    for (name, head) in &heads {
-        let Ok(thread) = name.parse::<ThreadId>() else { continue };
-        let marked = marks.get(name).cloned().unwrap_or_default();
-        let row = Row {
-            started_at: crate::ids::started_at(&thread),
-            workflow: None,
-            head: *head,
-            state: state::of_active(home, &thread, &marked),
-            role: None,
-            changed_at: None,
-            why: marked
-                .iter()
-                .find(|mark| **mark != Mark::Open)
-                .and_then(|mark| marks::get(home, &thread, *mark))
-                .map(|reason| reason.why),
-            thread,
-        };
-        let row = match paused_below.get(&row.thread) {
-            Some(above) if !matches!(row.state, State::Running | State::Paused) => {
-                let reason = marks::get(home, above, Mark::Paused).map(|reason| children::paused_with(above, reason));
-                Row { state: State::Paused, why: reason.map(|reason| reason.why), ..row }
-            }
-            _ => row,
-        };
-        rows.push(match memory.summary(home, &row.thread, *head) {
-            Ok(summary) => {
-                let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
-                let changed_at = load::changed_at(row.started_at, stepped_at);
-                Row { workflow: Some(summary.workflow), role: summary.role, changed_at, ..row }
-            }
-            Err(error) => Row { state: State::Corrupt, why: Some(error.message), ..row },
-        });
+    let active = rows.iter().filter(|row| !row.is_finished()).count();
+    let asked = if filter.asks_nodes() { active } else { active.min(filter.limit.unwrap_or(usize::MAX)) };
+    let mut memory = if asked > READ_DIRECTLY { Memory::load(home) } else { Memory::default() };
+    if filter.asks_nodes() {
+        rows.iter_mut().filter(|row| !row.is_finished()).for_each(|row| known.read(row, &mut memory));
+        rows.retain(|row| filter.shows(row));
     }
-    if heads.len() > READ_DIRECTLY {
+    let mut matching = rows.len();
+    let mut rows: Vec<Row> = rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
+    for row in &mut rows {
+        if row.is_finished() {
+            row.role = load::step_node(home.store(), row.head).ok().map(|(step, _)| step.role);
+        } else if !row.is_read() {
+            known.read(row, &mut memory);
+        }
+    }
+    // Whose nodes turned out to be damaged is in another state than the one asked for.
+    let shown = rows.len();
+    rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
+    matching -= shown - rows.len();
+    if asked > READ_DIRECTLY {
         memory.save(home, &heads);
     }
-    Ok(rows)
+    Ok(Listing { rows, matching })
 }
 
-fn finished(home: &Home, line: history::Finished) -> Row {
-    let role = crate::load::step_node(home.store(), line.head).ok().map(|(step, _)| step.role);
+/// What is known of active threads without their nodes.
+struct Known<'h> {
+    home: &'h Home,
+    marks: BTreeMap<String, BTreeSet<Mark>>,
+    /// Threads that are paused with one above them, and which one that is.
+    paused_below: BTreeMap<ThreadId, ThreadId>,
+}
+
+impl Known<'_> {
+    fn marks_of(&self, name: &str) -> &BTreeSet<Mark> {
+        static NONE: BTreeSet<Mark> = BTreeSet::new();
+        self.marks.get(name).unwrap_or(&NONE)
+    }
+
+    /// The row of an active thread before its nodes are read.
+    fn active(&self, name: &str, head: Hash) -> Option<Row> {
+        let thread: ThreadId = name.parse().ok()?;
+        let marked = self.marks_of(name);
+        let is_paused = self.paused_below.contains_key(&thread) || marked.contains(&Mark::Paused);
+        let state = match state::of_active(self.home, &thread, marked) {
+            State::Running => State::Running,
+            _ if is_paused => State::Paused,
+            other => other,
+        };
+        Some(Row {
+            started_at: crate::ids::started_at(&thread),
+            workflow: None,
+            head,
+            state,
+            role: None,
+            changed_at: None,
+            why: None,
+            pausing: state == State::Running && is_paused,
+            thread,
+        })
+    }
+
+    /// Adds to a row what its nodes and marks tell.
+    fn read(&self, row: &mut Row, memory: &mut Memory) {
+        row.why = self.why(row);
+        match memory.summary(self.home, &row.thread, row.head) {
+            Ok(summary) => {
+                let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
+                row.changed_at = load::changed_at(row.started_at, stepped_at);
+                row.workflow = Some(summary.workflow);
+                row.role = summary.role;
+            }
+            Err(error) => {
+                row.state = State::Corrupt;
+                row.why = Some(error.message);
+            }
+        }
+    }
+
+    fn why(&self, row: &Row) -> Option<String> {
+        let own = self.marks_of(row.thread.as_str()).iter().find(|mark| **mark != Mark::Open);
+        match (self.paused_below.get(&row.thread), own) {
+            (Some(above), own) if own != Some(&Mark::Paused) => {
+                let reason = marks::get(self.home, above, Mark::Paused)?;
+                Some(children::paused_with(above, reason).why)
+            }
+            (_, own) => marks::get(self.home, &row.thread, *own?).map(|reason| reason.why),
+        }
+    }
+}
+
+/// The row of a finished thread before its last step is read.
+fn finished(line: history::Finished) -> Row {
     Row {
         started_at: crate::ids::started_at(&line.thread),
         workflow: line.workflow,
         head: line.head,
         state: state::of_finished(line.status),
-        role,
+        role: None,
         changed_at: Some(line.completed_at),
         why: None,
+        pausing: false,
         thread: line.thread,
     }
 }

@@ -13,6 +13,9 @@ use crate::error::{Error, Kind, Result};
 use crate::evaluate;
 use crate::load::{self, Thread};
 
+/// Steps that are read for a glance.
+const GLANCED: usize = 4;
+
 /// How a decision came about, as reports tell it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
@@ -81,6 +84,24 @@ pub fn ask(thread: &Thread<'_>, moderator: Prepared) -> Result<Decision> {
                 resume.answer(answer).map_err(|error| refused(thread, &error))?
             }
         };
+    }
+}
+
+/// The next role of a thread, or its end, where that costs little: no condition is evaluated in a process of its own, and few
+/// steps are read.
+pub fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
+    let moderator = match prepare(workflow, thread.position()).0 {
+        Ok(moderator) => moderator,
+        Err(ModeratorError::NoPosition { .. }) => return Some(Next::End(EndReason::NoMatch)),
+        Err(_) => return None,
+    };
+    let reads = moderator.reads();
+    if reads.positions(thread.chain().ok()?.len()).len() > GLANCED {
+        return None;
+    }
+    match moderator.decide(&history(thread, &reads).ok()?).ok()? {
+        Progress::Decided(decision) => Some(decision.next),
+        Progress::Evaluate { .. } => None,
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Shown {
     pub state: State,
     /// Role of its last step; absent before the first.
     pub role: Option<String>,
+    /// What it is to do.
+    pub task: String,
     /// Number of steps.
     pub steps: usize,
     /// Unix milliseconds of its start, from its id; absent when that is no ULID.
@@ -42,6 +44,9 @@ pub struct Shown {
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether no further step begins once the one that is running has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pausing: bool,
     /// What a waiting thread asks of a person, in full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
@@ -74,6 +79,18 @@ pub struct Shown {
     pub workspace: Option<std::path::PathBuf>,
 }
 
+impl Shown {
+    /// The state in words: one that is running may be told to pause.
+    pub fn state_in_words(&self) -> String {
+        state_in_words(self.state, self.pausing)
+    }
+}
+
+/// A state in words: what is running may be told to pause after its step.
+pub fn state_in_words(state: State, pausing: bool) -> String {
+    format!("{}{}", state.name(), if pausing { ", then paused" } else { "" })
+}
+
 /// Looks at a thread. Two nodes, its index line, marks and cache are read, however long it is.
 ///
 /// # Errors
@@ -88,7 +105,9 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<Shown> {
 fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
     let marked = marks::of(home, id);
     let reason = marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, id, *mark));
-    let (state, reason) = match (state::of_active(home, id, &marked), children::paused(home, id)?) {
+    let paused = children::paused(home, id)?;
+    let pausing = paused.as_ref().map(|(_, reason)| reason.why.clone());
+    let (state, reason) = match (state::of_active(home, id, &marked), paused) {
         (State::Running, _) => (State::Running, reason),
         (_, Some((above, paused))) if above != *id => (State::Paused, Some(children::paused_with(&above, paused))),
         (state, _) => (state, reason),
@@ -101,6 +120,8 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
             shown.agent = Some(attempt.opened.agent.name);
             shown.since = Some(attempt.opened.opened_at);
         }
+        shown.pausing = pausing.is_some();
+        shown.why = pausing;
         return Ok(shown);
     }
     if let Some(reason) = reason {
@@ -144,10 +165,12 @@ fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
         done: false,
         state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),
+        task: thread.start.prompt.clone(),
         steps: thread.chain()?.len(),
         started_at: thread.started_at(),
         changed_at: thread.changed_at(),
         why: None,
+        pausing: false,
         asks: None,
         since: None,
         at_role: None,

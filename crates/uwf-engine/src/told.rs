@@ -119,7 +119,7 @@ pub fn standing(shown: &Shown) -> Vec<String> {
         several => format!("{several} steps"),
     };
     let started = shown.started_at.map(|time| format!("started {} UTC", view::time(time)));
-    [format!("thread {}", view::code(shown.thread.as_str())), shown.state.name().to_owned(), steps]
+    [format!("thread {}", view::code(shown.thread.as_str())), shown.state_in_words(), steps]
         .into_iter()
         .chain(started)
         .collect()
@@ -138,7 +138,8 @@ pub fn ending(home: &Home, shown: &Shown) -> Option<Ending> {
         State::Completed | State::Killed => return Some(finished(home, shown)),
         State::Running => {
             let agent = shown.agent.as_deref().unwrap_or("an agent");
-            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is at it.") });
+            let then = if shown.pausing { format!(" Then it pauses: {why}") } else { String::new() };
+            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is at it.{then}") });
         }
         State::Paused => at("Paused"),
         State::Waiting => at("Waiting"),

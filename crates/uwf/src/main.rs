@@ -12,6 +12,7 @@ mod context;
 mod error;
 mod input;
 mod on_demand;
+mod pager;
 mod printer;
 mod progress;
 mod snippet;

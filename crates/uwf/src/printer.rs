@@ -8,6 +8,7 @@ use serde_json::Value;
 use uwf_engine::error::Kind;
 
 use crate::error::CommandError;
+use crate::pager::{self, Paging};
 use crate::{style, terminal};
 
 /// Columns of a terminal that does not say how many it has.
@@ -50,6 +51,8 @@ pub(crate) trait Report: Serialize {
 pub(crate) struct Printed {
     body: Body,
     exit_code: u8,
+    /// Whether a long text goes through the pager.
+    is_paged: bool,
 }
 
 /// What there is to print.
@@ -93,7 +96,7 @@ pub(crate) type CommandResult = Result<Printed, CommandError>;
 impl Printed {
     /// Nothing more to print, whatever format was asked for: the command has written its own result.
     pub(crate) fn nothing() -> Printed {
-        Printed { body: Body::Nothing, exit_code: 0 }
+        Printed { body: Body::Nothing, exit_code: 0, is_paged: false }
     }
 
     /// Nothing more to print by a command that has printed its report, which gave this exit code.
@@ -110,13 +113,18 @@ impl Printed {
     pub(crate) fn new(report: &impl Report) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
         let body = Body::Told { value, text: report.text() };
-        Ok(Printed { body, exit_code: report.exit_code() })
+        Ok(Printed { body, exit_code: report.exit_code(), is_paged: false })
     }
 
     /// The same for a report that can be long: only what is printed of it is made.
     pub(crate) fn long(report: impl Report + 'static) -> CommandResult {
         let exit_code = report.exit_code();
-        Ok(Printed { body: Body::Long(Box::new(report)), exit_code })
+        Ok(Printed { body: Body::Long(Box::new(report)), exit_code, is_paged: false })
+    }
+
+    /// As text on a terminal it goes through the pager when it is long, unless that is not wanted.
+    pub(crate) fn paged(self, paging: &Paging) -> Printed {
+        Printed { is_paged: !paging.no_pager, ..self }
     }
 
     /// The text in a format; `None` when nothing is to be printed.
@@ -175,6 +183,9 @@ impl Printer {
             Format::Text => style::render(&text, is_terminal, self.colour && is_terminal),
             Format::Json | Format::Yaml => style::data(&text, is_terminal),
         };
+        if report.is_paged && format == Format::Text && pager::show(&text) {
+            return report.exit_code;
+        }
         let mut stdout = std::io::stdout().lock();
         self.written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()), report.exit_code)
     }

@@ -8,6 +8,9 @@ use crate::terminal;
 /// Columns that a cell keeps when its table is too wide for the terminal.
 const MIN_CELL: usize = 8;
 
+/// What stands before a note.
+const NOTE_INDENT: &str = "    ";
+
 /// Columns between two cells.
 const GAP: usize = 2;
 
@@ -15,6 +18,8 @@ const GAP: usize = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
+    /// What is said below a row, by its position.
+    notes: Vec<(usize, String)>,
     /// Positions of the columns that are cut where the terminal is too narrow.
     flexible: Vec<usize>,
 }
@@ -24,6 +29,7 @@ impl Table {
     pub(crate) fn new(headings: &[&str]) -> Table {
         Table {
             rows: vec![headings.iter().map(|heading| style::dim(heading)).collect()],
+            notes: Vec::new(),
             flexible: vec![headings.len().saturating_sub(1)],
         }
     }
@@ -39,6 +45,11 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Says something below the last row, in a line of its own.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.notes.push((self.rows.len() - 1, format!("{NOTE_INDENT}{}", style::dim(text))));
+    }
+
     /// The table as text, each row on one line; none is longer than a line of the terminal on stdout, if possible.
     pub(crate) fn text(&self) -> String {
         self.within(terminal::size(&std::io::stdout()).map(|size| size.columns))
@@ -48,7 +59,7 @@ impl Table {
     fn within(&self, limit: Option<usize>) -> String {
         let widths = self.widths(limit);
         let mut text = String::new();
-        for row in &self.rows {
+        for (at, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for ((column, cell), width) in row.iter().enumerate().zip(&widths) {
                 let cell = style::cut(cell, *width);
@@ -59,6 +70,10 @@ impl Table {
             }
             text.push_str(line.trim_end());
             text.push('\n');
+            for (_, note) in self.notes.iter().filter(|(row, _)| *row == at) {
+                text.push_str(&style::cut(note, limit.unwrap_or(usize::MAX)));
+                text.push('\n');
+            }
         }
         text
     }
@@ -86,6 +101,19 @@ impl Table {
 /// A time (Unix milliseconds) as people read it, UTC: `2026-11-21 22:05:31`.
 pub(crate) fn time(unix_ms: u64) -> String {
     uwf_core::view::time(unix_ms)
+}
+
+/// How long ago a time was (both Unix milliseconds): `3 min ago`. What is older than a month, or not yet, is a time.
+pub(crate) fn ago(unix_ms: u64, now_ms: u64) -> String {
+    let Some(seconds) = now_ms.checked_sub(unix_ms).map(|elapsed| elapsed / 1000) else { return time(unix_ms) };
+    match seconds {
+        0..60 => "just now".to_owned(),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86_400 => format!("{} h ago", seconds / 3600),
+        86_400..172_800 => "1 day ago".to_owned(),
+        172_800..2_592_000 => format!("{} days ago", seconds / 86_400),
+        _ => time(unix_ms),
+    }
 }
 
 /// The beginning of a text in one line of at most so many columns, without escape sequences.
@@ -116,6 +144,18 @@ mod tests {
         assert_eq!(excerpt("\u{1b}[31mred\u{1b}[0m\u{7}alert", 20), "red alert");
         assert_eq!(excerpt("日本語の文", 7), "日本語…");
         assert_eq!(excerpt(&"long ".repeat(1000), 10), "long long…");
+    }
+
+    #[test]
+    fn times_are_told_as_people_say_them() {
+        let now = 1_795_298_731_000;
+        let back = |seconds: u64| ago(now - seconds * 1000, now);
+        assert_eq!(
+            [back(0), back(59), back(60), back(3599), back(3600), back(86_399), back(86_400), back(29 * 86_400)],
+            ["just now", "just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 day ago", "29 days ago"]
+        );
+        assert_eq!(back(30 * 86_400), "2026-10-22 22:05:31");
+        assert_eq!(ago(now + 1000, now), "2026-11-21 22:05:32");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::load;
 mod records;
 
 /// Newest records that are read at once: a step that only goes on needs no more.
-const NEWEST: usize = 16;
+pub const NEWEST: usize = 16;
 
 /// Least records that are read when those are not enough.
 const BLOCK: usize = 256;
@@ -225,6 +225,23 @@ impl<'h> Chain<'h> {
     }
 }
 
+/// Number of steps up to `head` (`None`: no step yet) where that costs little: the cache is up to date, or there are few steps.
+///
+/// # Errors
+/// Those of reading StepNodes.
+pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Option<usize>> {
+    let Some(head) = head else { return Ok(Some(0)) };
+    if let Some((_, len)) = up_to_date(home, thread, head)? {
+        return Ok(Some(len));
+    }
+    let mut next = Some(head);
+    for count in 0..=NEWEST {
+        let Some(step) = next else { return Ok(Some(count)) };
+        next = load::step_node(home.store(), step)?.0.prev;
+    }
+    Ok(None)
+}
+
 /// Adds the newest step to a thread's cache, behind those before it; a cache of another length is left alone, the next
 /// reader brings it up to date. Failure costs time later, nothing else.
 pub fn push(home: &Home, thread: &ThreadId, before: &Chain<'_>, record: Record) {
@@ -417,6 +434,17 @@ mod tests {
             let (cached, len) = newest(&long.home, &long.thread).unwrap();
             assert_eq!((cached.records.last(), len), (long.records.last(), STEPS), "the cache is up to date again");
         }
+    }
+
+    #[test]
+    fn steps_are_counted_where_that_costs_little() {
+        let long = Long::new();
+        let of = |index: usize| count(&long.home, &long.thread, Some(long.records[index].step)).unwrap();
+        assert_eq!(count(&long.home, &long.thread, None).unwrap(), Some(0));
+        assert_eq!(of(STEPS - 1), Some(STEPS));
+        std::fs::remove_file(long.home.chain_file(&long.thread)).unwrap();
+        assert_eq!((of(0), of(NEWEST - 1)), (Some(1), Some(NEWEST)));
+        assert_eq!((of(NEWEST), of(STEPS - 1)), (None, None));
     }
 
     #[test]

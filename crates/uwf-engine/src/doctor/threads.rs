@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 
 /// Whether index and history can be read, and the threads in them.
 pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
-    let rows = list::list(home, &Filter::default())?;
+    let rows = list::list(home, &Filter::default())?.rows;
     let finished = history::all(home)?.len();
     let problems = home.heads().journal_problems()?;
     let mut findings =

@@ -1,10 +1,14 @@
 //! What text looks like on a terminal: it fits, and says what people want to know.
 
-use insta::assert_snapshot;
-use uwf_testing::{TestHome, counting_workflow};
+use std::collections::BTreeSet;
+use std::process::Command;
 
-use crate::review::{reviewing_home, step};
-use crate::terminal::session_in;
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::review::{WORKFLOW, reviewing_home, step};
+use crate::terminal::{session_in, session_with};
 use crate::{home, told};
 
 /// Says `{"n": 1}`, after lines longer than any terminal on stderr, for a second.
@@ -98,4 +102,130 @@ fn a_finished_thread_needs_no_run() {
     let killed = home.start("review-text", "y");
     home.json(&["thread", "kill", &killed]);
     assert_eq!(home.uwf(&["run", &killed, "--exit-code"]).code, Some(69), "it did not come to its end");
+}
+
+/// A parent whose role is played by a thread in which a person is asked.
+fn family() -> (TestHome, String) {
+    let home = home();
+    let role = |name: &str, key: &str| {
+        format!(
+            "{name}:\n    description: x\n    goal: x\n    meta: {{ type: object, properties: {{ {key}: {{ type: boolean }} }}, required: [{key}] }}\n"
+        )
+    };
+    let workflow = |name: &str, of: &str, key: &str| {
+        format!(
+            "name: {name}\ndescription: x\nroles:\n  {}graph:\n  $START: [ {{ role: {of} }} ]\n  {of}: [ {{ role: $END }} ]\n",
+            role(of, key)
+        )
+    };
+    home.put("ask-boss", &workflow("ask-boss", "boss", "approved"));
+    home.put("ship-change", &workflow("ship-change", "release", "approved"));
+    home.config("agents:\n  h: { command: uwf-human }\n  inner: { command: uwf-workflow, args: [ask-boss] }\ndefaultAgent: h\nagentOverrides:\n  ship-change: { release: inner }\n");
+    let parent = home.start("ship-change", "Ship the change of Tuesday");
+    assert_eq!(home.uwf(&["thread", "step", &parent]).code, Some(20));
+    (home, parent)
+}
+
+fn list(home: &TestHome, args: &[&str]) -> String {
+    let ran = home.uwf(&[&["thread", "list", "--format", "text"], args].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran.stdout
+}
+
+#[test]
+fn children_are_listed_below_their_parents() {
+    let (home, parent) = family();
+    let later = home.start("ask-boss", "Something else");
+    let listed = list(&home, &[]);
+    let rows: Vec<&str> = listed.lines().collect();
+    assert!(rows[1].starts_with(&later), "{listed}");
+    assert!(rows[2].starts_with(&parent) && rows[2].contains("waiting  ship-change  release"), "{listed}");
+    assert!(rows[4].starts_with("└ 01") && rows[4].contains("waiting  ask-boss     boss"), "{listed}");
+    let alone = list(&home, &["--offset", "1", "--limit", "1"]);
+    assert!(alone.contains(&format!("(for …{}) ", &parent[parent.len() - 4..])), "{alone}");
+}
+
+#[test]
+fn people_are_shown_thirty_threads_and_programs_all() {
+    let home = reviewing_home();
+    let ids: Vec<String> = (0..35).map(|n| home.start("review-text", &format!("task {n}"))).collect();
+    let listed = list(&home, &[]);
+    let shown: Vec<&str> = listed.lines().filter(|line| line.starts_with("01")).collect();
+    assert_eq!(shown.len(), 30, "{listed}");
+    assert!(shown[0].starts_with(&ids[34]) && shown[0].ends_with("task 34"), "{listed}");
+    assert!(listed.ends_with("… 5 more: --limit 35, or the next with --offset 30\n"), "{listed}");
+    assert!(list(&home, &["--limit", "35"]).contains("task 0\n"));
+    assert_eq!(home.json(&["thread", "list"]).as_array().unwrap().len(), 35);
+    assert_eq!(home.json(&["thread", "list", "--limit", "3"]).as_array().unwrap().len(), 3);
+
+    // What is longer than the terminal goes to the pager, if there is one.
+    std::os::unix::fs::symlink("/bin/sh", home.bin_dir().join("sh")).unwrap();
+    let paged = home.work().join("paged");
+    let pager = format!("/bin/cat > '{}'", paged.display());
+    let session = |pager: &str, args: &[&str]| {
+        let session = session_with(&home, 80, &[("PAGER", pager)], &[&["thread", "list"], args].concat(), &[]);
+        assert_eq!(session.code, Some(0), "{}", session.shown);
+        plain(&session.shown)
+    };
+    assert_eq!(session(&pager, &[]), "");
+    let listed = plain(&std::fs::read_to_string(&paged).unwrap());
+    assert_eq!(listed.lines().filter(|line| line.starts_with('…')).count(), 31, "{listed}");
+    assert!(listed.lines().all(|line| columns(line) <= 80), "{listed}");
+    std::fs::remove_file(&paged).unwrap();
+    for (pager, args) in
+        [(pager.as_str(), &["--no-pager"][..]), (&pager, &["--limit", "3"]), ("no-such-pager", &[]), ("", &[])]
+    {
+        assert!(session(pager, args).contains("task 34"), "{pager} {args:?}");
+        assert!(!paged.exists());
+    }
+}
+
+/// Nodes that a command opens, as strace sees it.
+fn nodes_read(home: &TestHome, args: &[&str]) -> usize {
+    let log = home.work().join("strace");
+    let mut strace = Command::new("strace");
+    home.prepare(&mut strace);
+    strace.args(["-f", "-qq", "-e", "trace=openat,open", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_uwf")).args(args);
+    let output = strace.output().expect("strace starts");
+    assert!(output.status.success(), "{output:?}");
+    let calls = std::fs::read_to_string(&log).unwrap();
+    let nodes: BTreeSet<&str> = calls
+        .lines()
+        .filter(|call| !call.contains("= -1"))
+        .filter_map(|call| call.split("/cas/").nth(1)?.split(".bin\"").next())
+        .collect();
+    nodes.len()
+}
+
+#[test]
+fn a_listing_reads_the_nodes_of_what_it_shows() {
+    let home = reviewing_home();
+    for n in 0..36 {
+        let thread = home.start("review-text", &format!("task {n}"));
+        if n < 3 {
+            home.json(&["thread", "kill", &thread]);
+        }
+    }
+    let all = home.json(&["thread", "list", "--all"]);
+    assert_eq!(all.as_array().unwrap().len(), 36);
+    // Each row is a start; beside them there are the workflow and its conditions' schemas.
+    assert!(nodes_read(&home, &["thread", "list", "--format", "text"]) <= 30 + 1);
+    assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "2", "--format", "text"]) <= 2 + 1);
+    assert!(nodes_read(&home, &["thread", "list", "--all", "--limit", "5"]) <= 5);
+    assert!(nodes_read(&home, &["thread", "list", "--state", "stuck"]) == 0);
+    assert!(nodes_read(&home, &["thread", "list", "--state", "killed", "--limit", "1"]) <= 1);
+}
+
+#[test]
+fn a_workflow_that_only_is_a_file_has_its_name() {
+    let home = reviewing_home();
+    let file = home.file("mine.yaml", &WORKFLOW.replace("review-text", "mine"));
+    let thread = text(&home.json(&["thread", "start", file.to_str().unwrap(), "-p", "x"]), "thread");
+    assert_eq!(home.json(&["thread", "list"])[0]["workflowName"], json!("mine"));
+    assert!(list(&home, &[]).contains("active  mine      writer"), "{}", list(&home, &[]));
+    assert!(list(&home, &["--utc"]).contains("changed (UTC)"));
+    let year = home.steady(&list(&home, &["--utc"]));
+    assert!(year.contains("<time>"), "{year}");
+    let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+    assert!(shown.contains("task:      x\n"), "{shown}");
 }

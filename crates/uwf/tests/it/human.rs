@@ -227,7 +227,7 @@ fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
     exit 64
     --- stderr
     error: no answer was given, and there is no terminal to ask on
-    hint: uwf thread answer <id> --data '{"why":"<text>","approved":"<true or false>"}'
+    hint: uwf thread answer <id> --data '{"approved":"<true or false>","why":"<text>"}'
     hint: or -m TEXT, --file FILE, --editor
     "#);
     assert_eq!((nodes(&home), &home.json(&["thread", "show", &thread])["state"]), (before, &json!("waiting")));
@@ -337,7 +337,7 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
     exit 41
     --- stderr
     error: the answer does not fit role `approver`: `approved`: expected a boolean, found the string "perhaps"
-    hint: it has this form: {"why":"<text>","approved":"<true or false>"}
+    hint: it has this form: {"approved":"<true or false>","why":"<text>"}
     hint: what you wrote is kept in <dir>/root/threads/<id>/answer-#1.md
     hint: edit it again: `uwf thread answer <id> --editor`
     "#);

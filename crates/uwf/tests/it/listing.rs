@@ -66,12 +66,13 @@ fn threads_are_listed_newest_first() {
     exit 0
     [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#3","state":"stuck","role":"writer","startedAt":<ms>,"changedAt":<ms>,"why":"agent `broken` exited with 3; its last words: no licence for `claude`","workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#4","state":"completed","role":"reviewer","startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
     "##);
-    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @r"
+    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @"
     exit 0
-    thread                      state      workflow     role      changed (UTC)        why
-    <id>  active     review-text  –         <time>
-    <id>  stuck      review-text  writer    <time>  agent `broken` exited with 3; its last words: no licence for `claude`
-    <id>  completed  review-text  reviewer  <time>
+    thread                      state      workflow     role      steps  changed   task
+    <id>  active     review-text  writer    0      just now  the third
+    <id>  stuck      review-text  reviewer  1      just now  the second
+        agent `broken` exited with 3; its last words: no licence for `claude`
+    <id>  completed  review-text  –         4      just now  the first
     the last 4 symbols of a thread are enough
     ");
 }
@@ -91,17 +92,19 @@ fn a_listing_can_be_narrowed() {
     assert_eq!(listed(&["--all", "--limit", "1", "--offset", "1"]), [stuck.as_str()]);
     assert_eq!(listed(&["--all", "--limit", "0"]), [""; 0]);
     assert_eq!(listed(&["--offset", "99"]), [""; 0]);
-    assert_snapshot!(told(&home, &["thread", "list", "--all", "--limit", "1", "--offset", "1", "--format", "text"]), @r"
+    assert_snapshot!(told(&home, &["thread", "list", "--all", "--limit", "1", "--offset", "1", "--format", "text"]), @"
     exit 0
-    thread                      state  workflow     role    changed (UTC)        why
-    <id>  stuck  review-text  writer  <time>  agent `broken` exited with 3; its last words: no licence for `claude`
+    thread                      state  workflow     role      steps  changed   task
+    <id>  stuck  review-text  reviewer  1      just now  the second
+        agent `broken` exited with 3; its last words: no licence for `claude`
     the last 4 symbols of a thread are enough
-    left out: 1 before, 1 after; the next: --offset 2
+    … 1 before
+    … 1 more: --limit 3, or the next with --offset 2
     ");
-    assert_snapshot!(told(&home, &["thread", "list", "--offset", "99", "--format", "text"]), @r"
+    assert_snapshot!(told(&home, &["thread", "list", "--offset", "99", "--format", "text"]), @"
     exit 0
     no threads
-    left out: 2 before, 0 after
+    … 2 before
     ");
 }
 
@@ -119,12 +122,12 @@ fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
     assert_eq!(listed("review-text"), [new.clone(), old.clone()], "all versions of the name");
     assert_eq!(listed(&first), [old]);
     assert_eq!(listed(&second[..6]), [new]);
-    assert_snapshot!(told(&home, &["thread", "list", "--format", "text"]), @r"
+    assert_snapshot!(told(&home, &["thread", "list", "--format", "text"]), @"
     exit 0
-    thread                      state   workflow               role  changed (UTC)
-    <id>  active  other-text             –     <time>
-    <id>  active  review-text            –     <time>
-    <id>  active  review-text (earlier)  –     <time>
+    thread                      state   workflow               role    steps  changed   task
+    <id>  active  other-text             writer  0      just now  something else
+    <id>  active  review-text            writer  0      just now  with the second version
+    <id>  active  review-text (earlier)  writer  0      just now  with the first version
     the last 4 symbols of a thread are enough
     ");
     assert_snapshot!(told(&home, &["thread", "list", "--workflow", "reviewtext"]), @r"
@@ -150,10 +153,11 @@ fn a_broken_thread_is_a_row_that_says_so() {
     let listed = home.json(&["thread", "list"]);
     assert_eq!(threads(&listed), [active, stuck]);
     assert_eq!(listed[1]["state"], json!("corrupt"));
-    assert_snapshot!(told(&home, &["thread", "list", "--state", "corrupt", "--format", "text"]), @r"
+    assert_snapshot!(told(&home, &["thread", "list", "--state", "corrupt", "--format", "text"]), @"
     exit 0
-    thread                      state    workflow  role  changed (UTC)  why
-    <id>  corrupt  –         –     –              node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root:…
+    thread                      state    workflow  role  steps  changed  task
+    <id>  corrupt  –         –     –      –        –
+        node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root:…
     the last 4 symbols of a thread are enough
     ");
 }
@@ -165,7 +169,7 @@ fn a_registry_that_is_not_readable_costs_names_only() {
     std::fs::write(home.root().join("registry.yaml"), "[").unwrap();
     assert_snapshot!(told(&home, &["thread", "list"]), @r##"
     exit 0
-    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>}]
+    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
     --- stderr
     warning: <dir>/root/registry.yaml is not readable: error: line 1 column 1: unclosed bracket '['
     "##);

@@ -70,10 +70,20 @@ fn a_running_step_ends_as_it_would() {
     }
     assert_snapshot!(told(&home, &["thread", "pause", &thread]), @r#"
     exit 0
-    {"thread":"<id>","state":"running"}
-    --- stderr
-    the step that is running ends first; no further one begins
+    {"thread":"<id>","state":"running","pausing":true}
     "#);
+    let listed = home.uwf(&["thread", "list", "--format", "text"]).stdout;
+    assert!(listed.contains("running, then paused"), "{listed}");
+    assert_eq!(home.json(&["thread", "list"])[0]["pausing"], json!(true));
+    let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+    assert!(
+        shown.contains("state:     running, then paused\n") && shown.contains("why:       paused by hand\n"),
+        "{shown}"
+    );
+    let page = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(page.contains("running, then paused") && page.contains("Then it pauses: paused by hand"), "{page}");
+    let again = home.uwf(&["thread", "pause", &thread, "--format", "text"]).stdout;
+    assert!(again.ends_with("is running; it pauses once this step has ended\n"), "{again}");
     fs::write(home.work().join("go"), "").unwrap();
     assert_eq!(running.wait_with_output().unwrap().status.code(), Some(20));
     let shown = home.json(&["thread", "show", &thread]);

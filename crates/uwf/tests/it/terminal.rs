@@ -23,10 +23,26 @@ pub(crate) fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -
 
 /// The same at a terminal with so many columns, and 30 rows.
 pub(crate) fn session_in(home: &TestHome, columns: usize, args: &[&str], dialog: &[(&str, &str)]) -> Session {
+    session_with(home, columns, &[], args, dialog)
+}
+
+/// The same with variables in the environment.
+pub(crate) fn session_with(
+    home: &TestHome,
+    columns: usize,
+    variables: &[(&str, &str)],
+    args: &[&str],
+    dialog: &[(&str, &str)],
+) -> Session {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/terminal.py");
     let mut python = Command::new("python3");
     home.prepare(&mut python);
-    python.arg(script).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+    python
+        .arg(script)
+        .env("TERM", "xterm")
+        .envs(variables.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     // A python that was installed by a version manager looks for itself in there.
     python.envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PYENV")));
     let mut child = python.spawn().expect("python3 starts");

@@ -1,30 +1,40 @@
 //! `uwf thread list`
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use json_cas::Hash;
 use serde::Serialize;
-use uwf_engine::list::{self, Filter, Row};
+use uwf_core::thread::ThreadId;
+use uwf_engine::list::{self, Filter, Listing, Row};
+use uwf_engine::overview::{self, Overview, Overviews};
 use uwf_engine::registry::{self, Registry};
 use uwf_engine::resolve::{self, Origin};
 use uwf_engine::state::State;
-use uwf_engine::thread_ids;
+use uwf_engine::{chain, ids, thread_ids};
 
 use crate::commands::thread::show;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed, Report};
-use crate::style;
 use crate::table::{self, Table};
+use crate::{style, terminal};
 
-/// Characters of a reason that the table shows.
-const WHY: usize = 80;
+/// Columns of a task and of a reason in a pipe; a terminal knows better how many there are.
+const WORDS: usize = 80;
+
+/// Threads shown to people when nobody says how many.
+const SHOWN: usize = 30;
+
+/// Columns a terminal needs to show whole ids: beside them nothing else is left on a narrow one.
+const WIDE: usize = 120;
 
 /// Arguments of `uwf thread list`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck --format json | jq -r '.[].thread'\n\nThe report is an array, newest thread first. Without --all, and unless --state asks for them, finished threads are\nleft out. Times are Unix milliseconds."
+    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck --format json | jq -r '.[].thread'\n\nNewest thread first. Without --all, and unless --state asks for them, finished threads are left out. Text shows 30\nunless --limit says otherwise, child threads below their parents, and of the roles the one that is played, waited for\nor next. JSON is an array of all; its `role` is that of the last step, its times are Unix milliseconds."
 )]
 pub(crate) struct Args {
     /// Finished threads too.
@@ -42,6 +52,11 @@ pub(crate) struct Args {
     /// Leave out this many first.
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
+    /// Times in UTC instead of how long ago.
+    #[arg(long)]
+    utc: bool,
+    #[command(flatten)]
+    paging: Paging,
 }
 
 fn state_parser() -> impl TypedValueParser<Value = State> {
@@ -55,15 +70,9 @@ fn state_parser() -> impl TypedValueParser<Value = State> {
 #[serde(transparent)]
 struct Listed {
     rows: Vec<Named>,
-    /// Matching threads before those shown.
+    /// What is only told to people.
     #[serde(skip)]
-    before: usize,
-    /// Matching threads after those shown.
-    #[serde(skip)]
-    after: usize,
-    /// Symbols at the end of an id that tell all threads apart.
-    #[serde(skip)]
-    enough: usize,
+    for_people: Option<ForPeople>,
 }
 
 /// A thread with the name its workflow has.
@@ -76,43 +85,121 @@ struct Named {
     workflow_name: Option<String>,
 }
 
+/// What text tells beside the rows.
+struct ForPeople {
+    /// One for each row.
+    overviews: Vec<Option<Overview>>,
+    /// Matching threads before those shown.
+    before: usize,
+    /// Matching threads after those shown.
+    after: usize,
+    /// Symbols at the end of an id that tell all threads apart.
+    enough: usize,
+    /// Unix milliseconds that times are told from; `None` tells them in UTC.
+    now_ms: Option<u64>,
+}
+
 impl Report for Listed {
     fn text(&self) -> String {
-        let mut text = if self.rows.is_empty() { "no threads\n".to_owned() } else { self.table() };
+        let Some(shown) = &self.for_people else { return String::new() };
+        let mut text = if self.rows.is_empty() { "no threads\n".to_owned() } else { self.table(shown) };
         if !self.rows.is_empty() {
-            let enough = format!("the last {} symbols of a thread are enough", self.enough);
+            let enough = format!("the last {} symbols of a thread are enough", shown.enough);
             text.push_str(&format!("{}\n", style::dim(&enough)));
         }
-        if self.before + self.after > 0 {
-            let (before, after) = (self.before, self.after);
-            let next = self.before + self.rows.len();
-            let more = if after > 0 { format!("; the next: --offset {next}") } else { String::new() };
-            text.push_str(&format!("left out: {before} before, {after} after{more}\n"));
+        if shown.before > 0 {
+            text.push_str(&format!("… {} before\n", shown.before));
+        }
+        if shown.after > 0 {
+            let all = shown.before + self.rows.len() + shown.after;
+            let next = shown.before + self.rows.len();
+            text.push_str(&format!("… {} more: --limit {all}, or the next with --offset {next}\n", shown.after));
         }
         text
     }
 }
 
 impl Listed {
-    fn table(&self) -> String {
-        let with_reasons = self.rows.iter().any(|named| named.row.why.is_some());
-        let mut headings = vec!["thread", "state", "workflow", "role", "changed (UTC)"];
-        headings.extend(with_reasons.then_some("why"));
-        let mut table = Table::new(&headings);
-        for Named { row, workflow_name } in &self.rows {
-            let (start, end) = row.thread.as_str().split_at(row.thread.as_str().len().saturating_sub(self.enough));
-            let hash = row.workflow.map(|hash| hash.to_string());
+    fn table(&self, shown: &ForPeople) -> String {
+        let width = terminal::size(&std::io::stdout()).map(|size| size.columns);
+        let is_short = width.is_some_and(|columns| columns < WIDE);
+        let changed = if shown.now_ms.is_some() { "changed" } else { "changed (UTC)" };
+        let mut table = Table::new(&["thread", "state", "workflow", "role", "steps", changed, "task"]).flexible([2, 3]);
+        for (at, depth) in self.in_families(shown) {
+            let Named { row, workflow_name } = &self.rows[at];
+            let overview = shown.overviews[at].as_ref();
+            let dash = || "–".to_owned();
+            let name = workflow_name.clone().or(row.workflow.map(|hash| hash.to_string()));
+            let role = overview.and_then(|overview| overview.role.as_deref());
+            let steps = overview.map(|overview| {
+                overview.steps.map_or_else(|| format!(">{}", chain::NEWEST), |steps| steps.to_string())
+            });
+            let changed =
+                row.changed_at.map(|time| shown.now_ms.map_or_else(|| table::time(time), |now| table::ago(time, now)));
             table.row(vec![
-                format!("{}{}", style::dim(start), style::bold(end)),
-                show::state(row.state),
-                workflow_name.clone().or(hash).unwrap_or_else(|| "–".to_owned()),
-                row.role.as_deref().map_or_else(|| "–".to_owned(), |role| table::excerpt(role, WHY)),
-                row.changed_at.map_or_else(|| "–".to_owned(), table::time),
-                row.why.as_deref().map(|why| table::excerpt(why, WHY)).unwrap_or_default(),
+                shown_id(&row.thread, shown.enough, is_short, depth),
+                show::state(row.state, row.pausing),
+                name.as_deref().map_or_else(dash, |name| table::excerpt(name, WORDS)),
+                role.map_or_else(dash, |role| table::excerpt(role, WORDS)),
+                steps.unwrap_or_else(dash),
+                changed.unwrap_or_else(dash),
+                overview.map_or_else(dash, |overview| self.task(overview, shown.enough, width, depth)),
             ]);
+            if let Some(why) = &row.why {
+                table.note(&table::excerpt(why, width.unwrap_or(WORDS)));
+            }
         }
         table.text()
     }
+
+    /// The first words of a task; of a child whose parent is not on this page also whose child it is.
+    fn task(&self, overview: &Overview, enough: usize, width: Option<usize>, depth: usize) -> String {
+        let of = match &overview.parent {
+            Some(parent) if depth == 0 => format!("(for …{}) ", end_of(parent, enough)),
+            _ => String::new(),
+        };
+        format!("{of}{}", table::excerpt(&overview.task, width.unwrap_or(WORDS)))
+    }
+
+    /// Positions of the rows in the order they are shown, each with how many of its ancestors are above it: children come
+    /// below their parents, the oldest first.
+    fn in_families(&self, shown: &ForPeople) -> Vec<(usize, usize)> {
+        let positions: HashMap<&ThreadId, usize> =
+            self.rows.iter().enumerate().map(|(at, named)| (&named.row.thread, at)).collect();
+        let parent_of = |at: usize| {
+            let parent = shown.overviews[at].as_ref()?.parent.as_ref()?;
+            positions.get(parent).copied()
+        };
+        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for at in (0..self.rows.len()).rev() {
+            match parent_of(at) {
+                Some(parent) => children.entry(parent).or_default().push(at),
+                None => open.push((at, 0)),
+            }
+        }
+        let mut order = Vec::with_capacity(self.rows.len());
+        while let Some((at, depth)) = open.pop() {
+            order.push((at, depth));
+            open.extend(children.remove(&at).into_iter().flatten().rev().map(|child| (child, depth + 1)));
+        }
+        // Records that were changed by hand may name each other as parents.
+        order.extend(children.into_values().flatten().map(|at| (at, 0)));
+        order
+    }
+}
+
+/// An id with its distinct end emphasised; on a narrow terminal only that.
+fn shown_id(thread: &ThreadId, enough: usize, is_short: bool, depth: usize) -> String {
+    let end = end_of(thread, enough);
+    let start = &thread.as_str()[..thread.as_str().len() - end.len()];
+    let branch = if depth == 0 { String::new() } else { format!("{}└ ", "  ".repeat(depth - 1)) };
+    format!("{branch}{}{}", style::dim(if is_short { "…" } else { start }), style::bold(end))
+}
+
+fn end_of(thread: &ThreadId, symbols: usize) -> &str {
+    let id = thread.as_str();
+    &id[id.len().saturating_sub(symbols)..]
 }
 
 /// Runs the command.
@@ -121,22 +208,34 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         context.printer.warn(&error.message);
         Registry::new()
     });
-    let wanted = args.workflow.as_deref().map(|typed| versions(context, &registry, typed)).transpose()?;
-    let mut rows = list::list(&context.home, &Filter { all: args.all, state: args.state, ..Filter::default() })?;
-    let enough = if context.printer.prints_text() { enough(context)? } else { 0 };
-    if let Some(wanted) = wanted {
-        rows.retain(|row| row.workflow.is_some_and(|hash| wanted.contains(&hash)));
-    }
-    let matching = rows.len();
-    let names = names(&registry);
-    let rows: Vec<Named> = rows
-        .into_iter()
-        .skip(args.offset)
-        .take(args.limit.unwrap_or(usize::MAX))
-        .map(|row| Named { workflow_name: row.workflow.and_then(|hash| names.get(&hash).cloned()), row })
-        .collect();
+    let is_text = context.printer.prints_text();
+    let workflows = args.workflow.as_deref().map(|typed| versions(context, &registry, typed)).transpose()?;
+    let limit = args.limit.or(is_text.then_some(SHOWN));
+    let filter = Filter { all: args.all, workflows, state: args.state, limit, offset: args.offset };
+    let Listing { rows, matching } = list::list(&context.home, &filter)?;
+    let mut names = names(&registry);
+    let mut named = |row: Row| {
+        let name = row.workflow.and_then(|hash| match names.entry(hash) {
+            Entry::Occupied(known) => Some(known.get().clone()),
+            Entry::Vacant(unknown) => Some(unknown.insert(overview::workflow_name(&context.home, hash)?).clone()),
+        });
+        Named { row, workflow_name: name }
+    };
+    let rows: Vec<Named> = rows.into_iter().map(&mut named).collect();
+    let for_people = if is_text { Some(for_people(context, args, &rows, matching)?) } else { None };
+    Ok(Printed::long(Listed { rows, for_people })?.paged(&args.paging))
+}
+
+fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -> Result<ForPeople, CommandError> {
     let before = args.offset.min(matching);
-    Printed::long(Listed { before, after: matching - before - rows.len(), enough, rows })
+    let mut overviews = Overviews::new(&context.home);
+    Ok(ForPeople {
+        overviews: rows.iter().map(|named| overviews.of(&named.row)).collect(),
+        before,
+        after: matching - before - rows.len(),
+        enough: enough(context)?,
+        now_ms: (!args.utc).then(ids::now_ms),
+    })
 }
 
 /// Symbols at the end of an id that tell all threads apart, finished ones included: all of them are looked up.

@@ -28,11 +28,15 @@ pub(crate) struct Args {
 pub(crate) struct Stands {
     pub(crate) thread: ThreadId,
     pub(crate) state: State,
+    /// Whether no further step begins once the one that is running has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) pausing: bool,
 }
 
 impl Report for Stands {
     fn text(&self) -> String {
-        format!("thread {} is {}\n", style::bold(self.thread.as_str()), show::state(self.state))
+        let then = if self.pausing { "; it pauses once this step has ended" } else { "" };
+        format!("thread {} is {}{then}\n", style::bold(self.thread.as_str()), show::state(self.state, false))
     }
 }
 
@@ -40,8 +44,5 @@ impl Report for Stands {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let state = pause::pause(&context.home, &thread, args.reason.as_deref())?;
-    if state == State::Running {
-        context.printer.talk("the step that is running ends first; no further one begins");
-    }
-    Printed::new(&Stands { thread, state })
+    Printed::new(&Stands { thread, state, pausing: state == State::Running })
 }

@@ -21,5 +21,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if !was_paused {
         context.printer.warn("the thread was not paused");
     }
-    Printed::new(&Stands { thread, state })
+    Printed::new(&Stands { thread, state, pausing: false })
 }

@@ -9,6 +9,9 @@ use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table;
 
+/// Columns of the task that are shown.
+const TASK: usize = 80;
+
 /// Arguments of `uwf thread show`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  uwf thread show 7Q2M\n  uwf thread show 7Q2M --format json | jq .state")]
@@ -24,8 +27,10 @@ struct Standing(Shown);
 impl Report for Standing {
     fn text(&self) -> String {
         let shown = &self.0;
-        let mut lines = vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state))];
+        let mut lines =
+            vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state, shown.pausing))];
         lines.push(("workflow", shown.workflow.to_string()));
+        lines.push(("task", table::excerpt(&shown.task, TASK)));
         lines.push(("head", shown.head.to_string()));
         lines.push(("steps", shown.steps.to_string()));
         let optional = [
@@ -59,12 +64,13 @@ fn parent(shown: &Shown) -> Option<String> {
 }
 
 /// A state in its colour.
-pub(crate) fn state(state: State) -> String {
+pub(crate) fn state(state: State, pausing: bool) -> String {
+    let words = show::state_in_words(state, pausing);
     match state {
-        State::Active | State::Paused => state.name().to_owned(),
-        State::Running | State::Completed => style::green(state.name()),
-        State::Waiting | State::Limited => style::yellow(state.name()),
-        State::Stuck | State::Killed | State::Corrupt => style::red(state.name()),
+        State::Active | State::Paused => words,
+        State::Running | State::Completed => style::green(&words),
+        State::Waiting | State::Limited => style::yellow(&words),
+        State::Stuck | State::Killed | State::Corrupt => style::red(&words),
     }
 }
 
