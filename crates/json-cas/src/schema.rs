@@ -6,6 +6,7 @@ mod applicators;
 mod branches;
 mod check;
 mod document;
+mod doubts;
 mod evaluate;
 mod expansion;
 mod key_order;

@@ -51,7 +51,7 @@ pub fn check(path: &Path) -> Result<Checked> {
 pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
     let Checked { draft, problems } = check(path)?;
     let draft = match draft {
-        Some(draft) if !strict || problems.is_empty() => draft,
+        Some(draft) if !strict || !problems.iter().any(Problem::is_refused_strictly) => draft,
         _ => return Err(refused(&problems)),
     };
     let (name, hash) = store(home, draft)?;

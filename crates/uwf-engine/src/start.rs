@@ -7,11 +7,11 @@ use json_cas::{Draft, Hash, Swap};
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::nearest;
+use uwf_core::workflow::{END, Workflow, endless_roles, nearest};
 
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
-use crate::resolve::{self, Found};
+use crate::resolve::{self, Found, Origin};
 use crate::settings::Settings;
 use crate::{agents, beginning, ids, load, put};
 
@@ -53,7 +53,11 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
         return Err(Error::new(Kind::Usage, "the prompt is empty")
             .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
     }
-    let Found { hash, notes, .. } = resolve::workflow(home, &request.workflow, cwd)?;
+    let Found { hash, origin, mut notes } = resolve::workflow(home, &request.workflow, cwd)?;
+    // What comes from a file has been checked just now.
+    if matches!(origin, Origin::Registry | Origin::Store) {
+        notes.extend(endless(&load::workflow(home.store(), hash)?));
+    }
     check_agents(home, hash, &request.agents)?;
     let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
     let settings =
@@ -62,6 +66,13 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
         put_start(home, &StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None })?;
     let thread = create(home, head, &settings)?;
     Ok(Started { workflow: hash, thread, head, notes })
+}
+
+/// What a person should know before paying for a thread that nothing but a limit ends.
+fn endless(workflow: &Workflow) -> Option<String> {
+    let roles: Vec<String> = endless_roles(&workflow.graph).iter().map(|role| format!("`{role}`")).collect();
+    let roles = roles.join(", ");
+    (!roles.is_empty()).then(|| format!("no way leads from {roles} to `{END}`: only a limit will stop this thread"))
 }
 
 /// Stores what a thread begins with. The task as it will be told is part of that, so that the first step need not wait

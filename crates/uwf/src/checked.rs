@@ -21,32 +21,26 @@ pub(crate) struct Checked {
 impl Checked {
     /// The verdict on a file. When `strict`, warnings count as errors.
     pub(crate) fn new(file: String, text: String, problems: Vec<Problem>, strict: bool) -> Checked {
-        let (errors, warnings) = count(&problems);
-        Checked { valid: errors == 0 && (warnings == 0 || !strict), file, problems, text }
+        let refused = |problem: &Problem| if strict { problem.is_refused_strictly() } else { problem.is_error() };
+        Checked { valid: !problems.iter().any(refused), file, problems, text }
     }
 
     /// Each problem with its line, then the verdict.
     pub(crate) fn told(&self) -> String {
         let mut text: String = self.problems.iter().map(|problem| snippet::told(problem, &self.text)).collect();
-        let (errors, warnings) = count(&self.problems);
-        let counts = [counted(errors, "error"), counted(warnings, "warning")];
+        let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| self.counted(severity));
         let counts: Vec<String> = counts.into_iter().flatten().collect();
         let verdict = if self.valid { style::green("valid") } else { style::red("not valid") };
         let counts = if counts.is_empty() { String::new() } else { format!(", {}", counts.join(", ")) };
         text.push_str(&format!("{}: {verdict}{counts}\n", self.file));
         text
     }
-}
 
-fn count(problems: &[Problem]) -> (usize, usize) {
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-    (errors, problems.len() - errors)
-}
-
-fn counted(count: usize, what: &str) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        more => Some(format!("{more} {what}s")),
+    fn counted(&self, severity: Severity) -> Option<String> {
+        match (self.problems.iter().filter(|problem| problem.severity == severity).count(), severity.as_str()) {
+            (0, _) => None,
+            (1, what) => Some(format!("1 {what}")),
+            (more, what) => Some(format!("{more} {what}s")),
+        }
     }
 }

@@ -17,6 +17,7 @@ pub(crate) fn told(problem: &Problem, source: &str) -> String {
     let kind = match severity {
         Severity::Error => style::red(&kind),
         Severity::Warning => style::yellow(&kind),
+        Severity::Note => style::dim(&kind),
     };
     let mut text = format!("{}: {kind}: {message}\n", style::bold(&format!("{file}:{line}:{column}")));
     let margin = " ".repeat(line.to_string().len());

@@ -9,7 +9,7 @@ use super::document::{Document, Place};
 use super::keywords::{self, Holds, subschemas};
 use super::nearest::nearest;
 use super::words::{brief, kind};
-use super::{MAX_PATTERN_SIZE, expansion, options, violations};
+use super::{MAX_PATTERN_SIZE, doubts, expansion, options, violations};
 use crate::pointer;
 
 /// Schemas that may be nested in one another as written. Deeper ones are not written by people,
@@ -41,6 +41,8 @@ pub enum Severity {
     Error,
     /// The schema can be used but may not mean what its author thinks.
     Warning,
+    /// Nothing is wrong; the author may want to know.
+    Note,
 }
 
 impl fmt::Display for SchemaProblem {
@@ -54,8 +56,12 @@ impl SchemaProblem {
         SchemaProblem { path: path.into(), message: message.into(), severity: Severity::Error }
     }
 
-    fn warning(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
+    pub(super) fn warning(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
         SchemaProblem { severity: Severity::Warning, ..SchemaProblem::error(path, message) }
+    }
+
+    pub(super) fn note(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
+        SchemaProblem { severity: Severity::Note, ..SchemaProblem::error(path, message) }
     }
 }
 
@@ -64,7 +70,9 @@ impl SchemaProblem {
 /// Errors: keywords with values they cannot have, references to anything outside the schema or to
 /// nothing, patterns the linear-time engine does not know, more than
 /// [`MAX_EXPANDED_REFS`](super::MAX_EXPANDED_REFS) references when written out, more than
-/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns, a schema that refers to itself by `$dynamicRef`. Warnings: words that are no keyword, formats that nobody checks.
+/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns, a schema that refers to itself by `$dynamicRef`.
+/// Warnings: words that are no keyword, formats that nobody checks, required keys that are no properties, limits that
+/// nothing fits. A note: `required` and `properties` in different orders.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {
         let message = format!("a schema is an object, true or false, not {}", kind(schema));
@@ -153,6 +161,7 @@ impl<'s> Lint<'_, 's> {
         let Some(map) = place.schema.as_object() else {
             return;
         };
+        self.problems.extend(doubts::of(map, path));
         for (keyword, value) in map {
             let below = pointer::join(path, keyword);
             match keyword.as_str() {

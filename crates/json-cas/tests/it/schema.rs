@@ -20,6 +20,7 @@ fn problems(schema: Value) -> Vec<String> {
         .map(|problem| match problem.severity {
             Severity::Error => format!("error {problem}"),
             Severity::Warning => format!("warning {problem}"),
+            Severity::Note => format!("note {problem}"),
         })
         .collect()
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 use super::Reads;
 use super::jsonata::{self, Finding, Program};
 
@@ -18,6 +20,7 @@ pub struct Condition {
     reads: Reads,
     fields: Vec<FieldRead>,
     findings: Vec<Finding>,
+    comparisons: Vec<Comparison>,
 }
 
 /// Where a condition may be evaluated.
@@ -38,6 +41,24 @@ pub struct FieldRead {
     pub path: Vec<String>,
     /// The reference as an author would write it.
     pub text: String,
+}
+
+/// A comparison with a value that is written out, as in `steps[-1].output.ok = true` or `role in ["a", "b"]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What is compared.
+    pub what: Compared,
+    /// The value written out.
+    pub literal: Value,
+}
+
+/// What a [`Comparison`] is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// The role of a step; also the argument of `$first` and `$last`.
+    Role,
+    /// A field of a role's output, for equality.
+    Field(FieldRead),
 }
 
 /// Why an expression can't be used as a condition.
@@ -97,6 +118,7 @@ impl Condition {
             reads: analysis.reads,
             fields: analysis.fields,
             findings: analysis.findings,
+            comparisons: analysis.comparisons,
         })
     }
 
@@ -122,6 +144,12 @@ impl Condition {
     #[must_use]
     pub fn field_reads(&self) -> Vec<FieldRead> {
         self.fields.clone()
+    }
+
+    /// Comparisons of roles and fields with values that are written out, in source order.
+    #[must_use]
+    pub fn comparisons(&self) -> &[Comparison] {
+        &self.comparisons
     }
 
     /// Traps in the expression, in words for its author, when nothing is known about the roles' schemas.

@@ -13,7 +13,7 @@ mod jsonata;
 mod reads;
 mod truth;
 
-pub use condition::{Class, Condition, ConditionError, FieldRead};
+pub use condition::{Class, Compared, Comparison, Condition, ConditionError, FieldRead};
 pub use decide::{
     Considered, Decision, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress, evaluate,
 };

@@ -33,18 +33,38 @@ impl<'n> Fields<'n> {
         self.entries.iter().find(|entry| entry.key == key && !entry.value.is_null())
     }
 
+    /// Refuses every key that is not among `known`, where ignoring one would change what the file does. `meant` says
+    /// which key other tools' words stand for.
+    pub(crate) fn refuse_unknown(self, known: &[&str], meant: &[(&str, &str)], problems: &mut Problems) {
+        for entry in self.unknown(known) {
+            if problems.is_full() {
+                return;
+            }
+            let meant = meant.iter().find(|(word, _)| *word == entry.key);
+            let hint = meant.map(|(_, key)| format!("did you mean `{key}`?"));
+            let hint = hint.unwrap_or_else(|| hint_of(entry, known));
+            problems.error("unknown-key", entry.key_at, format!("there is no key `{}` here", entry.key), Some(hint));
+        }
+    }
+
+    fn unknown(self, known: &[&str]) -> impl Iterator<Item = &'n Entry> {
+        self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str()))
+    }
+
     /// Warns about every key that is not among `known`.
     pub(crate) fn warn_unknown(self, known: &[&str], problems: &mut Problems) {
-        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+        for entry in self.unknown(known) {
             if problems.is_full() {
                 return;
             }
             let message = format!("the key `{}` is not known here and is ignored", entry.key);
-            let hint = did_you_mean(&entry.key, known.iter().copied())
-                .unwrap_or_else(|| format!("known here: {}", known.join(", ")));
-            problems.warning("unknown-key", entry.key_at, message, Some(hint));
+            problems.warning("unknown-key", entry.key_at, message, Some(hint_of(entry, known)));
         }
     }
+}
+
+fn hint_of(unknown: &Entry, known: &[&str]) -> String {
+    did_you_mean(&unknown.key, known.iter().copied()).unwrap_or_else(|| format!("known here: {}", known.join(", ")))
 }
 
 /// Reports that `what` (a key, or `key[]` for an item of its list) should have been `wanted`.

@@ -16,6 +16,7 @@ pub(crate) mod source;
 mod source_json;
 pub(crate) mod tree;
 mod validate;
+mod ways;
 
 pub use document::Document;
 pub use graph::{mermaid, role_order};
@@ -25,3 +26,4 @@ pub(crate) use problem::Problems;
 pub use problem::{Problem, Severity};
 pub use shape::{Parsed, check, parse};
 pub use validate::validate;
+pub use ways::endless_roles;

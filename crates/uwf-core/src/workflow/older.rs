@@ -35,6 +35,9 @@ pub(super) const ROLE_KEYS: [&str; 11] = [
 
 const TABLE_KEYS: [&str; 3] = ["from", "to", "when"];
 
+/// What people write instead, in the words of today's form.
+const TABLE_MEANT: [(&str, &str); 4] = [("condition", "when"), ("if", "when"), ("expression", "when"), ("role", "to")];
+
 /// The names a role's field had before.
 pub(super) fn older_names(key: &str) -> &'static [&'static str] {
     match key {
@@ -116,7 +119,7 @@ fn row_of(
     graph: &mut BTreeMap<String, Vec<Transition>>,
 ) -> Option<()> {
     let fields = Fields::of(row, "moderator[]", &mut reader.problems)?;
-    fields.warn_unknown(&TABLE_KEYS, &mut reader.problems);
+    fields.refuse_unknown(&TABLE_KEYS, &TABLE_MEANT, &mut reader.problems);
     let from = end_of_row(reader, fields, "from");
     let to = end_of_row(reader, fields, "to");
     let (from_entry, from) = from?;

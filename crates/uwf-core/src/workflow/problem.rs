@@ -31,15 +31,18 @@ pub enum Severity {
     Error,
     /// The file is used; `--strict` makes this an error.
     Warning,
+    /// Nothing is wrong; the author may want to know.
+    Note,
 }
 
 impl Severity {
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         }
     }
 }
@@ -64,6 +67,12 @@ impl Problem {
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    /// Whether this problem keeps the file from being used when warnings are refused too.
+    #[must_use]
+    pub fn is_refused_strictly(&self) -> bool {
+        matches!(self.severity, Severity::Error | Severity::Warning)
     }
 }
 
@@ -138,6 +147,10 @@ impl Problems {
 
     pub(crate) fn warning(&mut self, code: &'static str, at: Position, message: String, hint: Option<String>) {
         self.push(Severity::Warning, code, at, message, hint);
+    }
+
+    pub(crate) fn note(&mut self, code: &'static str, at: Position, message: String) {
+        self.push(Severity::Note, code, at, message, None);
     }
 
     pub(crate) fn push(

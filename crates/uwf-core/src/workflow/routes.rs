@@ -11,6 +11,17 @@ use super::tree::{Entry, Node};
 
 const TRANSITION_KEYS: [&str; 2] = ["role", "condition"];
 
+/// What people write instead, in the words of other tools and of the older table.
+const MEANT: [(&str, &str); 7] = [
+    ("when", "condition"),
+    ("if", "condition"),
+    ("expression", "condition"),
+    ("conditions", "condition"),
+    ("to", "role"),
+    ("next", "role"),
+    ("target", "role"),
+];
+
 impl Reader {
     /// The graph, from `graph` or from the older `moderator` table.
     pub(super) fn routes(
@@ -95,7 +106,7 @@ impl Reader {
             return None;
         }
         let fields = Fields::of(item, "transition", &mut self.problems)?;
-        fields.warn_unknown(&TRANSITION_KEYS, &mut self.problems);
+        fields.refuse_unknown(&TRANSITION_KEYS, &MEANT, &mut self.problems);
         self.positions.set_value(pointer.to_owned(), item.at);
         let Some(role) = fields.get("role") else {
             self.problems.error("missing-key", item.at, "the transition has no `role`".to_owned(), None);

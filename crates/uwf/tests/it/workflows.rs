@@ -57,6 +57,41 @@ fn three_versions(home: &TestHome) -> [String; 3] {
         .map(|version| home.put("review-text", &REVIEW.replace("A writer", &format!("The {version} writer"))))
 }
 
+const NOTED: &str = "name: take-notes
+roles:
+  a: { meta: { type: object, properties: { x: { type: string }, y: { type: string } }, required: [y, x] } }
+graph: { $START: [ { role: a } ], a: [ { role: $END } ] }
+";
+
+#[test]
+fn a_note_refuses_nothing_not_even_strictly() {
+    let home = home();
+    let file = home.file("take-notes.yaml", NOTED);
+    let file = file.to_str().unwrap();
+    assert_snapshot!(home.told(&["workflow", "validate", file, "--strict", "--format", "text"]), @"
+    exit 0
+    <dir>/work/take-notes.yaml:3:88: note[schema-note]: `required` has `y` before `x`, `properties` has them the other way round; agents are asked in the order of `required`
+      |
+    3 | …, properties: { x: { type: string }, y: { type: string } }, required: [y, x] } }
+      |                                                              ^
+
+    <dir>/work/take-notes.yaml: valid, 1 note
+    ");
+    assert_eq!(home.uwf(&["workflow", "put", file, "--strict"]).code, Some(0));
+}
+
+#[test]
+fn a_thread_that_only_a_limit_ends_is_warned_of_when_it_starts() {
+    let home = home();
+    let endless = NOTED.replace("a: [ { role: $END } ]", "a: [ { role: a } ]");
+    let warned = "no way leads from `a` to `$END`";
+    home.put("take-notes", &endless);
+    for workflow in ["take-notes", "take-notes.yaml"] {
+        let started = home.uwf(&["thread", "start", workflow, "-p", "x"]);
+        assert_eq!((started.code, started.stderr.matches(warned).count()), (Some(0), 1), "{}", started.stderr);
+    }
+}
+
 #[test]
 fn every_problem_is_shown_with_its_place_and_what_to_do() {
     let home = home();
@@ -333,7 +368,7 @@ fn the_graph_is_mermaid_unless_told_otherwise() {
     "#);
     assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--format", "json"]), @r#"
     exit 0
-    {"hash":"DFESR7ANW2DZG","name":"review-text","graph":{"$START":[{"role":"writer","condition":null}],"reviewer":[{"role":"writer","condition":"rejected"},{"role":"$END","condition":null}],"writer":[{"role":"reviewer","condition":null}]},"mermaid":"flowchart TD\n    start([START])\n    r0[\"reviewer\"]\n    r1[\"writer\"]\n    finish([END])\n    start --> r1\n    r0 -->|\"rejected\"| r1\n    r0 -->|otherwise| finish\n    r1 --> r0\n"}
+    {"hash":"DFESR7ANW2DZG","name":"review-text","graph":{"$START":[{"role":"writer","condition":null}],"reviewer":[{"role":"writer","condition":"rejected"},{"role":"$END","condition":null}],"writer":[{"role":"reviewer","condition":null}]},"mermaid":"flowchart TD\n    start([START])\n    r0[\"writer\"]\n    r1[\"reviewer\"]\n    finish([END])\n    start --> r0\n    r0 --> r1\n    r1 -->|\"rejected\"| r0\n    r1 -->|otherwise| finish\n"}
     "#);
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 use jsonata_core::value::with_stack;
+use serde_json::Value;
 
-use super::super::condition::FieldRead;
+use super::super::condition::{Compared, Comparison, FieldRead};
 use super::pattern::{self, Index};
 use super::walk::{self, Focus};
 use super::{functions, names, text};
@@ -50,11 +51,22 @@ impl Finding {
     }
 }
 
-/// What the expression reads, sorted, and what is suspicious about it, in source order.
-pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> (Vec<FieldRead>, Vec<Finding>) {
-    let mut reader = Reader { bound, fields: BTreeSet::new(), findings: Vec::new() };
+/// What an expression is found to do.
+pub(super) struct Found {
+    /// What it reads, sorted.
+    pub(super) fields: Vec<FieldRead>,
+    /// What is suspicious about it, in source order.
+    pub(super) findings: Vec<Finding>,
+    /// What it compares with values that are written out, in source order.
+    pub(super) comparisons: Vec<Comparison>,
+}
+
+/// Looks through an expression.
+pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
+    let mut reader = Reader { bound, fields: BTreeSet::new(), findings: Vec::new(), comparisons: Vec::new() };
     reader.visit(tree, &At::Root);
-    (reader.fields.into_iter().collect(), reader.findings)
+    let Reader { fields, findings, comparisons, .. } = reader;
+    Found { fields: fields.into_iter().collect(), findings, comparisons }
 }
 
 /// What a value is, seen from the thread's context.
@@ -64,6 +76,8 @@ enum At {
     Start,
     /// One or more steps.
     Steps(Who),
+    /// The role of a step.
+    RoleName,
     /// An output, or what is at this path in it.
     Output(Who, Vec<String>),
     Elsewhere,
@@ -82,6 +96,7 @@ struct Reader<'a> {
     bound: &'a BTreeSet<String>,
     fields: BTreeSet<FieldRead>,
     findings: Vec<Finding>,
+    comparisons: Vec<Comparison>,
 }
 
 impl Reader<'_> {
@@ -94,12 +109,10 @@ impl Reader<'_> {
             AstNode::Function { name, args, .. } => self.function(name, args, at),
             AstNode::Block(items) => items.iter().map(|item| self.visit(item, at)).last().unwrap_or(At::Elsewhere),
             AstNode::FunctionApplication(inner) => self.visit(inner, at),
-            AstNode::Binary { op: BinaryOp::NotEqual, lhs, rhs } => {
-                for side in [lhs, rhs] {
-                    let at = self.visit(side, at);
-                    if let Some(field) = field_read(&at, text::of(side)) {
-                        self.find(Finding::Unequal { field });
-                    }
+            AstNode::Binary { op: op @ (BinaryOp::Equal | BinaryOp::NotEqual | BinaryOp::In), lhs, rhs } => {
+                for (side, other) in [(lhs, rhs), (rhs, lhs)] {
+                    let side_at = self.visit(side, at);
+                    self.compare(*op, &side_at, side, other);
                 }
                 At::Elsewhere
             }
@@ -110,6 +123,23 @@ impl Reader<'_> {
                 At::Elsewhere
             }
         })
+    }
+
+    /// Notes what a comparison of `side`, which is at `at`, with `other` is about.
+    fn compare(&mut self, op: BinaryOp, at: &At, side: &AstNode, other: &AstNode) {
+        let field = field_read(at, text::of(side));
+        let literals = literals(other, op == BinaryOp::In);
+        let what = match (at, &field) {
+            (At::RoleName, _) => Some(Compared::Role),
+            (_, Some(field)) if op != BinaryOp::NotEqual => Some(Compared::Field(field.clone())),
+            _ => None,
+        };
+        if let Some(what) = what {
+            self.comparisons.extend(literals.into_iter().map(|literal| Comparison { what: what.clone(), literal }));
+        }
+        if let Some(field) = field.filter(|_| op == BinaryOp::NotEqual) {
+            self.find(Finding::Unequal { field });
+        }
     }
 
     fn variable(&mut self, name: &str, at: &At) -> At {
@@ -134,6 +164,7 @@ impl Reader<'_> {
     fn function(&mut self, name: &str, args: &[AstNode], at: &At) -> At {
         match (name, args) {
             (names::FIRST | names::LAST, [AstNode::String(role)]) => {
+                self.comparisons.push(Comparison { what: Compared::Role, literal: Value::from(role.as_str()) });
                 return At::Output(Who::Role(role.clone()), Vec::new());
             }
             ("not", [argument]) => {
@@ -185,11 +216,12 @@ impl Reader<'_> {
             },
             At::Steps(who) => match name {
                 "output" | "meta" => At::Output(who.clone(), Vec::new()),
-                "role" | "detail" | "agent" => At::Elsewhere,
+                "role" => At::RoleName,
+                "detail" | "agent" => At::Elsewhere,
                 _ => self.no_field(at, name, before),
             },
             At::Output(who, path) => At::Output(who.clone(), path.iter().cloned().chain([name.to_owned()]).collect()),
-            At::Elsewhere => At::Elsewhere,
+            At::RoleName | At::Elsewhere => At::Elsewhere,
         }
     }
 
@@ -199,7 +231,7 @@ impl Reader<'_> {
             At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
             At::Root => ("the context", nearest(name, names::VARIABLES).map(str::to_owned)),
             At::Start => ("the start", nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}"))),
-            At::Steps(_) | At::Output(..) | At::Elsewhere => {
+            At::Steps(_) | At::RoleName | At::Output(..) | At::Elsewhere => {
                 let field = nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);
                 let dot = if before.is_empty() { "" } else { "." };
                 ("a step", Some(format!("{}{dot}{field}", text::path(before))))
@@ -252,4 +284,33 @@ fn field_read(at: &At, text: String) -> Option<FieldRead> {
         Who::Unknown => return None,
     };
     Some(FieldRead { role, path: path.clone(), text })
+}
+
+/// The values a node writes out: itself, or the members of a list where one of them is asked for.
+fn literals(node: &AstNode, in_list: bool) -> Vec<Value> {
+    match node {
+        AstNode::Array(items) if in_list => items.iter().filter_map(literal).collect(),
+        AstNode::Array(_) => Vec::new(),
+        node => literal(node).into_iter().collect(),
+    }
+}
+
+fn literal(node: &AstNode) -> Option<Value> {
+    match node {
+        AstNode::String(text) => Some(Value::from(text.as_str())),
+        AstNode::Number(number) => Some(number_value(*number)),
+        AstNode::Boolean(value) => Some(Value::from(*value)),
+        AstNode::Null => Some(Value::Null),
+        AstNode::Unary { op: UnaryOp::Negate, operand } => match &**operand {
+            AstNode::Number(number) => Some(number_value(-number)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A number as an author writes it: a whole one without a fraction.
+fn number_value(number: f64) -> Value {
+    let is_whole = number.fract() == 0.0 && number.abs() < f64::from(u32::MAX);
+    if is_whole { Value::from(number as i64) } else { Value::from(number) }
 }

@@ -23,7 +23,7 @@ pub(super) use evaluate::Session;
 pub(super) use fields::Finding;
 
 use super::Reads;
-use super::condition::{Class, ConditionError, FieldRead};
+use super::condition::{Class, Comparison, ConditionError, FieldRead};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.
@@ -39,6 +39,7 @@ pub(super) struct Analysis {
     pub(super) reads: Reads,
     pub(super) fields: Vec<FieldRead>,
     pub(super) findings: Vec<Finding>,
+    pub(super) comparisons: Vec<Comparison>,
 }
 
 /// Parses, refuses what a condition must not do, and finds out what it costs and reads.
@@ -46,9 +47,9 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     refuse::check(&tree, &bound, expression)?;
-    let (fields, findings) = fields::of(&tree, &bound);
+    let fields::Found { fields, findings, comparisons } = fields::of(&tree, &bound);
     // Rewriting first: a reference that became a plain variable no longer counts against the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if class::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
-    Ok(Analysis { program: Program { tree }, class, reads, fields, findings })
+    Ok(Analysis { program: Program { tree }, class, reads, fields, findings, comparisons })
 }

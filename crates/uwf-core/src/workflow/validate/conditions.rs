@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
+use super::equal::{Never, never_equal, type_of};
 use super::reach::{Verdict, can_have};
-use crate::moderator::{Condition, ConditionError, FieldRead};
+use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead};
 use crate::workflow::model::{Meta, WorkflowDraft};
 use crate::workflow::nearest::{did_you_mean, nearest};
 use crate::workflow::positions::{Positions, join};
@@ -56,8 +59,14 @@ impl Check<'_> {
             let message = format!("the condition `{}`: {warning}", self.name);
             problems.warning("doubtful-condition", self.at, message, None);
         }
+        let unknown = self.roles_compared(condition, problems);
+        for comparison in condition.comparisons() {
+            self.comparison(comparison, last, problems);
+        }
         for read in condition.field_reads() {
             match &read.role {
+                // Told already.
+                Some(role) if unknown.contains(role.as_str()) => {}
                 Some(role) => self.read_of(role, &read, problems),
                 None => last.iter().for_each(|role| self.read_of(role, &read, problems)),
             }
@@ -78,18 +87,56 @@ impl Check<'_> {
         problems.error("bad-condition", self.at, message, hint);
     }
 
+    /// Warns about names that are compared with roles and that no role has; returns them.
+    fn roles_compared<'c>(&self, condition: &'c Condition, problems: &mut Problems) -> BTreeSet<&'c str> {
+        let compared = condition.comparisons().iter().filter(|comparison| comparison.what == Compared::Role);
+        let unknown: BTreeSet<&str> = compared
+            .filter_map(|comparison| comparison.literal.as_str())
+            .filter(|role| !self.draft.roles.contains_key(*role))
+            .collect();
+        for role in &unknown {
+            if problems.is_full() {
+                break;
+            }
+            let hint = did_you_mean(role, self.draft.roles.keys().map(String::as_str));
+            let message =
+                format!("the condition `{}` asks for the role `{role}`, which the workflow does not have", self.name);
+            problems.warning("unknown-role", self.at, message, hint);
+        }
+        unknown
+    }
+
+    /// A comparison that no output of any role it is about can meet.
+    fn comparison(&self, comparison: &Comparison, last: &BTreeSet<&str>, problems: &mut Problems) {
+        let Compared::Field(read) = &comparison.what else { return };
+        let roles: Vec<&str> = match &read.role {
+            Some(role) => vec![role],
+            None => last.iter().copied().collect(),
+        };
+        let mut why = None;
+        for role in &roles {
+            let Some(Meta::Inline(schema)) = self.draft.roles.get(*role).map(|role| &role.meta) else { return };
+            match never_equal(schema, &read.path, &comparison.literal) {
+                Some(never) => why = Some(never),
+                None => return,
+            }
+        }
+        let Some(why) = why.filter(|_| !problems.is_full()) else { return };
+        let (is, hint) = reason(&why, &comparison.literal);
+        let of = roles.iter().map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "the condition `{}` compares `{}` with `{}`, which it never is: in the output of {of} it is {is}",
+            self.name, read.text, comparison.literal
+        );
+        problems.warning("impossible-comparison", self.at, message, hint);
+    }
+
     fn read_of(&self, role: &str, read: &FieldRead, problems: &mut Problems) {
         let Check { draft, name, at } = self;
         if problems.is_full() {
             return;
         }
-        let Some(found) = draft.roles.get(role) else {
-            let hint = did_you_mean(role, draft.roles.keys().map(String::as_str));
-            let message = format!("the condition `{name}` reads `{}`, but there is no role `{role}`", read.text);
-            problems.warning("impossible-field", *at, message, hint);
-            return;
-        };
-        let Meta::Inline(schema) = &found.meta else {
+        let Some(Meta::Inline(schema)) = draft.roles.get(role).map(|found| &found.meta) else {
             return;
         };
         let message = match can_have(schema, &read.path) {
@@ -109,5 +156,34 @@ impl Check<'_> {
             }
         };
         problems.warning("impossible-field", *at, message.0, message.1);
+    }
+}
+
+/// What a field is instead of the value it is compared with, and what to write.
+fn reason(never: &Never, literal: &Value) -> (String, Option<String>) {
+    /// Values told; more are cut.
+    const SHOWN: usize = 8;
+    match never {
+        Never::OtherValues(values) => {
+            let shown: Vec<&str> = values.iter().take(SHOWN).map(String::as_str).collect();
+            let more = if values.len() > SHOWN { ", …" } else { "" };
+            let is = match shown.as_slice() {
+                [only] => format!("always `{only}`"),
+                several => format!("one of {}{more}", several.join(", ")),
+            };
+            (is, did_you_mean(&literal.to_string(), values.iter().map(String::as_str)))
+        }
+        Never::OtherTypes(types) => {
+            let is = format!("of type {}, not {}", types.join(" or "), type_of(literal));
+            let hint = match literal {
+                Value::Null => Some("a missing value is not null: ask `$not($exists(…))`".to_owned()),
+                Value::String(text) if types.iter().any(|name| name != "string") => {
+                    let is_plain = matches!(text.as_str(), "true" | "false") || text.parse::<f64>().is_ok();
+                    is_plain.then(|| format!("write `{text}` without quotes"))
+                }
+                _ => None,
+            };
+            (is, hint)
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Checks a whole draft up front, so that nothing about it surfaces in the middle of a paid run.
 
 mod conditions;
+mod equal;
 mod names;
 mod reach;
 mod routes;

@@ -8,25 +8,6 @@ use crate::workflow::problem::Problems;
 /// Symbols of a name. It has to fit a line of a listing, a file name and a command line.
 const MAX_NAME: usize = 64;
 
-/// First words of workflow names that are taken for verbs without a remark. The list is generous, and being
-/// absent from it costs a mild warning only.
-const VERBS: &str = "add adopt analyse analyze annotate answer apply approve archive ask assemble assess assign audit \
-    backup benchmark brainstorm bootstrap build bump check choose classify clean close collect compare compile \
-    complete compose configure convert copy cover crawl create debate debug decide define delete deliver deploy \
-    describe design detect develop diagnose discover discuss document download draft draw edit enrich estimate \
-    evaluate execute explain explore export extend extract fetch file fill filter find finish fix format gather \
-    generate grade grow guard handle harden hunt identify implement import improve index inspect install \
-    integrate interview introduce investigate judge keep label launch learn lint list localize maintain make \
-    manage map measure merge migrate model moderate modernize monitor move negotiate normalize observe onboard \
-    operate optimise optimize order organize outline package paint parse patch perform pick plan play polish \
-    port prepare process produce profile propose prototype prove provision publish query rank rate read rebase \
-    rebuild reconcile record refactor refine release remove rename render repair replace reply report reproduce \
-    request research resolve respond restore restructure retire retry review revise rewrite roll rollback rotate \
-    route run sample scaffold scan schedule score scout search secure select send serve set setup ship show \
-    simplify simulate sketch solve sort specify split squash stage start stop study submit suggest summarise \
-    summarize support survey sync teach test tidy trace track train transcribe transform translate triage tune \
-    unify update upgrade upload validate verify visit watch wrap write";
-
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {
     check_workflow(&draft.name, positions, file_stem, problems);
     for name in draft.roles.keys() {
@@ -88,11 +69,6 @@ fn check_workflow(name: &str, positions: &Positions, file_stem: Option<&str>, pr
     if !is_kebab(name) {
         let message = format!("the workflow name `{name}` is not kebab-case");
         problems.warning("name-style", at, message, kebab(name).map(|better| format!("call it `{better}`")));
-    } else if let Some(first) = name.split('-').next()
-        && !VERBS.split_whitespace().any(|verb| verb == first)
-    {
-        let message = format!("the workflow name `{name}` does not seem to start with a verb");
-        problems.warning("name-style", at, message, Some("say what it does, as in `solve-issue`".to_owned()));
     }
     if let Some(stem) = file_stem.filter(|stem| *stem != name) {
         let message = format!("the workflow is named `{name}` but its file `{stem}`");
@@ -140,13 +116,5 @@ mod tests {
         ] {
             assert_eq!(kebab(name).as_deref(), better, "{name}");
         }
-    }
-
-    #[test]
-    fn no_verb_is_listed_twice() {
-        let mut verbs: Vec<&str> = VERBS.split_whitespace().collect();
-        verbs.sort_unstable();
-        let twice: Vec<_> = verbs.windows(2).filter(|pair| pair[0] == pair[1]).collect();
-        assert!(twice.is_empty(), "{twice:?}");
     }
 }

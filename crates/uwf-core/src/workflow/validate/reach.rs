@@ -1,4 +1,4 @@
-//! Whether a value of a schema can have something at a path.
+//! Whether a value of a schema can have something at a path, and whether that can be a given value.
 //!
 //! JSON Schema lets an object have properties it doesn't mention, but extraction yields mentioned ones only,
 //! so a schema that lists properties and says nothing of others counts as closed.
@@ -28,6 +28,14 @@ pub(super) enum Verdict {
 
 /// Whether some value of `schema` has a value at `path`, which passes through arrays as JSONata does.
 pub(super) fn can_have(schema: &Value, path: &[String]) -> Verdict {
+    match descend(schema, path) {
+        Ok(_) => Verdict::Possible,
+        Err(verdict) => verdict,
+    }
+}
+
+/// The schemas of what is at `path`; none when nothing is said of it.
+pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s Value>, Verdict> {
     let mut here = vec![schema];
     let mut field = "output".to_owned();
     for key in path {
@@ -38,17 +46,17 @@ pub(super) fn can_have(schema: &Value, path: &[String]) -> Verdict {
         if objects.open || objects.properties.iter().any(|(name, _)| *name == key) {
             here = objects.properties.into_iter().filter(|(name, _)| *name == key).map(|(_, below)| below).collect();
             if here.is_empty() {
-                return Verdict::Possible;
+                return Ok(here);
             }
         } else if objects.properties.is_empty() {
-            return Verdict::NotAnObject { field };
+            return Err(Verdict::NotAnObject { field });
         } else {
             let known = objects.properties.iter().map(|(name, _)| (*name).clone()).collect();
-            return Verdict::NoField { field: key.clone(), known };
+            return Err(Verdict::NoField { field: key.clone(), known });
         }
         key.clone_into(&mut field);
     }
-    Verdict::Possible
+    Ok(here)
 }
 
 /// What the objects under some schemas look like, arrays entered.
@@ -100,7 +108,7 @@ impl<'s> Objects<'s> {
         }
         match map.get("$ref").and_then(Value::as_str) {
             None => {}
-            Some(reference) => match self.resolve(reference) {
+            Some(reference) => match resolve(self.root, reference) {
                 Some(target) => self.collect(target),
                 None => self.open = true,
             },
@@ -181,13 +189,13 @@ impl<'s> Objects<'s> {
         items.iter().for_each(|item| self.collect(item));
         !items.is_empty()
     }
+}
 
-    /// What a reference within the same schema points at.
-    fn resolve(&self, reference: &str) -> Option<&'s Value> {
-        let pointer = reference.strip_prefix('#')?;
-        // The pointer of a fragment is percent-encoded; such names are rare enough to count as anything.
-        if pointer.contains('%') { None } else { self.root.pointer(pointer) }
-    }
+/// What a reference within the same schema points at.
+pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+    let pointer = reference.strip_prefix('#')?;
+    // The pointer of a fragment is percent-encoded; such names are rare enough to count as anything.
+    if pointer.contains('%') { None } else { root.pointer(pointer) }
 }
 
 #[cfg(test)]

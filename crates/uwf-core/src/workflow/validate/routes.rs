@@ -6,6 +6,7 @@ use crate::workflow::model::{END, START, Transition, WorkflowDraft};
 use crate::workflow::nearest::did_you_mean;
 use crate::workflow::positions::{Positions, join};
 use crate::workflow::problem::{Position, Problems};
+use crate::workflow::ways::{dead_ends, endless_roles, live, reachable};
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
     let routes = Routes { draft, positions };
@@ -161,73 +162,29 @@ impl<'d> Routes<'d> {
         if !start_known || self.draft.graph.keys().any(|from| self.is_unread(from)) {
             return;
         }
-        let reachable = self.reachable();
+        let reachable = reachable(&self.draft.graph);
         for role in self.roles().filter(|role| !reachable.contains(role)) {
             let at = self.positions.key(&join("/roles", role));
             let message = format!("no way leads from `{START}` to the role `{role}`");
             problems.warning("unreachable-role", at, message, None);
         }
-        let dead_ends: BTreeSet<&str> =
-            reachable.iter().filter(|name| **name != END && self.next(name).is_empty()).copied().collect();
-        for role in &dead_ends {
+        for role in dead_ends(&self.draft.graph) {
             let at = self.positions.key(&join("/roles", role));
             let message =
                 format!("nothing comes after the role `{role}`; the thread ends there with reason `no-match`");
             let hint = format!("add `{role}: [{{role: {END}}}]` to the graph");
             problems.warning("no-way-out", at, message, Some(hint));
         }
-        self.check_endless(&reachable, &dead_ends, problems);
+        self.check_endless(problems);
     }
 
     /// Roles in whose loops a thread can only go round and round.
-    fn check_endless(&self, reachable: &BTreeSet<&str>, dead_ends: &BTreeSet<&str>, problems: &mut Problems) {
-        let mut ending: BTreeSet<&str> = dead_ends.clone();
-        ending.insert(END);
-        let mut before: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for from in reachable {
-            for to in self.next(from) {
-                before.entry(to).or_default().push(from);
-            }
-        }
-        let mut open: Vec<&str> = ending.iter().copied().collect();
-        while let Some(to) = open.pop() {
-            for from in before.get(to).into_iter().flatten() {
-                if ending.insert(from) {
-                    open.push(from);
-                }
-            }
-        }
-        let endless: Vec<&str> =
-            reachable.iter().filter(|name| !ending.contains(*name) && **name != START).copied().collect();
+    fn check_endless(&self, problems: &mut Problems) {
+        let endless = endless_roles(&self.draft.graph);
         if let Some(first) = endless.iter().min_by_key(|name| self.positions.key(&join("/graph", name))) {
             let at = self.positions.key(&join("/graph", first));
             let message = format!("no way leads from {} to `{END}`", quoted(endless.iter().copied()));
             problems.warning("no-way-out", at, message, Some("only a limit will stop such a thread".to_owned()));
         }
     }
-
-    fn next(&self, from: &str) -> Vec<&'d str> {
-        let transitions = self.draft.graph.get(from).map(Vec::as_slice).unwrap_or_default();
-        live(transitions).iter().map(|transition| transition.role.as_str()).collect()
-    }
-
-    /// All positions a thread can get to, the start and the end included.
-    fn reachable(&self) -> BTreeSet<&'d str> {
-        let mut reached = BTreeSet::from([START]);
-        let mut open = vec![START];
-        while let Some(from) = open.pop() {
-            for to in self.next(from) {
-                if reached.insert(to) {
-                    open.push(to);
-                }
-            }
-        }
-        reached
-    }
-}
-
-/// The transitions up to the first that always matches.
-fn live(transitions: &[Transition]) -> &[Transition] {
-    let last = transitions.iter().position(|transition| transition.condition.is_none());
-    &transitions[..last.map_or(transitions.len(), |last| last + 1)]
 }

@@ -19,6 +19,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             let at = format!("{pointer}{}", found.path);
             match found.severity {
                 schema::Severity::Error => problems.error("bad-schema", positions.value(&at), found.message, None),
+                schema::Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
                 // An unknown keyword is a key; that is where to look.
                 schema::Severity::Warning => {
                     problems.warning("schema-warning", positions.key(&at), found.message, None)

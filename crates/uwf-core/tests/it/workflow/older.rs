@@ -154,7 +154,7 @@ moderator:
     w.yaml:6:20: error[wrong-type]: `to` must be a text, not a number
         put it in quotes: "7"
     w.yaml:7:5: error[wrong-type]: each item of `moderator` must be a mapping, not a list
-    w.yaml:8:26: warning[unknown-key]: the key `wenn` is not known here and is ignored
+    w.yaml:8:26: error[unknown-key]: there is no key `wenn` here
         known here: from, to, when
     w.yaml:9:32: error[wrong-type]: `when` must be a text, not a number
         put it in quotes: "5"

@@ -127,14 +127,12 @@ fn what_yaml_cannot_say_is_one_error_with_its_place() {
         )
     })
     .collect();
-    insta::assert_snapshot!(found.join("\n"), @r"
+    insta::assert_snapshot!(found.join("\n"), @"
     w.yaml:1:1: error[empty-file]: the file is empty
     w.yaml:1:1: error[empty-file]: the file is empty
     w.yaml:1:1: error[empty-file]: the file is empty
     w.yaml:2:1: error[many-documents]: a second document starts here
         keep one document per file
-    w.yaml:1:7: warning[name-style]: the workflow name `a` does not seem to start with a verb
-        say what it does, as in `solve-issue`
     w.yaml:2:1: error[duplicate-key]: the key `name` is here a second time; the first is at line 1
     w.yaml:3:1: error[duplicate-key]: the key `name` is here a second time; the first is at line 1
     w.yaml:1:7: error[syntax]: not valid YAML: while scanning a quoted scalar, found unexpected end of stream
@@ -148,8 +146,6 @@ fn what_yaml_cannot_say_is_one_error_with_its_place() {
     w.yaml:1:3: error[complex-key]: a key must be a text
     w.yaml:1:7: error[tag]: the tag `!secret` means nothing here
         quote the text if the `!` belongs to it
-    w.yaml:1:7: warning[name-style]: the workflow name `x` does not seem to start with a verb
-        say what it does, as in `solve-issue`
     w.yaml:1:8: error[bad-alias]: this alias stands inside the value it refers to
     w.yaml:1:4: error[syntax]: not valid YAML: while parsing node, found unknown anchor
     w.yaml:1:5: error[bad-merge]: `<<` takes a mapping or a list of mappings

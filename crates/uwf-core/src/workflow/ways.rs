@@ -1,0 +1,63 @@
+//! Where a thread can get to in a graph, and from where it can't get out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::{END, START, Transition};
+
+/// Transitions of the roles and of `$START`.
+pub(crate) type Graph = BTreeMap<String, Vec<Transition>>;
+
+/// Where a thread comes after a position; transitions behind one that always matches are never tried.
+pub(crate) fn next<'g>(graph: &'g Graph, from: &str) -> Vec<&'g str> {
+    let transitions = graph.get(from).map(Vec::as_slice).unwrap_or_default();
+    live(transitions).iter().map(|transition| transition.role.as_str()).collect()
+}
+
+/// The transitions up to the first that always matches.
+pub(crate) fn live(transitions: &[Transition]) -> &[Transition] {
+    let last = transitions.iter().position(|transition| transition.condition.is_none());
+    &transitions[..last.map_or(transitions.len(), |last| last + 1)]
+}
+
+/// All positions a thread can get to, the start and the end included.
+pub(crate) fn reachable(graph: &Graph) -> BTreeSet<&str> {
+    let mut reached = BTreeSet::from([START]);
+    let mut open = vec![START];
+    while let Some(from) = open.pop() {
+        for to in next(graph, from) {
+            if reached.insert(to) {
+                open.push(to);
+            }
+        }
+    }
+    reached
+}
+
+/// Roles a thread can get to and that nothing comes after: it ends there with reason `no-match`.
+pub(crate) fn dead_ends(graph: &Graph) -> BTreeSet<&str> {
+    reachable(graph).into_iter().filter(|name| *name != END && next(graph, name).is_empty()).collect()
+}
+
+/// Roles a thread can get to, and from where it goes round for ever: no way leads to `$END` or to a dead end. Only a limit
+/// stops such a thread. Sorted by name.
+#[must_use]
+pub fn endless_roles(graph: &BTreeMap<String, Vec<Transition>>) -> Vec<&str> {
+    let reachable = reachable(graph);
+    let mut ending = dead_ends(graph);
+    ending.insert(END);
+    let mut before: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for from in &reachable {
+        for to in next(graph, from) {
+            before.entry(to).or_default().push(from);
+        }
+    }
+    let mut open: Vec<&str> = ending.iter().copied().collect();
+    while let Some(to) = open.pop() {
+        for from in before.get(to).into_iter().flatten() {
+            if ending.insert(from) {
+                open.push(from);
+            }
+        }
+    }
+    reachable.into_iter().filter(|name| !ending.contains(name) && *name != START).collect()
+}
