@@ -6,7 +6,6 @@ use std::time::Duration;
 use json_cas::durable::{self, FileLock};
 use json_cas::regular;
 use serde_json::Value;
-use uwf_core::config::Config;
 use uwf_core::config::edit::{self, EditError, KeyPath};
 use uwf_core::workflow::Problem;
 
@@ -36,15 +35,18 @@ pub struct Configured {
     pub errors_left: usize,
 }
 
+/// Everything that is wrong with the text of a configuration, on this machine too.
+pub type Judge<'j> = dyn Fn(&str) -> Result<Vec<Problem>> + 'j;
+
 /// Makes changes, all or none. Comments, order, unknown keys and formatting elsewhere in the file stay, as does its
 /// mode; it is made if there is none.
 ///
 /// # Errors
 /// `Config` when a value holds what looks like a key, when the file can't be edited, or when the result would have an
 /// error that the file does not have yet; `Busy` when somebody else changes it; `Io`. Nothing is written then.
-pub fn change(home: &Home, changes: &[Change]) -> Result<Configured> {
+pub fn change(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Configured> {
     let _lock = lock(home)?;
-    let (text, configured) = changed(home, changes)?;
+    let (text, configured) = changed(home, changes, judge)?;
     if configured.changed {
         durable::replace(&home.config_file(), text.as_bytes())?;
     }
@@ -55,19 +57,44 @@ pub fn change(home: &Home, changes: &[Change]) -> Result<Configured> {
 ///
 /// # Errors
 /// As of [`change`].
-pub fn preview(home: &Home, changes: &[Change]) -> Result<Configured> {
-    changed(home, changes).map(|(_, configured)| configured)
+pub fn preview(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Configured> {
+    changed(home, changes, judge).map(|(_, configured)| configured)
+}
+
+/// Replaces the whole file, which said `before` when the new text was begun.
+///
+/// # Errors
+/// `Busy` when the file says something else by now, `Config` when the new text holds what looks like a key or has an
+/// error, `Io`. Nothing is written then.
+pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Result<Configured> {
+    let path = home.config_file();
+    let _lock = lock(home)?;
+    stays_inside(home, &path)?;
+    if read(&path)? != before {
+        return Err(Error::new(Kind::Busy, format!("{} was changed meanwhile", path.display())));
+    }
+    let values = edit::values(after, &path.display().to_string()).map_err(|error| not_edited(&path, error))?;
+    for (key, value) in values.as_object().into_iter().flatten() {
+        refuse_key(&Change::Set(KeyPath::below(None, key), value.clone()))?;
+    }
+    let (warnings, errors_left) = check(before, after, judge)?;
+    let configured = Configured { changed: after != before, warnings, errors_left };
+    if configured.changed {
+        durable::replace(&path, after.as_bytes())?;
+    }
+    Ok(configured)
 }
 
 /// Keeps others from changing configuration and secrets.
 pub(crate) fn lock(home: &Home) -> Result<FileLock> {
+    home.make_root()?;
     FileLock::acquire(&home.config_lock(), LOCK_WAIT)?.ok_or_else(|| {
         Error::new(Kind::Busy, "the configuration is being changed by another process")
             .hint("try again when it has finished")
     })
 }
 
-fn changed(home: &Home, changes: &[Change]) -> Result<(String, Configured)> {
+fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String, Configured)> {
     let path = home.config_file();
     changes.iter().try_for_each(refuse_key)?;
     stays_inside(home, &path)?;
@@ -75,7 +102,7 @@ fn changed(home: &Home, changes: &[Change]) -> Result<(String, Configured)> {
     let origin = path.display().to_string();
     let after = changes.iter().try_fold(before.clone(), |text, change| apply(&text, &origin, change));
     let after = after.map_err(|error| not_edited(&path, error))?;
-    let (warnings, errors_left) = check(&before, &after, &origin)?;
+    let (warnings, errors_left) = check(&before, &after, judge)?;
     let configured = Configured { changed: after != before, warnings, errors_left };
     Ok((after, configured))
 }
@@ -140,11 +167,11 @@ fn not_edited(path: &Path, error: EditError) -> Error {
 
 /// What the result has that the file did not have yet, and how many of its errors are left. Those are no reason to
 /// refuse a change: it may be the first of two that repair the file.
-fn check(before: &str, after: &str, origin: &str) -> Result<(Vec<Problem>, usize)> {
-    let known = Config::parse(before, origin).1;
+fn check(before: &str, after: &str, judge: &Judge<'_>) -> Result<(Vec<Problem>, usize)> {
+    let known = judge(before)?;
     let same = |a: &Problem, b: &Problem| (a.code, &a.message) == (b.code, &b.message);
     let (old, new): (Vec<Problem>, Vec<Problem>) =
-        Config::parse(after, origin).1.into_iter().partition(|problem| known.iter().any(|old| same(old, problem)));
+        judge(after)?.into_iter().partition(|problem| known.iter().any(|old| same(old, problem)));
     let (errors, warnings): (Vec<Problem>, Vec<Problem>) = new.into_iter().partition(Problem::is_error);
     if errors.is_empty() {
         return Ok((warnings, old.iter().filter(|problem| problem.is_error()).count()));

@@ -81,8 +81,17 @@ fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
     let Some(last) = chain.last_of(role)? else {
         let workflow = thread.workflow()?;
         let error = Error::new(Kind::NotFound, format!("role `{role}` was never played in thread {}", thread.id));
-        let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
-        return Err(near.into_iter().fold(error, Error::hint));
+        let others = workflow.roles.keys().map(String::as_str).filter(|other| *other != role);
+        let hint = match nearest::did_you_mean(role, others) {
+            _ if chain.is_empty() => {
+                Some(format!("it has no steps yet: `uwf thread fork {}` forks it at its start", thread.id))
+            }
+            _ if workflow.roles.contains_key(role) => {
+                Some(format!("`uwf thread steps {}` lists the roles that were", thread.id))
+            }
+            near => near,
+        };
+        return Err(hint.into_iter().fold(error, Error::hint));
     };
     let before = last.checked_sub(1).map(|before| chain.get(before)).transpose()?.flatten();
     Ok(before.map_or(thread.start_hash, |record| record.step))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ use crate::error::{AtPath, Error, Kind, Result};
 
 /// Environment variables that name the storage root, the first that is set wins.
 pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
+
+/// Permissions of a storage root that uwf creates.
+const ROOT_MODE: u32 = 0o700;
 
 /// What the name of a record ends with, after the id of its thread.
 const RECORD_SUFFIX: &str = ".jsonl";
@@ -126,6 +130,11 @@ impl Home {
         heads_lock(&self.root)
     }
 
+    /// What is edited in place of `config.yaml`, until it is valid.
+    pub fn config_draft(&self) -> PathBuf {
+        self.root.join("config.draft.yaml")
+    }
+
     /// Lock of whoever changes the configuration.
     pub fn config_lock(&self) -> PathBuf {
         self.root.join("config.lock")
@@ -144,6 +153,11 @@ impl Home {
     /// `workflows.yaml` of an older store.
     pub fn older_registry_file(&self) -> PathBuf {
         self.root.join("workflows.yaml")
+    }
+
+    /// `workflow.yaml`, in which a still older store has its names below `workflows`.
+    pub fn oldest_registry_file(&self) -> PathBuf {
+        self.root.join("workflow.yaml")
     }
 
     /// Lock of the registry.
@@ -244,6 +258,18 @@ impl Home {
     /// Directories in which files are written under a temporary name first.
     pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 4] {
         [self.root().to_owned(), self.objects_dir(), self.threads_dir(), self.cache_dir()]
+    }
+
+    /// Creates the storage root if it is missing, for its owner alone: prompts and answers may be anything. Whoever wants
+    /// to share a root creates it beforehand; it is left as it is.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be created.
+    pub fn make_root(&self) -> Result<()> {
+        if self.root.exists() {
+            return Ok(());
+        }
+        std::fs::DirBuilder::new().recursive(true).mode(ROOT_MODE).create(&self.root).at("create", &self.root)
     }
 
     /// Creates the directory of a thread.

@@ -114,6 +114,7 @@ fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<V
 /// # Errors
 /// Those of the store.
 pub fn ensure_types(home: &Home) -> Result<()> {
+    home.make_root()?;
     // Each is looked for: after a power loss any of a batch may be missing, and a store may have lost one.
     for own in node::OWN_TYPES {
         if !home.store().has(own.hash)? {

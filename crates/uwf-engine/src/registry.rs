@@ -55,16 +55,38 @@ enum Written {
     Entry(Entry),
 }
 
+/// A still older registry: a configuration that has the names below `workflows`.
+#[derive(Deserialize)]
+struct Below<T> {
+    workflows: BTreeMap<String, T>,
+}
+
+/// Where the names are in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    AtTop,
+    BelowWorkflows,
+}
+
 /// Reads the registry; that of an older store when there is no newer one.
 ///
 /// # Errors
 /// `Data` when the file is not readable, `Io`.
 pub fn read(home: &Home) -> Result<Registry> {
-    for path in [home.registry_file(), home.older_registry_file()] {
+    let files = [
+        (home.registry_file(), Names::AtTop),
+        (home.older_registry_file(), Names::AtTop),
+        (home.oldest_registry_file(), Names::BelowWorkflows),
+    ];
+    for (path, names) in files {
         match regular::read(&path, regular::MAX_TEXT) {
             Ok(bytes) => {
                 let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&path, "it is not UTF-8 text"))?;
-                return parse(&path, text);
+                // A workflow may have this file name too; it is not the registry then.
+                if names == Names::BelowWorkflows && !text.lines().any(|line| line.starts_with("workflows:")) {
+                    continue;
+                }
+                return parse(&path, text, names);
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // Taken for none, it would be written anew, with one name in it.
@@ -80,7 +102,7 @@ pub fn read(home: &Home) -> Result<Registry> {
 
 /// Whether the registry is gone: there is none, but somebody has written one before, or was about to.
 pub fn is_gone(home: &Home) -> bool {
-    let files = [home.registry_file(), home.older_registry_file()];
+    let files = [home.registry_file(), home.older_registry_file(), home.oldest_registry_file()];
     home.registry_lock().exists() && !files.iter().any(|file| file.exists())
 }
 
@@ -89,6 +111,7 @@ pub fn is_gone(home: &Home) -> bool {
 /// # Errors
 /// `Busy` when another writer holds the lock too long, what `change` fails with, `Io`.
 pub fn update<T>(home: &Home, change: impl FnOnce(&mut Registry) -> Result<T>) -> Result<T> {
+    home.make_root()?;
     let path = home.registry_lock();
     let _lock = FileLock::acquire(&path, LOCK_WAIT)?
         .ok_or_else(|| Error::new(Kind::Busy, format!("another process holds {}", path.display())).hint("try again"))?;
@@ -141,12 +164,12 @@ pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_
     Ok((from, target))
 }
 
-fn parse(path: &Path, text: &str) -> Result<Registry> {
+fn parse(path: &Path, text: &str, names: Names) -> Result<Registry> {
     if text.trim().is_empty() {
         return Err(unreadable(path, "it is empty"));
     }
     let written: BTreeMap<String, Written> =
-        in_any_form(text).map_err(|error| unreadable(path, &first_line(&error.to_string())))?;
+        in_any_form(text, names).map_err(|error| unreadable(path, &first_line(&error.to_string())))?;
     let entry = |written| match written {
         Written::Hash(hash) => Entry { hash, timestamp: 0, history: Vec::new() },
         Written::Entry(entry) => entry,
@@ -156,17 +179,24 @@ fn parse(path: &Path, text: &str) -> Result<Registry> {
 
 /// The entries of a file. A hash of digits only that nobody quoted is a number where the form of an entry is not known
 /// beforehand, so the two forms are then tried one by one: in those it is read as it is written.
-fn in_any_form(text: &str) -> std::result::Result<BTreeMap<String, Written>, serde_saphyr::Error> {
+fn in_any_form(text: &str, names: Names) -> std::result::Result<BTreeMap<String, Written>, serde_saphyr::Error> {
     fn read<T: serde::de::DeserializeOwned>(
         text: &str,
+        names: Names,
     ) -> std::result::Result<BTreeMap<String, T>, serde_saphyr::Error> {
-        serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
+        let options = serde_saphyr::options! { strict_booleans: true };
+        match names {
+            Names::AtTop => serde_saphyr::from_str_with_options(text, options),
+            Names::BelowWorkflows => {
+                serde_saphyr::from_str_with_options(text, options).map(|Below { workflows }| workflows)
+            }
+        }
     }
-    read::<Written>(text).or_else(|error| {
-        let plain =
-            read::<Hash>(text).map(|plain| plain.into_iter().map(|(name, hash)| (name, Written::Hash(hash))).collect());
+    read::<Written>(text, names).or_else(|error| {
+        let plain = read::<Hash>(text, names)
+            .map(|plain| plain.into_iter().map(|(name, hash)| (name, Written::Hash(hash))).collect());
         let full = || {
-            read::<Entry>(text)
+            read::<Entry>(text, names)
                 .map(|full| full.into_iter().map(|(name, entry)| (name, Written::Entry(entry))).collect())
         };
         plain.or_else(|_| full()).map_err(|_| error)
@@ -225,6 +255,6 @@ mod tests {
         let long = ["a".repeat(999), "b".repeat(1_100), "\"\n: #{".repeat(700), "é".repeat(5_000)];
         let names = ["short", "~", "null"].into_iter().map(str::to_owned).chain(long);
         let registry: Registry = names.map(|name| (name, entry.clone())).collect();
-        assert_eq!(parse(Path::new("registry.yaml"), &write(&registry)).unwrap(), registry);
+        assert_eq!(parse(Path::new("registry.yaml"), &write(&registry), Names::AtTop).unwrap(), registry);
     }
 }

@@ -1,4 +1,4 @@
-//! From what a person typed to a thread id: the whole id, or a unique beginning or end of one.
+//! From what a person typed to a thread id: the whole id, a unique beginning or end of one, or `@` for the newest.
 
 use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
 use uwf_core::workflow::nearest;
@@ -6,6 +6,10 @@ use uwf_core::workflow::nearest;
 use crate::error::{Error, Kind, Result};
 use crate::history;
 use crate::home::Home;
+use crate::ids;
+
+/// What is typed for the newest thread; with a number behind it, for one before: `@2` is the second newest.
+pub const NEWEST: char = '@';
 
 /// Shortest beginning or end that is looked up.
 pub const MIN_SYMBOLS: usize = 4;
@@ -17,6 +21,9 @@ pub const MIN_SYMBOLS: usize = 4;
 pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
     if let Ok(id) = typed.parse() {
         return Ok(id);
+    }
+    if let Some(place) = typed.strip_prefix(NEWEST) {
+        return newest(home, typed, place);
     }
     if typed.len() < MIN_SYMBOLS || typed.len() > ID_LEN || !typed.bytes().all(is_symbol) {
         return Err(Error::new(
@@ -44,6 +51,24 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
                 .hint("give more symbols"))
         }
     }
+}
+
+/// The thread that is the newest, or so many places from it. Threads of which the start is unknown come last.
+fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
+    let place = if place.is_empty() { Some(1) } else { place.parse::<usize>().ok().filter(|place| *place > 0) };
+    let Some(place) = place else {
+        return Err(Error::new(Kind::Usage, format!("`{typed}` names no thread"))
+            .hint("@ is the newest thread, @2 the one before"));
+    };
+    let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
+    ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
+    let count = ids.len();
+    ids.into_iter().rev().nth(place - 1).ok_or_else(|| match count {
+        0 => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there is none yet"))
+            .hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one"),
+        1 => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there is only one")),
+        count => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there are {count}")),
+    })
 }
 
 /// How many symbols at the end tell all these threads apart.

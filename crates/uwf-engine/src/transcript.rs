@@ -31,6 +31,8 @@ pub enum Place {
     Start,
     /// The newest that fit before this step: its hash, or a beginning of it.
     Before(String),
+    /// The oldest that fit, none of them this step or a later one.
+    Until(String),
     /// The oldest that fit after this step.
     After(String),
 }
@@ -65,7 +67,7 @@ pub fn read(home: &Home, id: &ThreadId, request: &Request) -> Result<Transcript>
     let thread = Thread::at(home, id.clone(), shown.head)?;
     let chain = thread.chain()?;
     let wanted = Wanted::of(chain, id, &request.place)?;
-    let tells_task = matches!(request.place, Place::Start | Place::End);
+    let tells_task = matches!(request.place, Place::Start | Place::Until(_) | Place::End);
     let task = tells_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
     let quota = request.quota.saturating_sub(task.as_ref().map_or(0, Section::chars));
     let (steps, sections) = tell(&thread, chain, &wanted, quota)?;
@@ -98,10 +100,11 @@ impl Wanted {
             Place::End => (all, true),
             Place::Start => (all, false),
             Place::Before(step) => (0..position(chain, id, step)?, true),
+            Place::Until(step) => (0..position(chain, id, step)?, false),
             Place::After(step) => (position(chain, id, step)? + 1..chain.len(), false),
         };
         if range.is_empty() && !chain.is_empty() {
-            let what = if newest_first { "before its first" } else { "after its last" };
+            let what = if range.start == 0 { "before its first" } else { "after its last" };
             return Err(Error::new(Kind::NotFound, format!("thread {id} has no step {what}"))
                 .hint(format!("`uwf thread read {id}` shows the newest")));
         }

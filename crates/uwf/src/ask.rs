@@ -40,6 +40,15 @@ impl Asker {
         Asker { printer, hidden: OnceCell::new() }
     }
 
+    /// Tells what does not fit and asks whether to edit it again; without a terminal nobody can.
+    pub(crate) fn wants_again(printer: Printer, misfit: &CommandError) -> bool {
+        if !Asker::has_person() {
+            return false;
+        }
+        printer.explain(misfit);
+        Asker::new(printer).unless_no("edit it again?").unwrap_or(false)
+    }
+
     /// Says something.
     pub(crate) fn say(&self, text: &str) {
         self.printer.talk(text);

@@ -56,6 +56,8 @@ Examples:
   uwf run solve-issue -p 'Fix #42'            start and step until the end
   uwf thread read 7Q2M                        what happened, to be read
 
+A thread is named by its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+Short forms: uwf ls, step, show and read are uwf thread list, step, show and read.
 The storage root is $UNCAGED_WORKFLOW_STORAGE_ROOT, else $WORKFLOW_STORAGE_ROOT, else ~/.uncaged/workflow.";
 
 const THREAD_EXAMPLES: &str = "\
@@ -75,6 +77,18 @@ enum Group {
     Thread(OnDemand<thread::Command>),
     /// Start a thread (or go on with one) and step it until it is done, waiting, stuck or at a limit.
     Run(OnDemand<thread::run::Args>),
+    /// Short for `uwf thread list`.
+    #[command(hide = true)]
+    Ls(OnDemand<thread::list::Args>),
+    /// Short for `uwf thread step`.
+    #[command(hide = true)]
+    Step(OnDemand<thread::step::Args>),
+    /// Short for `uwf thread show`.
+    #[command(hide = true)]
+    Show(OnDemand<thread::show::Args>),
+    /// Short for `uwf thread read`.
+    #[command(hide = true)]
+    Read(OnDemand<thread::read::Args>),
     /// The content-addressed store.
     #[command(subcommand, after_help = cas::EXAMPLES)]
     Cas(OnDemand<cas::Command>),
@@ -104,8 +118,11 @@ impl Group {
             Group::Workflow(OnDemand(command)) => command.stdout(),
             Group::Thread(OnDemand(command)) => command.stdout(),
             Group::Agent(OnDemand(command)) => command.stdout(),
-            Group::Completions(_) | Group::Reference => Stdout::Document(Format::Text),
+            Group::Completions(_) | Group::Reference | Group::Read(_) => Stdout::Document(Format::Text),
             Group::Run(_)
+            | Group::Ls(_)
+            | Group::Step(_)
+            | Group::Show(_)
             | Group::Cas(_)
             | Group::Config(_)
             | Group::Setup(_)
@@ -167,7 +184,11 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Completions(_) | Group::Reference => Ok(Printed::nothing()),
         Group::Workflow(OnDemand(command)) => workflow::run(context, command),
         Group::Thread(OnDemand(command)) => thread::run(context, command),
-        Group::Run(OnDemand(args)) => thread::run::run(context, args),
+        Group::Run(args) => thread::run(context, thread::Command::Run(args)),
+        Group::Ls(args) => thread::run(context, thread::Command::List(args)),
+        Group::Step(args) => thread::run(context, thread::Command::Step(args)),
+        Group::Show(args) => thread::run(context, thread::Command::Show(args)),
+        Group::Read(args) => thread::run(context, thread::Command::Read(args)),
         Group::Cas(OnDemand(command)) => cas::run(context, command),
         Group::Agent(OnDemand(command)) => agent::run(context, command),
         Group::Setup(OnDemand(args)) => setup::run(context, &args),

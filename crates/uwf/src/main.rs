@@ -9,6 +9,7 @@ mod checked;
 mod cli;
 mod commands;
 mod context;
+mod editor;
 mod error;
 mod input;
 mod on_demand;

@@ -43,7 +43,6 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("thread", "next", "`uwf thread step THREAD` does one step"),
     ("thread", "continue", "`uwf thread run THREAD` steps a thread until the end"),
     ("thread", "approve", "`uwf thread answer THREAD` answers for a role that is played by a person"),
-    ("thread", "verify", "`uwf cas verify HASH` checks everything below a head"),
     ("workflow", "get", "`uwf workflow show WORKFLOW` prints a workflow"),
     ("workflow", "create", "`uwf workflow put FILE` stores a workflow"),
     ("workflow", "delete", "`uwf workflow rm WORKFLOW` removes a name"),
@@ -58,7 +57,6 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("cas", "cat", "`uwf cas get HASH` prints a node"),
     ("cas", "show", "`uwf cas get HASH` prints a node"),
     ("cas", "types", "`uwf cas schema list` lists the types"),
-    ("agent", "list", "`uwf config get agents` shows the agents that are configured"),
 ];
 
 /// The format a command line asks for, looked up before the command line is known to be readable.
@@ -113,7 +111,7 @@ fn meant(error: &clap::Error, root: &mut clap::Command) -> Vec<String> {
     let elsewhere: Vec<String> = paths
         .iter()
         .filter(|path| path.rsplit(' ').next() == Some(word.as_str()))
-        .map(|path| format!("there is `{path}`"))
+        .map(|path| format!("did you mean `{path}`?"))
         .collect();
     if !elsewhere.is_empty() {
         return elsewhere;
@@ -141,4 +139,27 @@ fn paths(command: &clap::Command, path: &str) -> Vec<String> {
             std::iter::once(path.clone()).chain(paths(sub, &path))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_suggested_exists_and_what_is_tried_does_not() {
+        let mut root = crate::cli::command();
+        root.build();
+        for (group, tried, hint) in MEANT {
+            let within = group.split_whitespace().fold(&root, |at, word| at.find_subcommand(word).expect("a group"));
+            assert!(within.find_subcommand(tried).is_none(), "`{group} {tried}` is a command");
+            for command in hint.split('`').filter_map(|quoted| quoted.strip_prefix("uwf ")) {
+                let mut at = &root;
+                for word in command.split_whitespace().filter(|word| *word != "--version") {
+                    if at.has_subcommands() {
+                        at = at.find_subcommand(word).unwrap_or_else(|| panic!("{hint}"));
+                    }
+                }
+            }
+        }
+    }
 }

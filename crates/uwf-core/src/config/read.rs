@@ -127,8 +127,8 @@ impl Reader {
         agent.output = self.output(fields);
         agent.model = self.text(fields, "model");
         agent.env = self.texts(fields, "env");
-        agent.timeout = self.duration(fields, "timeout").filter(|limit| !limit.is_zero());
-        if let Some(limit) = self.duration(fields, "idleTimeout") {
+        agent.timeout = self.timeout(fields, "timeout").filter(|limit| !limit.is_zero());
+        if let Some(limit) = self.timeout(fields, "idleTimeout") {
             agent.idle_timeout = Some(limit).filter(|limit| !limit.is_zero());
         }
         agent.exit_codes = self.exit_codes(fields);

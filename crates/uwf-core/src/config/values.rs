@@ -15,6 +15,9 @@ use crate::workflow::tree::{Data, Entry};
 /// Rounds of feedback or extraction one may ask for. Each costs a model call, so a large number is a slip.
 const MAX_ROUNDS: u64 = 10;
 
+/// No single run of an agent is known to take longer.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 impl Reader {
     pub(super) fn required(&mut self, fields: Fields<'_>, entry: &Entry, key: &str, what: &str) -> Option<String> {
         if fields.get(key).is_none() {
@@ -84,6 +87,21 @@ impl Reader {
             self.problems.error("bad-value", entry.value.at, message, Some(hint));
         }
         found
+    }
+
+    /// A limit on a run. One above a day was probably meant in milliseconds.
+    pub(super) fn timeout(&mut self, fields: Fields<'_>, key: &str) -> Option<Duration> {
+        let limit = self.duration(fields, key)?;
+        if let Some(entry) = fields.get(key).filter(|_| limit > DAY) {
+            let written = entry.value.as_raw().unwrap_or_default();
+            let message = format!("`{key}` is more than a day: a number is counted in seconds");
+            let hint = match written.parse::<u64>() {
+                Ok(number) => format!("if milliseconds are meant, write `{number}ms`; a day is `24h`"),
+                Err(_) => "a day is `24h`; 0 is no limit".to_owned(),
+            };
+            self.problems.warning("long-timeout", entry.value.at, message, Some(hint));
+        }
+        Some(limit)
     }
 
     pub(super) fn exit_codes(&mut self, fields: Fields<'_>) -> BTreeMap<i32, ExitMeaning> {

@@ -128,7 +128,10 @@ fn an_empty_store_is_no_error() {
         (&["cas", "list", "--type", "content"], "[]\n"),
         (&["cas", "schema", "list"], "[]\n"),
         (&["cas", "verify"], "{\"checked\":0,\"bytes\":0,\"problems\":[]}\n"),
-        (&["cas", "reindex"], "{\"nodes\":0,\"threads\":0,\"steps\":0,\"tempFiles\":0,\"problems\":[]}\n"),
+        (
+            &["cas", "reindex"],
+            "{\"status\":\"ok\",\"nodes\":0,\"threads\":0,\"steps\":0,\"tempFiles\":0,\"problems\":[]}\n",
+        ),
     ] {
         let ran = home.uwf(args);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), expected, ""), "{args:?}");
@@ -183,15 +186,15 @@ fn whether_a_node_is_there_is_told_by_the_exit_code_too() {
     let hash = put_text(&home, "hello");
     assert_snapshot!(home.told(&["cas", "has", &hash]), @r#"
     exit 0
-    {"has":true}
+    {"has":true,"exists":true}
     "#);
     assert_snapshot!(home.told(&["cas", "has", "0000000000000"]), @r#"
     exit 69
-    {"has":false}
+    {"has":false,"exists":false}
     "#);
     assert_snapshot!(home.told(&["cas", "has", "0000"]), @r#"
     exit 69
-    {"has":false}
+    {"has":false,"exists":false}
     "#);
     assert_snapshot!(home.told(&["cas", "has", "hello"]), @r"
     exit 64
@@ -407,7 +410,7 @@ fn one_damaged_node_does_not_break_a_listing() {
     ");
     assert_snapshot!(home.told(&["cas", "reindex"]), @r#"
     exit 0
-    {"nodes":12,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
+    {"status":"problems","nodes":12,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
     --- stderr
     warning: some nodes are not readable; `uwf cas verify` tells what is wrong with each
     "#);

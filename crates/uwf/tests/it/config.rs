@@ -188,11 +188,11 @@ fn values_are_yaml_unless_said_otherwise() {
     error: the value is not a text, number, [list] or {mapping}, but YAML that needs lines of its own
     hint: `--string` takes it as a text; lists are [a, b], mappings {a: 1}
     ");
-    assert_snapshot!(refused(&home, &["config", "set", "x", ""]), @r"
+    assert_snapshot!(refused(&home, &["config", "set", "x", ""]), @"
     exit 64
     --- stderr
     error: the value is empty
-    hint: `--string ''` is an empty text, `null` is null, `--unset` removes the key
+    hint: `--string ''` is an empty text, `null` is null, `uwf config unset` removes the key
     ");
     assert_snapshot!(refused(&home, &["config", "set", "x", "[a"]), @r"
     exit 64
@@ -446,4 +446,82 @@ fn the_documentation_names_every_key_with_its_default() {
             assert_eq!(row[3], format!("`{default}`"), "{key}");
         }
     }
+}
+
+#[test]
+fn a_key_is_removed() {
+    let home = configured();
+    let report = home.json(&["config", "unset", "agents.coder.args"]);
+    assert_eq!(json!([report["key"], report["changed"]]), json!(["agents.coder.args", true]));
+    assert!(!file(&home).contains("args"), "{}", file(&home));
+    assert_eq!(home.json(&["config", "unset", "agents.coder.args"])["changed"], json!(false));
+    assert_eq!(home.uwf(&["config", "unset"]).code, Some(64));
+    let refused = home.uwf(&["config", "unset", "agents.coder"]);
+    assert_eq!(refused.code, Some(78), "somebody names it still: {}", refused.stderr);
+}
+
+#[test]
+fn what_validate_calls_an_error_is_not_set() {
+    let home = home();
+    home.config("# mine\n");
+    for (key, value) in [
+        ("agents.w", "{command: uwf-nobody}"),
+        ("agents.w", "{command: uwf-react, model: m, config: {tools: 5}}"),
+        ("agents.w.command", "uwf-nobody"),
+        ("maxSteps", "many"),
+        ("defaultAgent", "nobody"),
+        ("agentOverrides.a.b", "nobody"),
+        ("agents.w", "{command: x, output: xml}"),
+    ] {
+        let ran = home.uwf(&["config", "set", key, value]);
+        assert_eq!(ran.code, Some(78), "{key} {value}: {}", ran.stderr);
+        assert!(ran.stderr.contains("nothing was written"), "{}", ran.stderr);
+        assert_eq!(file(&home), "# mine\n");
+    }
+}
+
+/// A `uwf config edit` with an editor that is a line of sh; the file is `$1`.
+fn edited(home: &TestHome, editor: &str) -> uwf_testing::Ran {
+    let editor = home.script("editor", &format!("#!/bin/sh\n{editor}\n"));
+    home.command(&["config", "edit"]).env("VISUAL", editor).output().unwrap().into()
+}
+
+#[test]
+fn the_file_is_edited_as_a_whole() {
+    let home = configured();
+    let before = file(&home);
+    let draft = home.root().join("config.draft.yaml");
+    let report = edited(&home, "echo 'maxSteps: 7' >> \"$1\"").json();
+    assert_eq!(report["changed"], json!(true));
+    assert_eq!(file(&home), format!("{before}maxSteps: 7\n"));
+    assert!(!draft.exists());
+    assert_eq!(edited(&home, ":").json()["changed"], json!(false));
+
+    let before = file(&home);
+    let refused = edited(&home, "echo 'maxDepth: deep' >> \"$1\"");
+    assert_eq!((refused.code, file(&home)), (Some(78), before.clone()));
+    assert!(refused.stderr.contains("config.draft.yaml"), "{}", refused.stderr);
+    let report = edited(&home, "sed -i s/deep/2/ \"$1\"");
+    assert!(report.stderr.contains("draft of an earlier edit"), "{}", report.stderr);
+    assert_eq!(file(&home), format!("{before}maxDepth: 2\n"), "what was typed is not lost");
+    assert!(!draft.exists());
+}
+
+#[test]
+fn an_edit_loses_nothing_of_others() {
+    let home = configured();
+    let bin = env!("CARGO_BIN_EXE_uwf");
+    let ran = edited(&home, &format!("{bin} config set maxSteps 9 >&2; echo 'maxDepth: 2' >> \"$1\""));
+    assert_eq!(ran.code, Some(75), "{}", ran.stderr);
+    assert_eq!(home.json(&["config", "get", "maxSteps"]), json!(9));
+    assert_eq!(home.uwf(&["config", "get", "maxDepth"]).code, Some(69));
+    assert!(home.root().join("config.draft.yaml").exists());
+
+    let failed = edited(&home, "exit 1");
+    assert_eq!(failed.code, Some(78));
+    assert!(failed.stderr.contains("set VISUAL or EDITOR"), "{}", failed.stderr);
+    fs::remove_file(home.root().join("config.draft.yaml")).unwrap();
+    let key = edited(&home, "echo 'providers: {p: {baseUrl: u, apiKey: sk-very-secret-0123456789}}' > \"$1\"");
+    assert_eq!(key.code, Some(78));
+    assert!(!(key.stdout + &key.stderr).contains("very-secret"));
 }

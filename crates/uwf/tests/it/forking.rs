@@ -107,6 +107,25 @@ fn a_fork_keeps_the_settings_unless_told_otherwise() {
 }
 
 #[test]
+fn a_role_that_did_not_play_yet_is_not_what_was_meant() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "write about cats");
+    let hint = |role: &str| {
+        let ran = home.uwf(&["thread", "fork", &thread, "--from-role", role]);
+        assert_eq!(ran.code, Some(69));
+        ran.stderr
+            .lines()
+            .filter_map(|line| line.strip_prefix("hint: "))
+            .map(|hint| home.steady(hint))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(hint("writer"), ["it has no steps yet: `uwf thread fork <id>` forks it at its start"]);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(hint("reviewer"), ["`uwf thread steps <id>` lists the roles that were"]);
+    assert_eq!(hint("writr"), ["did you mean `writer`?"]);
+}
+
+#[test]
 fn wrong_forks_are_refused() {
     let home = reviewing_home();
     let thread = finished(&home);

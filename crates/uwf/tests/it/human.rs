@@ -341,12 +341,12 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
     hint: what you wrote is kept in <dir>/root/threads/<id>/answer-#1.md
     hint: edit it again: `uwf thread answer <id> --editor`
     "#);
-    assert_snapshot!(edited("ed-broken"), @r"
+    assert_snapshot!(edited("ed-broken"), @"
     exit 78
     --- stderr
     error: the editor `ed-broken` ended with exit status: 3
-    hint: set VISUAL or EDITOR, or answer with --data, -m or --file
-    hint: what was written is kept in <dir>/root/threads/<id>/answer-#1.md
+    hint: set VISUAL or EDITOR; what was written is kept in <dir>/root/threads/<id>/answer-#1.md
+    hint: `uwf thread answer` takes an answer by --data, -m or --file too
     ");
     assert!(edited("ed-good --wait").starts_with("exit 0\n"));
     let (output, detail) = last(&home, &thread);

@@ -459,10 +459,10 @@ fn wrong_questions_get_clear_answers() {
     hint: `uwf thread steps <id>` lists its steps
     ");
     assert_snapshot!(told(&home, &["thread", "read", &thread, "--start", "--before", first]), @"
-    exit 64
+    exit 69
     --- stderr
-    error: the argument '--start' cannot be used with '--before <HASH>'
-    hint: usage: uwf thread read --start <THREAD>
+    error: thread <id> has no step before its first
+    hint: `uwf thread read <id>` shows the newest
     ");
     assert_snapshot!(told(&home, &["thread", "read", &thread, "--quota", "many"]), @"
     exit 64

@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// The node: its hash, or a unique beginning of it.
     #[arg(value_name = "HASH")]
     node: String,
+    /// Accepted for scripts written for an earlier command: the timestamp is always printed.
+    #[arg(long, hide = true)]
+    timestamp: bool,
 }
 
 /// A node as reports tell it.

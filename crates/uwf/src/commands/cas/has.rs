@@ -24,6 +24,8 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Presence {
     has: bool,
+    /// The same under the name that an earlier command gave it.
+    exists: bool,
 }
 
 impl Report for Presence {
@@ -44,5 +46,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Err(StoreError::NoSuchPrefix { .. }) => false,
         Err(error) => return Err(error.into()),
     };
-    Printed::new(&Presence { has })
+    Printed::new(&Presence { has, exists: has })
 }

@@ -24,13 +24,14 @@ pub(crate) struct Args {
     type_name: String,
     /// The value: JSON, a file with JSON, or - for stdin.
     #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true)]
-    value: String,
+    value: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let Some(value) = &args.value else { return Err(only_one(&args.type_name)) };
     let type_hash = type_index::resolve(&context.home, &args.type_name)?;
-    let value = input::json(&args.value)?;
+    let value = input::json(value)?;
     if uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == type_hash) {
         engine::ensure_types(&context.home)?;
     }
@@ -42,4 +43,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         other => other.into(),
     })?;
     Printed::new(&Named { hash })
+}
+
+/// A text alone is what an earlier command took.
+fn only_one(given: &str) -> CommandError {
+    let quoted = shlex::try_quote(given).unwrap_or_default();
+    CommandError::usage("a type and a value are needed, only one of them is given")
+        .hint(format!("to store a text: uwf cas put-text {quoted}"))
+        .hint("to store a value: uwf cas put TYPE JSON")
 }

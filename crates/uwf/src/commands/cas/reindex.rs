@@ -19,12 +19,16 @@ Temporary files that crashed writers left more than an hour ago are removed.")]
 pub(crate) struct Args {}
 
 #[derive(Serialize)]
-#[serde(transparent)]
-struct Done(Reindexed);
+struct Done {
+    /// `ok`, or `problems`: an earlier command said it in this word.
+    status: &'static str,
+    #[serde(flatten)]
+    done: Reindexed,
+}
 
 impl Report for Done {
     fn text(&self) -> String {
-        let Reindexed { nodes, threads, steps, temp_files, problems } = &self.0;
+        let Reindexed { nodes, threads, steps, temp_files, problems } = &self.done;
         let mut text: String =
             problems.iter().map(|problem| format!("{} {problem}\n", style::yellow("not readable:"))).collect();
         text.push_str(&format!(
@@ -42,5 +46,6 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     if !done.problems.is_empty() {
         context.printer.warn("some nodes are not readable; `uwf cas verify` tells what is wrong with each");
     }
-    Printed::new(&Done(done))
+    let status = if done.problems.is_empty() { "ok" } else { "problems" };
+    Printed::new(&Done { status, done })
 }

@@ -1,13 +1,15 @@
 //! `uwf config …`
 
+mod edit;
 mod get;
 mod list;
 mod path;
 mod set;
+mod unset;
 pub(crate) mod validate;
 
 use serde_json::Value;
-use uwf_core::config::edit::{self, EditError, KeyPath};
+use uwf_core::config::edit::{EditError, KeyPath, values as values_of};
 use uwf_engine::configure;
 use uwf_engine::error::{Error, Kind};
 
@@ -22,6 +24,10 @@ pub(crate) enum Command {
     Get(get::Args),
     /// Change one value; comments and everything else in the file stay as they are.
     Set(set::Args),
+    /// Remove a key.
+    Unset(unset::Args),
+    /// Edit the whole file in your editor; it is replaced once it is valid.
+    Edit(edit::Args),
     /// List what is set.
     List(list::Args),
     /// Tell everything that is wrong with the configuration, on this machine.
@@ -45,6 +51,8 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
         Command::Get(args) => get::run(context, &args),
         Command::Set(args) => set::run(context, &args),
+        Command::Unset(args) => unset::run(context, &args),
+        Command::Edit(args) => edit::run(context, &args),
         Command::List(args) => list::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
         Command::Path(args) => path::run(context, &args),
@@ -63,7 +71,7 @@ fn key(text: &str) -> Result<KeyPath, CommandError> {
 fn values(context: &Context) -> Result<Value, CommandError> {
     let path = context.home.config_file();
     let text = configure::read(&path)?;
-    edit::values(&text, &path.display().to_string()).map_err(|error| {
+    values_of(&text, &path.display().to_string()).map_err(|error| {
         let error = match error {
             EditError::Unreadable(problems) => problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             EditError::NotAMapping { .. } | EditError::Entangled { .. } => error.to_string(),

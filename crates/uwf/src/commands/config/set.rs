@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::config::edit::{self, BadValue};
-use uwf_engine::configure::{self, Change};
+use uwf_core::config::edit::{self, BadValue, KeyPath};
+use uwf_engine::configure::{self, Change, Configured};
 
 use super::key;
+use super::validate::problems_of;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -20,7 +21,6 @@ Examples:
   uwf config set agents.coder.timeout 2h
   uwf config set agentOverrides.solve-issue.reviewer judge
   uwf config set agents.coder.args '[-p, \"{prompt}\"]'
-  uwf config set agents.coder.timeout --unset
 
 Only this value changes: comments, order, unknown keys and formatting elsewhere in the file stay. A result that is not
 valid is refused with exit 78, and nothing is written.")]
@@ -33,8 +33,8 @@ pub(crate) struct Args {
     /// The value is a text, whatever it looks like.
     #[arg(long)]
     string: bool,
-    /// Remove the key.
-    #[arg(long, conflicts_with = "string")]
+    /// Remove the key, as `uwf config unset` does.
+    #[arg(long, hide = true, conflicts_with = "string")]
     unset: bool,
 }
 
@@ -70,7 +70,19 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Some(value) => Change::Set(path.clone(), value.clone()),
         None => Change::Unset(path.clone()),
     };
-    let configured = configure::change(&context.home, &[change])?;
+    done(context, &path, value, change)
+}
+
+/// Makes the change and reports it.
+pub(super) fn done(context: &Context, path: &KeyPath, value: Option<Value>, change: Change) -> CommandResult {
+    let configured = configure::change(&context.home, &[change], &|text| problems_of(&context.home, text))?;
+    warn(context, &configured);
+    let file = context.home.config_file().display().to_string();
+    Printed::new(&Done { key: path.to_string(), value, file, changed: configured.changed })
+}
+
+/// Says what is not quite right with a configuration that was written.
+pub(super) fn warn(context: &Context, configured: &Configured) {
     for problem in &configured.warnings {
         let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         context.printer.warn(&format!("{}{hint}", problem.message));
@@ -78,8 +90,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if configured.errors_left > 0 {
         context.printer.warn("the file has other errors still: `uwf config validate` tells them");
     }
-    let file = context.home.config_file().display().to_string();
-    Printed::new(&Done { key: path.to_string(), value, file, changed: configured.changed })
 }
 
 fn value(text: &str, is_text: bool) -> Result<Value, CommandError> {
@@ -88,7 +98,7 @@ fn value(text: &str, is_text: bool) -> Result<Value, CommandError> {
     }
     edit::value(text).map_err(|error| {
         let hint = match error {
-            BadValue::Empty => "`--string ''` is an empty text, `null` is null, `--unset` removes the key",
+            BadValue::Empty => "`--string ''` is an empty text, `null` is null, `uwf config unset` removes the key",
             BadValue::Syntax(_) | BadValue::Block | BadValue::Comment => {
                 "`--string` takes it as a text; lists are [a, b], mappings {a: 1}"
             }

@@ -53,16 +53,24 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// # Errors
 /// `Io`; `Config` when the file is no text, or `.env` is not readable.
 pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
-    let path = home.config_file();
-    let text = configure::read(&path)?;
-    let origin = path.display().to_string();
-    let (config, mut problems) = Config::parse(&text, &origin);
+    let text = configure::read(&home.config_file())?;
+    let problems = problems_of(home, &text)?;
+    Ok((text, problems))
+}
+
+/// Everything that would be wrong here with a configuration of this text, in order of place.
+///
+/// # Errors
+/// `Config` when `.env` is not readable.
+pub(crate) fn problems_of(home: &Home, text: &str) -> Result<Vec<Problem>> {
+    let origin = home.config_file().display().to_string();
+    let (config, mut problems) = Config::parse(text, &origin);
     // What is not readable, or empty, has nothing to look at.
-    if let Ok(document) = Document::parse(&text, &origin) {
+    if let Ok(document) = Document::parse(text, &origin) {
         let env_file = environment::read_env_file(&home.env_file())?;
         let is_set = |name: &str| environment::value_of(name, &env_file).is_some();
         problems.extend(uwf_agents::check::check(&config, &document, &is_set));
         problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
     }
-    Ok((text, problems))
+    Ok(problems)
 }

@@ -10,6 +10,7 @@ use uwf_core::config::Config;
 use uwf_engine::{configure, env_file, environment};
 
 use crate::ask::Asker;
+use crate::commands::config::validate::problems_of;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -60,12 +61,13 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Done {
+    config_path: String,
+    env_path: String,
     /// Absent when no model was set up.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
     model: Option<Model>,
     /// Alias of the default agent; null when there is none.
-    agent: Option<String>,
-    file: String,
+    default_agent: Option<String>,
     /// Whether configuration or key are others than before.
     changed: bool,
     /// What the small call gave; null without one.
@@ -75,9 +77,11 @@ struct Done {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Model {
-    alias: String,
-    name: String,
     provider: String,
+    /// The provider's name of it.
+    model: String,
+    /// What it is called in the configuration.
+    model_alias: String,
     base_url: String,
     /// Variable of the key; null for a provider that needs none.
     api_key_env: Option<String>,
@@ -86,18 +90,18 @@ struct Model {
 impl Report for Done {
     fn text(&self) -> String {
         let mut text = String::new();
-        if let Some(Model { alias, name, provider, .. }) = &self.model {
+        if let Some(Model { model_alias: alias, model: name, provider, .. }) = &self.model {
             text.push_str(&format!("model {}: {name} of {provider}\n", style::bold(alias)));
         }
         if let Some(proof) = &self.proof {
             text.push_str(&format!("{} {}\n", style::green("✓"), proof.told()));
         }
-        match &self.agent {
+        match &self.default_agent {
             Some(agent) => text.push_str(&format!("default agent: {}\n", style::bold(agent))),
             None => text.push_str("no default agent; `uwf setup --agent AGENT` sets one\n"),
         }
         let written = if self.changed { "written to" } else { "nothing new for" };
-        text.push_str(&format!("{written} {}\n", self.file));
+        text.push_str(&format!("{written} {}\n", self.config_path));
         text
     }
 }
@@ -151,7 +155,8 @@ fn nobody_to_ask() -> CommandError {
 fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Proof>) -> CommandResult {
     let home = &context.home;
     let (changes, alias) = answers.changes(known.config);
-    configure::preview(home, &changes)?;
+    let judge = |text: &str| problems_of(home, text);
+    configure::preview(home, &changes, &judge)?;
     let mut changed = false;
     if let Some(Key::New { variable, value }) = answers.model.as_ref().map(|model| &model.key) {
         changed |= env_file::set(home, variable, value.reveal())?;
@@ -160,18 +165,20 @@ fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Pr
             context.printer.warn(&told);
         }
     }
-    let configured = configure::change(home, &changes)?;
+    let configured = configure::change(home, &changes, &judge)?;
     for problem in &configured.warnings {
         context.printer.warn(&problem.message);
     }
     changed |= configured.changed;
     let agent = answers.agent.as_ref().map(|agent| agent.alias().to_owned()).or(known.config.default_agent.clone());
     let model = answers.model.zip(alias).map(|(model, alias)| Model {
-        alias,
+        model_alias: alias,
         api_key_env: model.key.variable().map(str::to_owned),
-        name: model.name,
+        model: model.name,
         provider: model.provider,
         base_url: model.base_url,
     });
-    Printed::new(&Done { model, agent, file: home.config_file().display().to_string(), changed, proof })
+    let config_path = home.config_file().display().to_string();
+    let env_path = home.env_file().display().to_string();
+    Printed::new(&Done { config_path, env_path, model, default_agent: agent, changed, proof })
 }

@@ -19,6 +19,7 @@ use uwf_engine::child::Signals;
 use uwf_engine::ids;
 use uwf_engine::load::Thread;
 
+use super::which::Which;
 use crate::ask::Asker;
 use crate::commands::thread::step;
 use crate::context::Context;
@@ -46,8 +47,8 @@ step`. Only a thread that waits, or whose next role is bound to the agent `human
 does not fit; 75 that somebody else was first."
 )]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
     /// The role's output, JSON; `-` reads it from stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
@@ -67,7 +68,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let id = context.thread(&args.thread)?;
+    let id = context.thread(args.which.typed())?;
     let asked = answer::asked(&context.home, &id)?;
     let thread = Thread::at(&context.home, id, asked.head)?;
     let agent = AgentContext::of(thread, &asked.role, None)?;
@@ -108,7 +109,7 @@ fn of_arguments(context: &Context, args: &Args, agent: &AgentContext<'_>) -> Res
     }
     let form = prompt::json_form(agent.schema().value());
     Err(CommandError::usage("no answer was given, and there is no terminal to ask on")
-        .hint(format!("uwf thread answer {} --data '{form}'", args.thread))
+        .hint(format!("uwf thread answer {} --data '{form}'", agent.thread().id))
         .hint("or -m TEXT, --file FILE, --editor"))
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use uwf_engine::load::Thread;
 use uwf_engine::moderate;
 
+use super::which::NEWEST;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -15,10 +16,14 @@ use crate::printer::{CommandResult, Printed, Report};
     after_help = "Examples:\n  uwf thread eval 7Q2M 'steps[-1].output'\n  uwf thread eval 7Q2M '$count(steps[role = \"coder\"])'\n  uwf thread eval 7Q2M '$last(\"reviewer\").approved'\n\nThe report is the value itself, so that it can be piped on. A missing value prints nothing (said on stderr; exit 0),\nas in jq; that is not the same as null. The expression sees what conditions see: start, steps, $start, $steps,\n$threadId, $depth, $first(ROLE), $last(ROLE), $extractedBy(STEP). It has 2 s and 512 MB."
 )]
 pub(crate) struct Args {
-    /// The thread, active or finished: its id, or a unique beginning or end of it.
+    /// The thread, active or finished: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
     thread: String,
     /// The JSONata expression.
-    expression: String,
+    #[arg(required_unless_present = "last", conflicts_with = "last")]
+    expression: Option<String>,
+    /// The newest thread, as @ is; then only the expression is given.
+    #[arg(long)]
+    last: bool,
 }
 
 #[derive(Serialize)]
@@ -33,12 +38,16 @@ impl Report for Evaluated {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    if args.expression.trim().is_empty() {
+    let (thread, expression) = match &args.expression {
+        Some(expression) => (args.thread.as_str(), expression),
+        None => (NEWEST, &args.thread),
+    };
+    if expression.trim().is_empty() {
         return Err(CommandError::usage("the expression is empty").hint("try `steps[-1].output`"));
     }
-    let id = context.thread(&args.thread)?;
+    let id = context.thread(thread)?;
     let thread = Thread::any(&context.home, &id)?;
-    match moderate::evaluate(&thread, &args.expression)? {
+    match moderate::evaluate(&thread, expression)? {
         Some(value) => Printed::new(&Evaluated(value)),
         None => {
             context.printer.talk("note: the expression gives nothing: what it asks for is missing");

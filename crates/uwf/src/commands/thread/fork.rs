@@ -9,6 +9,7 @@ use uwf_engine::error::Kind;
 use uwf_engine::fork::{self, Changes};
 use uwf_engine::thread_ids;
 
+use super::which::NEWEST;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -20,9 +21,12 @@ use crate::style;
     after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow."
 )]
 pub(crate) struct Args {
-    /// A thread (its id, or a unique beginning or end of it), or a step (its hash, or a unique beginning of it).
-    #[arg(value_name = "THREAD|HASH")]
-    from: String,
+    /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
+    #[arg(value_name = "THREAD|HASH", required_unless_present = "last", conflicts_with = "last")]
+    from: Option<String>,
+    /// The newest thread, as @ is.
+    #[arg(long)]
+    last: bool,
     /// Fork before the last time this role was played.
     #[arg(long, value_name = "ROLE")]
     from_role: Option<String>,
@@ -62,7 +66,7 @@ enum Origin {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let changes = Changes { workspace: args.cwd.clone(), max_steps: args.max_steps };
-    let forked = match (origin(context, &args.from)?, &args.from_role) {
+    let forked = match (origin(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
         (Origin::Thread(thread), role) => {
             fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?
         }
@@ -78,7 +82,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 /// Whole ids and whole hashes mean themselves; shorter ones are looked up as both.
 fn origin(context: &Context, typed: &str) -> Result<Origin, CommandError> {
-    if typed.len() == ID_LEN {
+    if typed.len() == ID_LEN || typed.starts_with(NEWEST) {
         return Ok(Origin::Thread(context.thread(typed)?));
     }
     if let Ok(hash) = typed.parse::<Hash>()

@@ -5,6 +5,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::error::Kind;
 use uwf_engine::{history, kill};
 
+use super::which::Which;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -16,8 +17,8 @@ use crate::style;
     after_help = "Examples:\n  uwf thread kill 7Q2M\n\nThe thread leaves the index first, so that no step can be added any more; then its agent is ended, with everything\nit started. What the agent printed is kept. `uwf thread fork` goes on from where the thread was."
 )]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
 }
 
 #[derive(Serialize)]
@@ -34,7 +35,7 @@ impl Report for Killed {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     let end = kill::kill(&context.home, &thread).map_err(|error| {
         let finished = error.kind == Kind::NotFound && matches!(history::of(&context.home, &thread), Ok(Some(_)));
         let mut told = CommandError::from(error);

@@ -37,6 +37,9 @@ const WIDE: usize = 120;
     after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck --format json | jq -r '.[].thread'\n\nNewest thread first. Without --all, and unless --state asks for them, finished threads are left out. Text shows 30\nunless --limit says otherwise, child threads below their parents, and of the roles the one that is played, waited for\nor next. JSON is an array of all; its `role` is that of the last step, its times are Unix milliseconds."
 )]
 pub(crate) struct Args {
+    /// The workflow, as --workflow gives it.
+    #[arg(hide = true, conflicts_with = "workflow")]
+    name: Option<String>,
     /// Finished threads too.
     #[arg(long)]
     all: bool,
@@ -202,6 +205,11 @@ fn end_of(thread: &ThreadId, symbols: usize) -> &str {
     &id[id.len().saturating_sub(symbols)..]
 }
 
+/// Runs `uwf thread ps`: the threads that are running.
+pub(crate) fn running(context: &Context, args: Args) -> CommandResult {
+    run(context, &Args { state: args.state.or(Some(State::Running)), ..args })
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home).unwrap_or_else(|error| {
@@ -209,7 +217,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Registry::new()
     });
     let is_text = context.printer.prints_text();
-    let workflows = args.workflow.as_deref().map(|typed| versions(context, &registry, typed)).transpose()?;
+    let workflow = args.workflow.as_deref().or(args.name.as_deref());
+    let workflows = workflow.map(|typed| versions(context, &registry, typed)).transpose()?;
     let limit = args.limit.or(is_text.then_some(SHOWN));
     let filter = Filter { all: args.all, workflows, state: args.state, limit, offset: args.offset };
     let Listing { rows, matching } = list::list(&context.home, &filter)?;

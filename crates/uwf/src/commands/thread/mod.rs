@@ -4,18 +4,19 @@ mod answer;
 mod eval;
 mod fork;
 mod kill;
-mod list;
+pub(crate) mod list;
 mod pause;
-mod read;
+pub(crate) mod read;
 mod repair;
 mod resume;
 mod rm;
 pub(crate) mod run;
-mod show;
+pub(crate) mod show;
 mod start;
-mod step;
+pub(crate) mod step;
 mod step_details;
 mod steps;
+pub(crate) mod which;
 
 use crate::context::Context;
 use crate::on_demand::OnDemand;
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     Show(OnDemand<show::Args>),
     /// List threads.
     List(OnDemand<list::Args>),
+    /// List the threads that are running.
+    #[command(hide = true)]
+    Ps(OnDemand<list::Args>),
     /// The steps of a thread with their outputs.
     Steps(OnDemand<steps::Args>),
     /// A thread as a page of markdown, made to be read.
@@ -80,6 +84,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Resume(OnDemand(args)) => resume::run(context, &args),
         Command::Show(OnDemand(args)) => show::run(context, &args),
         Command::List(OnDemand(args)) => list::run(context, &args),
+        Command::Ps(OnDemand(args)) => list::running(context, args),
         Command::Steps(OnDemand(args)) => steps::run(context, &args),
         Command::Read(OnDemand(args)) => read::run(context, &args),
         Command::StepDetails(OnDemand(args)) => step_details::run(context, &args),

@@ -5,6 +5,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::pause;
 use uwf_engine::state::State;
 
+use super::which::Which;
 use crate::commands::thread::show;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -16,8 +17,8 @@ use crate::style;
     after_help = "Examples:\n  uwf thread pause 7Q2M\n  uwf thread pause 7Q2M --reason 'until the release is out'\n\nA step that is running ends as it would; the next one is refused with exit 20, also those of child threads."
 )]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
     /// Why, for whoever wonders.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -42,7 +43,7 @@ impl Report for Stands {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     let state = pause::pause(&context.home, &thread, args.reason.as_deref())?;
     Printed::new(&Stands { thread, state, pausing: state == State::Running })
 }

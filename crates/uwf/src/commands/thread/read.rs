@@ -6,6 +6,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, LeftOut, Source, Told};
 use uwf_engine::transcript::{self, DEFAULT_QUOTA, Place, Request};
 
+use super::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 
@@ -15,18 +16,18 @@ use crate::printer::{CommandResult, Printed, Report};
     after_help = "Examples:\n  uwf thread read 7Q2M                         the newest steps, what it is stuck at, how it ended\n  uwf thread read 7Q2M --before 2XY1PEX26ZD0Y  what was left out\n  uwf thread read 7Q2M --start | less          from the beginning\n  uwf thread read 7Q2M --quota 200000 > run.md\n\nMarkdown unless --format says otherwise. Only the steps that are shown are read."
 )]
 pub(crate) struct Args {
-    /// The thread, active or finished: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
     /// Characters that task and steps may take together, about.
     #[arg(long, value_name = "CHARS", default_value_t = DEFAULT_QUOTA)]
     quota: usize,
     /// The newest steps before this one: its hash, or a beginning of it.
-    #[arg(long, value_name = "HASH", conflicts_with_all = ["after", "start"])]
+    #[arg(long, value_name = "HASH", conflicts_with = "after")]
     before: Option<String>,
     /// The steps after this one, oldest first: its hash, or a beginning of it.
     #[arg(long, value_name = "HASH", conflicts_with = "start")]
     after: Option<String>,
-    /// From the thread's start on, instead of the newest steps.
+    /// From the thread's start on, instead of the newest steps; with --before up to that step.
     #[arg(long)]
     start: bool,
 }
@@ -60,9 +61,10 @@ impl Report for Readable {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     let place = match (&args.before, &args.after, args.start) {
-        (Some(step), _, _) => Place::Before(step.clone()),
+        (Some(step), _, true) => Place::Until(step.clone()),
+        (Some(step), _, false) => Place::Before(step.clone()),
         (None, Some(step), _) => Place::After(step.clone()),
         (None, None, true) => Place::Start,
         (None, None, false) => Place::End,

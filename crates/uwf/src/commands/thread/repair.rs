@@ -3,6 +3,7 @@
 use serde::Serialize;
 use uwf_engine::repair::{self, Action, Repaired, Row};
 
+use super::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -19,8 +20,8 @@ accepted them. Nodes never change: a step with a bad detail is made anew with th
 detail, and the steps after it are put behind the new one. A step whose output is bad is dropped with all that follow, and \
 its role plays again. The old steps stay in the store; `uwf thread fork` still begins at them.")]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
     /// Only report what would be done.
     #[arg(long)]
     dry_run: bool,
@@ -60,7 +61,7 @@ fn line(row: &Row) -> String {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     let repaired = repair::repair(&context.home, &thread, args.dry_run)?;
     Printed::new(&Done { dry_run: args.dry_run, repaired })
 }

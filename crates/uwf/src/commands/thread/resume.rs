@@ -2,6 +2,7 @@
 
 use uwf_engine::pause;
 
+use super::which::Which;
 use crate::commands::thread::pause::Stands;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
@@ -10,13 +11,13 @@ use crate::printer::{CommandResult, Printed};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  uwf thread resume 7Q2M      nothing is executed yet\n  uwf thread step 7Q2M")]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
 }
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     let (state, was_paused) = pause::resume(&context.home, &thread)?;
     if !was_paused {
         context.printer.warn("the thread was not paused");

@@ -4,6 +4,7 @@ use serde::Serialize;
 use uwf_core::thread::ThreadId;
 use uwf_engine::remove;
 
+use super::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -14,8 +15,8 @@ use crate::style;
     after_help = "Examples:\n  uwf thread rm 7Q2M\n\nAn active thread is refused: `uwf thread kill` ends it first. No node is deleted: who has the hash of a step can\nstill read it, and fork from it."
 )]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
 }
 
 #[derive(Serialize)]
@@ -32,7 +33,7 @@ impl Report for Removed {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     remove::remove(&context.home, &thread)?;
     Printed::new(&Removed { thread, archived: false })
 }

@@ -15,6 +15,7 @@ use uwf_engine::show;
 use uwf_engine::state::State;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
+use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{start, step};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -33,8 +34,12 @@ const TAIL: u64 = 4096;
     after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do"
 )]
 pub(crate) struct Args {
-    /// A thread to go on with, or with --prompt a workflow to start.
-    target: String,
+    /// A thread to go on with (@ is the newest), or with --prompt a workflow to start.
+    #[arg(value_name = "THREAD|WORKFLOW", required_unless_present = "last", conflicts_with = "last")]
+    target: Option<String>,
+    /// The newest thread, as @ is.
+    #[arg(long, conflicts_with = "prompt")]
+    last: bool,
     #[command(flatten)]
     options: start::Options,
     /// Exit with 10 when the thread has ended.
@@ -71,12 +76,13 @@ impl Report for Ran {
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     let most = args.options.max_steps.take();
     let done = if args.exit_code { step::DONE } else { 0 };
+    let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
-        let started = start::begin(context, &args.target, args.options)?;
+        let started = start::begin(context, &target, args.options)?;
         context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
         started.thread
     } else {
-        known_thread(context, &args)?
+        known_thread(context, &target, &args.options)?
     };
     let mut signals = Signals::listen()?;
     let mut steps = 0;
@@ -121,13 +127,13 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
     Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
 }
 
-fn known_thread(context: &Context, args: &Args) -> Result<ThreadId, CommandError> {
-    let options = &args.options;
+fn known_thread(context: &Context, target: &str, options: &start::Options) -> Result<ThreadId, CommandError> {
     if options.cwd.is_some() || !options.agents.is_empty() {
         return Err(CommandError::usage("--cwd and --agent need --prompt: they belong to a thread's start"));
     }
-    context.thread(&args.target).map_err(|error| {
-        error.hint(format!("to start workflow `{}`, give it a task: uwf run {} -p 'TEXT'", args.target, args.target))
+    context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
+        true => error,
+        false => error.hint(format!("to start workflow `{target}`, give it a task: uwf run {target} -p 'TEXT'")),
     })
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 use uwf_engine::show::{self, Shown};
 use uwf_engine::state::State;
 
+use super::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -16,8 +17,8 @@ const TASK: usize = 80;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  uwf thread show 7Q2M\n  uwf thread show 7Q2M --format json | jq .state")]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
 }
 
 #[derive(Serialize)]
@@ -76,6 +77,6 @@ pub(crate) fn state(state: State, pausing: bool) -> String {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     Printed::new(&Standing(show::show(&context.home, &thread)?))
 }

@@ -39,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long = "agent", value_name = "ROLE=ALIAS", value_parser = role_and_agent)]
     pub(crate) agents: Vec<(String, String)>,
     /// Most steps the thread may have.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_steps: Option<u64>,
 }
 

@@ -14,6 +14,7 @@ use uwf_engine::moderate::{self, Explained};
 use uwf_engine::plan::Plan;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
+use super::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -27,8 +28,8 @@ pub(crate) const DONE: u8 = 10;
     after_help = "Examples:\n  uwf thread step 7Q2M\n  uwf thread step 7Q2M --agent 'my-agent --fast'\n  uwf thread step 7Q2M --dry-run              role, agent and prompt; runs nothing\n  while uwf thread step 7Q2M --exit-code; do :; done"
 )]
 pub(crate) struct Args {
-    /// The thread: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
     /// Agent for this step only: an alias, or a command line.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -151,7 +152,7 @@ impl Report for DryRun {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let thread = context.thread(&args.thread)?;
+    let thread = context.thread(args.which.typed())?;
     let cwd = args.cwd.map(|dir| context.cwd.join(dir));
     let request = Request { thread, agent: args.agent, cwd, explain: args.explain, reextract: args.reextract };
     if args.dry_run {

@@ -8,6 +8,7 @@ use uwf_core::view;
 use uwf_engine::load::Thread;
 use uwf_engine::told;
 
+use super::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -22,8 +23,8 @@ const SHOWN: usize = 60;
     after_help = "Examples:\n  uwf thread steps 7Q2M\n  uwf thread steps 7Q2M --format json | jq '.steps[-1].output'\n\nThe first entry is the start: {hash, prompt, timestamp}; every other one is a step: {hash, role, output, detail, agent,\nalias, timestamp}. `agent` is the command as configured, `alias` what the configuration calls it. Timestamps are Unix\nmilliseconds; the first is absent when the thread's id holds no time."
 )]
 pub(crate) struct Args {
-    /// The thread, active or finished: its id, or a unique beginning or end of it.
-    thread: String,
+    #[command(flatten)]
+    which: Which,
 }
 
 #[derive(Serialize)]
@@ -87,7 +88,7 @@ impl Report for Steps {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let id = context.thread(&args.thread)?;
+    let id = context.thread(args.which.typed())?;
     let thread = Thread::any(&context.home, &id)?;
     let start =
         Entry::Start { hash: thread.start_hash, prompt: thread.start.prompt.clone(), timestamp: thread.started_at() };

@@ -22,6 +22,7 @@ use crate::printer::{CommandResult, Format, Stdout};
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Check a workflow file and store it under its name.
+    #[command(alias = "add")]
     Put(put::Args),
     /// Tell everything that is wrong with workflow files; nothing is written.
     Validate(validate::Args),

@@ -76,7 +76,7 @@ fn arguments_set_everything_up_and_prove_it() {
     let ran = setup(&home, &args, &format!("{KEY}\n"));
     assert_snapshot!(told(&home, Some(&server), &ran), @r#"
     exit 0
-    {"model":{"alias":"small-model","name":"small-model","provider":"here","baseUrl":"SERVER/v1","apiKeyEnv":"HERE_API_KEY"},"agent":"mock","file":"<dir>/root/config.yaml","changed":true,"proof":{"answer":"ready","inputTokens":11,"outputTokens":7,"latencyMs":N}}
+    {"configPath":"<dir>/root/config.yaml","envPath":"<dir>/root/.env","provider":"here","model":"small-model","modelAlias":"small-model","baseUrl":"SERVER/v1","apiKeyEnv":"HERE_API_KEY","defaultAgent":"mock","changed":true,"proof":{"answer":"ready","inputTokens":11,"outputTokens":7,"latencyMs":N}}
     --- stderr
     asking small-model of here for one word…
     "#);
@@ -257,7 +257,7 @@ fn an_agent_is_taken_from_path_or_from_a_command_line() {
     let ran = setup(&home, &["--agent", "codex"], "");
     assert_snapshot!(told(&home, None, &ran), @r#"
     exit 0
-    {"agent":"codex","file":"<dir>/root/config.yaml","changed":true,"proof":null}
+    {"configPath":"<dir>/root/config.yaml","envPath":"<dir>/root/.env","defaultAgent":"codex","changed":true,"proof":null}
     "#);
     assert_snapshot!(file(&home, "config.yaml").unwrap(), @r#"
     agents:

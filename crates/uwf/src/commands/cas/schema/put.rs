@@ -28,6 +28,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     for problem in schema::check(&value).iter().filter(|problem| problem.severity == Severity::Warning) {
         context.printer.warn(&problem.to_string());
     }
+    context.home.make_root()?;
     let hash = context.home.store().put(&Store::schema_draft(value)?)?;
     Printed::new(&Named { hash })
 }

@@ -1,0 +1,85 @@
+//! `uwf config edit`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use uwf_engine::configure::{self, Configured};
+use uwf_engine::error::{AtPath, Kind};
+
+use super::set;
+use super::validate::problems_of;
+use crate::ask::Asker;
+use crate::context::Context;
+use crate::editor::{self, MAX_EDITS};
+use crate::error::CommandError;
+use crate::input;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// Arguments of `uwf config edit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf config edit
+  EDITOR='code --wait' uwf config edit
+
+The editor is $VISUAL, else $EDITOR, else vi. It gets a draft; config.yaml is replaced once the draft is valid. A draft
+that is not stays and is opened again the next time.")]
+pub(crate) struct Args {}
+
+#[derive(Serialize)]
+struct Edited {
+    file: String,
+    /// Whether the file is another than before.
+    changed: bool,
+}
+
+impl Report for Edited {
+    fn text(&self) -> String {
+        let Edited { file, changed } = self;
+        if *changed { format!("changed {file}\n") } else { format!("nothing new for {file}\n") }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let home = &context.home;
+    let before = configure::read(&home.config_file())?;
+    let draft = draft(context, &before)?;
+    let mut edits = 0;
+    let configured = loop {
+        edits += 1;
+        editor::open(&draft)?;
+        let after = input::from_file(&draft)?;
+        match configure::replace(home, &before, &after, &|text| problems_of(home, text)) {
+            Ok(configured) => break configured,
+            Err(error) => {
+                let error = CommandError::from(error);
+                let again = error.kind == Kind::Config && edits < MAX_EDITS;
+                if !again || !Asker::wants_again(context.printer, &error) {
+                    let kept = format!("the draft is kept in {}; `uwf config edit` opens it again", draft.display());
+                    return Err(error.hint(kept));
+                }
+            }
+        }
+    };
+    std::fs::remove_file(&draft).at("remove", &draft)?;
+    report(context, &configured)
+}
+
+/// The file that is edited: what is configured, or what the last edit left.
+fn draft(context: &Context, before: &str) -> Result<PathBuf, CommandError> {
+    let draft = context.home.config_draft();
+    if draft.exists() {
+        context.printer.warn(&format!("this is the draft of an earlier edit, {}", draft.display()));
+    } else {
+        context.home.make_root()?;
+        std::fs::write(&draft, before).at("write", &draft)?;
+    }
+    Ok(draft)
+}
+
+fn report(context: &Context, configured: &Configured) -> CommandResult {
+    set::warn(context, configured);
+    let file = context.home.config_file().display().to_string();
+    Printed::new(&Edited { file, changed: configured.changed })
+}

@@ -1,0 +1,26 @@
+//! `uwf config unset`
+
+use uwf_engine::configure::Change;
+
+use super::{key, set};
+use crate::context::Context;
+use crate::printer::CommandResult;
+
+/// Arguments of `uwf config unset`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf config unset agents.coder.timeout
+  uwf config unset agentOverrides.solve-issue
+
+What is below the key goes with it; comments and everything else in the file stay. A key that is not set is no error.")]
+pub(crate) struct Args {
+    /// The key, its parts joined by dots.
+    key: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let path = key(&args.key)?;
+    set::done(context, &path, None, Change::Unset(path.clone()))
+}

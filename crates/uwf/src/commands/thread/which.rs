@@ -1,0 +1,22 @@
+//! How the commands are told which thread they are about.
+
+/// The thread a command is about.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    #[arg(required_unless_present = "last", conflicts_with = "last")]
+    thread: Option<String>,
+    /// The newest thread, as @ is.
+    #[arg(long)]
+    last: bool,
+}
+
+/// What is typed for the newest thread.
+pub(crate) const NEWEST: &str = "@";
+
+impl Which {
+    /// As it was typed.
+    pub(crate) fn typed(&self) -> &str {
+        self.thread.as_deref().unwrap_or(NEWEST)
+    }
+}

@@ -1,0 +1,180 @@
+//! What users of the earlier command type, and what their scripts read.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::home;
+
+fn counting() -> TestHome {
+    let home = home();
+    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.put("count-rounds", &counting_workflow(3));
+    home
+}
+
+#[test]
+fn reports_have_the_keys_their_scripts_read() {
+    let home = home();
+    let hash = text(&home.json(&["cas", "put-text", "hello"]), "hash");
+    assert_eq!(home.json(&["cas", "has", &hash]), json!({"has": true, "exists": true}));
+    let absent = home.uwf(&["cas", "has", "0000000000000"]);
+    assert_eq!((absent.code, absent.stdout.as_str()), (Some(69), "{\"has\":false,\"exists\":false}\n"));
+    assert_eq!(home.json(&["cas", "reindex"])["status"], "ok");
+    assert_eq!(home.json(&["cas", "get", &hash, "--timestamp"]), home.json(&["cas", "get", &hash]));
+
+    let args = ["setup", "--provider", "here", "--base-url", "http://localhost:1/v1", "--model", "qwen3"];
+    let done = home.json(&[&args[..], &["--agent", "mock", "--no-check"]].concat());
+    let root = home.root();
+    assert_eq!(
+        json!([done["configPath"], done["envPath"], done["provider"], done["model"], done["defaultAgent"]]),
+        json!([root.join("config.yaml"), root.join(".env"), "here", "qwen3", "mock"])
+    );
+}
+
+#[test]
+fn a_node_that_is_not_readable_shows_in_the_status() {
+    let home = home();
+    let hash = text(&home.json(&["cas", "put-text", "hello"]), "hash");
+    fs::write(home.root().join(format!("cas/{hash}.bin")), "x").unwrap();
+    let report = home.json(&["cas", "reindex"]);
+    assert_eq!(json!([report["status"], report["problems"].as_array().unwrap().len()]), json!(["problems", 1]));
+}
+
+#[test]
+fn commands_have_their_earlier_names() {
+    let home = counting();
+    let file = home.file("two-rounds.yaml", &counting_workflow(2).replace("count-rounds", "two-rounds"));
+    home.json(&["workflow".as_ref(), "add".as_ref(), file.as_os_str()]);
+    let thread = home.start("two-rounds", "two");
+    home.start("count-rounds", "three");
+    let listed = home.json(&["thread", "list", "two-rounds"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed, home.json(&["thread", "list", "--workflow", "two-rounds"]));
+    assert_eq!(home.json(&["thread", "ps"]), json!([]), "nothing is running");
+    assert_eq!(home.json(&["thread", "ps", "--state", "active"]).as_array().unwrap().len(), 2);
+
+    let ran = home.uwf(&["run", &thread, "--max-rounds", "1"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.stderr);
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1);
+    let bounded = home.json(&["thread", "start", "two-rounds", "-p", "x", "--max-rounds", "1"]);
+    home.json(&["step", &text(&bounded, "thread")]);
+    assert_eq!(home.uwf(&["step", &text(&bounded, "thread")]).code, Some(30));
+}
+
+#[test]
+fn a_text_alone_is_no_node_but_the_hint_is_exact() {
+    let home = home();
+    let ran = home.uwf(&["cas", "put", "it's a text"]);
+    assert_eq!(ran.code, Some(64));
+    let hint = ran.stderr.lines().find_map(|line| line.strip_prefix("hint: to store a text: ")).unwrap();
+    let words: Vec<String> = shlex::split(hint).unwrap();
+    assert_eq!(words[0], "uwf");
+    let stored = home.json(&words[1..]);
+    let node = home.json(&["cas", "get", &text(&stored, "hash")]);
+    assert_eq!(node["payload"]["text"], "it's a text");
+}
+
+#[test]
+fn reading_before_a_step_can_begin_at_the_start() {
+    let home = counting();
+    let thread = home.start("count-rounds", "count");
+    home.json(&["run", &thread]);
+    let steps = home.json(&["thread", "steps", &thread])["steps"].take();
+    let hashes: Vec<String> = (1..=3).map(|step| text(&steps[step], "hash")).collect();
+    let read = |args: &[&str]| {
+        let report = home.json(&[&["read", thread.as_str(), "--format", "json"], args].concat());
+        let shown = report["steps"].as_array().unwrap().iter().map(|step| text(step, "hash")).collect::<Vec<_>>();
+        (shown, text(&report, "markdown"))
+    };
+    let (shown, page) = read(&["--before", &hashes[2], "--start"]);
+    assert_eq!(shown, hashes[..2]);
+    assert!(page.contains("count"), "the task is told as it is from the start: {page}");
+    let (shown, _) = read(&["--before", &hashes[2], "--start", "--quota", "1"]);
+    assert_eq!(shown, hashes[..1], "the oldest come first");
+    let (shown, _) = read(&["--before", &hashes[2], "--quota", "1"]);
+    assert_eq!(shown, hashes[1..2], "without --start the newest");
+    assert_eq!(home.uwf(&["read", &thread, "--before", &hashes[0], "--start"]).code, Some(69));
+}
+
+#[test]
+fn a_time_limit_in_milliseconds_is_warned_of() {
+    let home = home();
+    home.config("agents:\n  w: { command: /bin/true, output: text, timeout: 600000, idleTimeout: 36h }\n  ok: { command: /bin/true, output: text, timeout: 24h }\n");
+    let report = home.json(&["config", "validate"]);
+    let found: Vec<_> = report["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|problem| problem["code"] == "long-timeout")
+        .map(|problem| json!([problem["severity"], problem["message"], problem["hint"]]))
+        .collect();
+    assert_eq!(
+        json!(found),
+        json!([
+            [
+                "warning",
+                "`timeout` is more than a day: a number is counted in seconds",
+                "if milliseconds are meant, write `600000ms`; a day is `24h`"
+            ],
+            [
+                "warning",
+                "`idleTimeout` is more than a day: a number is counted in seconds",
+                "a day is `24h`; 0 is no limit"
+            ]
+        ])
+    );
+}
+
+#[test]
+fn the_oldest_registry_is_read_until_there_is_another() {
+    let home = counting();
+    let hash = text(&home.json(&["workflow", "show", "count-rounds"]), "hash");
+    fs::remove_file(home.root().join("registry.yaml")).unwrap();
+    fs::remove_file(home.root().join("registry.lock")).unwrap();
+    let older = home.root().join("workflow.yaml");
+    for entry in [format!("\"{hash}\""), format!("{{hash: {hash}, timestamp: 5, history: []}}")] {
+        fs::write(&older, format!("config: {{maxDepth: 3}}\nworkflows:\n  count-rounds: {entry}\n")).unwrap();
+        assert_eq!(text(&home.json(&["workflow", "show", "count-rounds"]), "hash"), hash);
+    }
+    home.file("other.yaml", &counting_workflow(1).replace("count-rounds", "other"));
+    home.json(&["workflow", "put", "other.yaml"]);
+    let names = |home: &TestHome| {
+        let rows = home.json(&["workflow", "list"]);
+        rows.as_array().unwrap().iter().map(|row| text(row, "name")).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&home), ["count-rounds", "other"], "its names are taken over");
+    assert!(fs::read_to_string(&older).unwrap().starts_with("config:"), "the file itself stays");
+
+    fs::remove_file(home.root().join("registry.yaml")).unwrap();
+    fs::write(&older, "workflows: [\n").unwrap();
+    assert_eq!(home.uwf(&["workflow", "list"]).code, Some(65), "a broken one is not taken for none");
+    fs::write(&older, counting_workflow(2)).unwrap();
+    assert_eq!(names(&home), Vec::<String>::new(), "a workflow of that file name is no registry");
+}
+
+#[test]
+fn near_misses_name_the_command_that_was_meant() {
+    let home = home();
+    for (args, said) in [
+        (&["status"][..], "hint: `uwf thread list` shows where the threads stand, `uwf show THREAD` one of them"),
+        (&["start", "x"], "hint: did you mean `uwf thread start`?"),
+        (&["validate", "x.yaml"], "hint: did you mean `uwf workflow validate`?"),
+        (&["theard", "list"], "hint: did you mean `uwf thread`?"),
+        (&["thread", "lits"], "hint: did you mean `uwf thread list`?"),
+        (&["thread", "status"], "hint: `uwf thread show THREAD` shows where a thread stands"),
+        (&["thread", "put"], "hint: did you mean `uwf workflow put`?"),
+        (&["cas", "schema", "lst"], "hint: did you mean `uwf cas schema list`?"),
+        (&["stpes"], "hint: did you mean `uwf thread steps`?"),
+        (&["qqqqqqqq"], "hint: `uwf --help` lists the commands"),
+        (&["thread", "qqqqqqqq"], "hint: `uwf thread --help` lists the commands"),
+        (&["thread"], "hint: `uwf thread --help` lists its commands"),
+    ] {
+        let ran = home.uwf(args);
+        assert_eq!(ran.code, Some(64), "{args:?}");
+        assert!(ran.stderr.lines().any(|line| line == said), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.error().unwrap().1["error"]["kind"], "usage");
+    }
+}
