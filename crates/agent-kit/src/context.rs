@@ -5,28 +5,20 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use json_cas::{Hash, Schema, Store};
-use serde_json::Value;
+use json_cas::{Hash, Schema};
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::StepNode;
-use uwf_core::prompt::{
-    AnswerForm, Omitted, PriorStep, Prompt, PromptInput, StepSection, Visit, brief, build, newest_that_fit,
-};
+use uwf_core::prompt::{AnswerForm, PriorStep, Prompt, PromptInput, brief, build};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
 use uwf_engine::attempts::{self, Attempt, Opened};
-use uwf_engine::chain::role_key;
+use uwf_engine::chain::{Record, role_key};
 use uwf_engine::environment::{Redactor, read_env_file};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
-use uwf_engine::load::Thread;
+use uwf_engine::load::{self, Thread};
 use uwf_engine::spoken;
 use uwf_engine::turns::Batch;
-
-use crate::ahead::with_read_ahead;
-
-/// Bytes of a prompt that headings and the description of the answer's form take at most, by a generous estimate.
-const FRAME_BYTES: usize = 8 << 10;
 
 /// An agent's view of the step it is to do.
 pub struct Context<'h> {
@@ -40,30 +32,6 @@ pub struct Context<'h> {
     attempt: Option<Attempt>,
     /// What is expected to be stored of this step, and how it was redacted.
     expected: Cell<Option<(Redactor, Batch)>>,
-}
-
-/// A step that can be told once its parts are read.
-struct Found {
-    index: usize,
-    role: String,
-    output: Output,
-    detail: Hash,
-}
-
-enum Output {
-    At(Hash),
-    Read(Value),
-}
-
-impl Found {
-    fn read(self, store: &Store) -> Result<PriorStep> {
-        let Found { index, role, output, detail } = self;
-        let output = match output {
-            Output::At(hash) => store.get(hash)?.payload,
-            Output::Read(value) => value,
-        };
-        Ok(PriorStep { index, role, output, text: spoken::of_detail(store, detail)? })
-    }
 }
 
 impl<'h> Context<'h> {
@@ -176,80 +144,82 @@ impl<'h> Context<'h> {
         self.attempt.as_ref().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget)
     }
 
-    /// Prompt of this step, its previous steps within `budget` bytes: all of them at the role's first visit, those
-    /// since its last one at a return.
+    /// Prompt of this step in `budget` bytes: the task and the history as far as they fit, at every visit of the role.
     ///
     /// # Errors
     /// Those of the nodes it reads, which are few more than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
-        let last = self.thread.chain()?.last_of(&self.role_name)?;
-        let first_new = last.map_or(0, |last| last + 1);
-        let visit = if last.is_some() { Visit::Return } else { Visit::First };
-        self.tell(first_new, visit, form, budget, build)
+        self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))
     }
 
-    /// The task of a child thread that plays this role, at most `budget` bytes of it previous steps. A child thread
-    /// remembers nothing, so it is told the whole history at every visit.
+    /// The task of a child thread that plays this role, in `budget` bytes.
     ///
     /// # Errors
     /// As [`Context::prompt`].
     pub fn brief(&self, budget: usize) -> Result<String> {
-        self.tell(0, Visit::First, AnswerForm::Frontmatter, budget, brief)
+        let form = AnswerForm::Frontmatter;
+        self.with_input(form, budget, false, |input| brief(input, |position| self.prior_step(position)))
     }
 
-    fn tell<T>(
+    fn with_input<T>(
         &self,
-        first_new: usize,
-        visit: Visit,
-        form: AnswerForm,
+        output: AnswerForm,
         budget: usize,
-        tell: impl FnOnce(&PromptInput<'_>) -> T,
+        is_resumed: bool,
+        make: impl FnOnce(&PromptInput<'_>) -> Result<T>,
     ) -> Result<T> {
-        let schema = self.schema.value();
-        let texts = [&self.role.goal, &self.role.procedure, &self.role.output, &self.thread.start.prompt];
-        let frame: usize = texts.iter().map(|text| text.len()).sum::<usize>() + schema.to_string().len() + FRAME_BYTES;
-        let budget = budget.saturating_sub(frame);
-        let (steps, over_budget) = self.newest_within(first_new, budget)?;
-        let read_hint = format!("uwf thread read {}", self.thread.id);
-        Ok(tell(&PromptInput {
+        let chain = self.thread.chain()?;
+        make(&PromptInput {
             workflow: &self.workflow_name,
             role_name: &self.role_name,
             role: &self.role,
-            schema,
+            schema: self.schema.value(),
             task: self.task(),
-            steps: &steps,
-            omitted: Omitted { over_budget, told_before: first_new },
-            visit,
-            read_hint: Some(&read_hint),
-            output: form,
-        }))
+            steps: chain.len(),
+            own: chain.last_of(&self.role_name)?.map(|index| index + 1),
+            is_resumed,
+            budget,
+            context_command: &format!("uwf agent context {} {}", self.thread.id, self.role_name),
+            output,
+        })
     }
 
-    /// Steps from `first` on, oldest first, the newest that fit; and how many did not.
-    fn newest_within(&self, first: usize, bytes: usize) -> Result<(Vec<StepSection>, usize)> {
-        let count = self.thread.chain()?.len();
+    /// The step at a position, from 1, as a prompt shows it. Where the chain cache has all that is needed, the StepNode
+    /// is not read: a long prompt shows a hundred.
+    fn prior_step(&self, position: usize) -> Result<PriorStep> {
+        let record = self.record(position)?;
+        self.read(position, &record).map_err(|error| match error.is_damage() {
+            true => error.hint(format!(
+                "`uwf thread repair {}` puts a note in the place of what cannot be read",
+                self.thread.id
+            )),
+            false => error,
+        })
+    }
+
+    fn read(&self, position: usize, record: &Record) -> Result<PriorStep> {
         let store = self.thread.home().store();
-        let found = (first..count).rev().map(|index| self.found(index));
-        let hint = format!("`uwf thread repair {}` puts a note in the place of what cannot be read", self.thread.id);
-        let hinted = |error: Error| if error.is_damage() { error.hint(&hint) } else { error };
-        let render = |found: Result<Found>| found?.read(store).map(PriorStep::rendered).map_err(hinted);
-        let sections = with_read_ahead(found, render, |steps| newest_that_fit(bytes, steps))?;
-        let told = sections.len();
-        Ok((sections, count - first - told))
+        let (role, output) = match self.role_names.get(&record.role) {
+            Some(role) => (role.clone(), store.get(record.output)?.payload),
+            None => {
+                let step = load::step_record(store, record.step)?;
+                (step.role, step.output)
+            }
+        };
+        Ok(PriorStep { index: position, role, output, text: spoken::of_detail(store, record.detail)? })
     }
 
-    /// Where the parts of a step are. A long prompt tells a hundred; where the chain cache has all that is needed, the
-    /// StepNode is not read.
-    fn found(&self, index: usize) -> Result<Found> {
-        let known = self.thread.chain()?.get(index)?;
-        if let Some(record) = known
-            && let Some(role) = self.role_names.get(&record.role)
-        {
-            let (role, output) = (role.clone(), Output::At(record.output));
-            return Ok(Found { index: index + 1, role, output, detail: record.detail });
-        }
-        let step = self.thread.step(index)?;
-        Ok(Found { index: index + 1, role: step.role, output: Output::Read(step.output), detail: step.detail })
+    /// The nodes of the step at a position, from 1.
+    pub(crate) fn record(&self, position: usize) -> Result<Record> {
+        let chain = self.thread.chain()?;
+        let record = position.checked_sub(1).map_or(Ok(None), |index| chain.get(index))?;
+        record.ok_or_else(|| {
+            let has = match chain.len() {
+                0 => "it has none yet".to_owned(),
+                steps => format!("its steps are 1 to {steps}"),
+            };
+            Error::new(Kind::Usage, format!("thread {} has no step {position}", self.thread.id)).hint(has)
+        })
     }
 
     /// What keeps configured secrets out of everything this agent stores.

@@ -4,7 +4,6 @@
 //! agents are made of exactly what everybody else's are. The whole of an agent is [`create_agent`]: see its example.
 
 pub mod agent;
-mod ahead;
 pub mod answer;
 pub mod briefing;
 pub mod context;

@@ -3,8 +3,10 @@
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::prompt::PriorStep;
 use uwf_core::thread::StepRecord;
-use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::error::Result;
+use uwf_engine::load;
 use uwf_engine::spoken;
 
 use crate::context::Context;
@@ -30,6 +32,14 @@ pub struct ToldStep {
     pub timestamp: u64,
 }
 
+impl ToldStep {
+    /// The step as a prompt shows it, nothing left out.
+    pub fn whole(&self) -> String {
+        let ToldStep { index, role, output, text, .. } = self.clone();
+        PriorStep { index, role, output, text }.whole().text.trim_start().to_owned()
+    }
+}
+
 impl Context<'_> {
     /// The newest steps of the thread, oldest first: at most `most`, and no more than fit into `bytes` of outputs and
     /// texts. Nothing older is read.
@@ -41,7 +51,7 @@ impl Context<'_> {
         let mut steps = Vec::new();
         let mut left = bytes;
         while index > 0 && steps.len() < most {
-            let step = self.told(index)?;
+            let step = self.step(index)?;
             let size = step.output.to_string().len() + step.text.as_ref().map_or(0, String::len);
             let Some(rest) = left.checked_sub(size) else { break };
             left = rest;
@@ -60,10 +70,15 @@ impl Context<'_> {
         Ok(self.thread().chain()?.len())
     }
 
-    fn told(&self, index: usize) -> Result<ToldStep> {
-        let before = index.checked_sub(1).ok_or_else(|| Error::new(Kind::Internal, "steps are counted from 1"))?;
-        let StepRecord { hash, role, output, detail, agent, timestamp_ms } = self.thread().step(before)?;
-        let text = spoken::of_detail(self.thread().home().store(), detail)?;
+    /// The step at a position, from 1.
+    ///
+    /// # Errors
+    /// Those of the nodes; `Usage` when the thread has no such step.
+    pub fn step(&self, index: usize) -> Result<ToldStep> {
+        let store = self.thread().home().store();
+        let hash = self.record(index)?.step;
+        let StepRecord { role, output, detail, agent, timestamp_ms, .. } = load::step_record(store, hash)?;
+        let text = spoken::of_detail(store, detail)?;
         Ok(ToldStep { index, hash, role, output, text, agent, detail, timestamp: timestamp_ms })
     }
 }

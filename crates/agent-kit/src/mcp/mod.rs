@@ -34,4 +34,5 @@ You have the tool `submit` of the MCP server `uwf` (its full name may be longer,
 work is done, call it with the keys of the header described above as its arguments. It answers whether the values fit; \
 when they do not, correct them and call it again: the last call that was accepted counts. Then end with a short text \
 for people; it needs no header any more. The tools `context` and `cas_get` of the same server tell task and steps, and \
-read a node of the store by its hash. If there is no such tool, answer with the header.\n";
+read a node of the store by its hash; `context` with `step` gives all of a step that is cut above. If there is no such \
+tool, answer with the header.\n";

@@ -81,16 +81,15 @@ impl<'c, 'h> StepTools<'c, 'h> {
     }
 
     fn context(&self, arguments: &Value) -> Result<Outcome> {
-        let most = match arguments.get("steps") {
-            None | Some(Value::Null) => usize::MAX,
-            Some(steps) => match steps.as_u64() {
-                Some(most) => usize::try_from(most).unwrap_or(usize::MAX),
-                None => return Ok(Outcome::failed(format!("/steps: expected an integer, 0 or more, found {steps}"))),
-            },
+        let (step, most) = match (number(arguments, "step"), number(arguments, "steps")) {
+            (Ok(step), Ok(most)) => (step, most.unwrap_or(usize::MAX)),
+            (Err(wrong), _) | (_, Err(wrong)) => return Ok(Outcome::failed(wrong)),
         };
-        let briefing = Briefing::of(self.context, most, MAX_CONTEXT_BYTES)?;
-        let text = serde_json::to_string(&briefing)
-            .map_err(|error| Error::new(Kind::Internal, format!("the context is not JSON: {error}")))?;
+        let text = match step {
+            Some(position) => serde_json::to_string(&self.context.step(position)?),
+            None => serde_json::to_string(&Briefing::of(self.context, most, MAX_CONTEXT_BYTES)?),
+        };
+        let text = text.map_err(|error| Error::new(Kind::Internal, format!("the context is not JSON: {error}")))?;
         Ok(Outcome::done(text))
     }
 
@@ -113,7 +112,7 @@ impl Tools for StepTools<'_, '_> {
             Tool {
                 name: CONTEXT.to_owned(),
                 description: "Task, role, schema of the result, and the previous steps, oldest first, as one JSON \
-                              object."
+                              object; or all of one step."
                     .to_owned(),
                 input_schema: json!({
                     "type": "object",
@@ -122,6 +121,11 @@ impl Tools for StepTools<'_, '_> {
                             "type": "integer",
                             "minimum": 0,
                             "description": "at most this many of the previous steps, the newest",
+                        },
+                        "step": {
+                            "type": "integer",
+                            "minimum": 1,
+                            "description": "only the step at this position of the thread, nothing of it left out",
                         },
                     },
                 }),
@@ -150,6 +154,17 @@ impl Tools for StepTools<'_, '_> {
             _ => return None,
         };
         Some(outcome.unwrap_or_else(|error| Outcome::failed(error.message)))
+    }
+}
+
+/// An argument that is a whole number, when it is there; else what is wrong with it.
+fn number(arguments: &Value, key: &str) -> std::result::Result<Option<usize>, String> {
+    match arguments.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(given) => match given.as_u64() {
+            Some(number) => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
+            None => Err(format!("/{key}: expected an integer, 0 or more, found {given}")),
+        },
     }
 }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::AnswerForm;
-use super::fence::fenced;
+use super::fence::{fenced, head};
 use super::format::answer_form;
 use crate::workflow::Role;
 
@@ -25,10 +25,28 @@ pub fn instruction(workflow: &str, role_name: &str, role: &Role, schema: &Value,
     text
 }
 
-/// The task as every role of a thread is told it; `None` when there is none.
+/// The task as every role of a thread is shown it; `None` when there is none.
 pub fn task(task: &str) -> Option<String> {
+    task_within(task, usize::MAX).map(|(text, _)| text)
+}
+
+/// The task as far as it fits into a number of bytes, and whether that is all of it.
+pub(super) fn task_within(task: &str, bytes: usize) -> Option<(String, bool)> {
     let task = task.trim_end();
-    (!task.trim().is_empty()).then(|| format!("\n# Task\n\n{}", fenced("text", task)))
+    if task.trim().is_empty() {
+        return None;
+    }
+    let mut cap = task.len().min(bytes);
+    loop {
+        let (start, left_out) = head(task, cap);
+        let mark = if left_out > 0 { format!("[… {left_out} bytes of the task left out]\n") } else { String::new() };
+        let text = format!("\n# Task\n\n{}{mark}", fenced("text", start));
+        if text.len() <= bytes || cap == 0 {
+            return Some((text, left_out == 0));
+        }
+        // The cap is looked for rather than computed: a mark is added, and a fence may be as long as its text.
+        cap = cap.saturating_sub(text.len() - bytes);
+    }
 }
 
 /// A section under the role; none for an empty text.

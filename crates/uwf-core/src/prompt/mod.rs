@@ -1,15 +1,19 @@
-//! Phase ②, the pure part: what an agent is told.
+//! Phase ②, the pure part: what an agent is asked.
+//!
+//! Every prompt stands on its own: the form of the answer, the role, the task, and the history as far as it fits into the
+//! budget ([`history`] says what comes first). Only an agent that goes on in its own earlier session gets no more than
+//! what is new since.
 //!
 //! A prompt is a list of parts, and each part is stored once and referenced by every prompt that holds it: the
 //! instruction depends only on workflow, role, schema and answer form, the task only on itself, a part of steps only on
-//! those steps. So a thread's prompts grow by what is new, and are byte-identical where they say the same.
+//! those steps and how much of them is shown. So a thread's prompts grow by little more than what is new.
 
 mod brief;
-mod budget;
 mod example;
 pub(crate) mod fence;
 mod fields;
 mod format;
+mod history;
 mod instruction;
 mod note;
 mod question;
@@ -18,10 +22,10 @@ mod step;
 use serde_json::Value;
 
 pub use brief::brief;
-pub use budget::newest_that_fit;
+use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
-pub use step::{PER_STEP_CAP, PriorStep, Rendered, StepSection};
+pub use step::{LONG_STEP, PriorStep, StepSection};
 
 pub(crate) use format::{header_example, json_example};
 
@@ -40,34 +44,30 @@ pub struct PromptInput<'a> {
     pub schema: &'a Value,
     /// What the thread was started with.
     pub task: &'a str,
-    /// Steps the agent is told, oldest first: see [`newest_that_fit`].
-    pub steps: &'a [StepSection],
-    /// Steps that are not among them.
-    pub omitted: Omitted,
-    /// Whether the role plays for the first time in this thread.
-    pub visit: Visit,
-    /// Command that shows what is left out, such as `uwf thread read 01…`.
-    pub read_hint: Option<&'a str>,
+    /// Number of steps the thread has.
+    pub steps: usize,
+    /// Position of the role's own last step, from 1; `None` when it plays for the first time.
+    pub own: Option<usize>,
+    /// Whether the agent goes on in the session of that step, and so has to be shown only what is new since.
+    pub is_resumed: bool,
+    /// Bytes the prompt may have. Only the form of the answer and the role, which cannot be cut, may make it longer, with
+    /// [`LEAST`] bytes of task and steps.
+    pub budget: usize,
+    /// Command that prints what is left out, such as `uwf agent context 01… writer`.
+    pub context_command: &'a str,
     /// How the agent answers.
     pub output: AnswerForm,
 }
 
-/// Steps the caller has left out already.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Omitted {
-    /// Steps that are left out because the budget was used up.
-    pub over_budget: usize,
-    /// On a return: steps up to the role's own last one, which it was told then.
-    pub told_before: usize,
-}
-
 /// Which of its turns in the thread the role has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visit {
-    /// The first one: it is told the history.
+enum Visit {
+    /// The first one.
     First,
-    /// A later one: it is told what is new since.
+    /// A later one.
     Return,
+    /// A later one of an agent that goes on in the session of the one before.
+    Resumed,
 }
 
 /// How an agent's answer is read.
@@ -103,10 +103,10 @@ pub enum PartKind {
     Instruction,
     /// The task: the same for every role of the thread.
     Task,
-    /// The steps from the first to the last of these positions in the thread, counted from 1; and on a first visit the
-    /// note, when it follows steps to which others will be added.
+    /// Steps between these positions in the thread, counted from 1, both included; and on a first visit the note, when it
+    /// follows steps to which others will be added.
     Steps(usize, usize),
-    /// What was left out and what kind of visit it is.
+    /// Which visit it is, and how to read what was left out.
     Note,
 }
 
@@ -117,43 +117,130 @@ impl Prompt {
     }
 }
 
-/// Builds a prompt: the form of the answer, whose work it is, goal, capabilities, procedure, output, the task,
-/// previous steps from the oldest to the newest, and a note where something needs saying.
-pub fn build(input: &PromptInput<'_>) -> Prompt {
+impl PromptInput<'_> {
+    /// Position of the first step that is to be shown if it fits.
+    fn first(&self) -> usize {
+        self.own.filter(|_| self.is_resumed).map_or(1, |own| own + 1)
+    }
+
+    fn visit(&self) -> Visit {
+        match (self.own, self.is_resumed) {
+            (None, _) => Visit::First,
+            (Some(_), false) => Visit::Return,
+            (Some(_), true) => Visit::Resumed,
+        }
+    }
+}
+
+/// Builds a prompt: the form of the answer, whose work it is, goal, capabilities, procedure, output, the task, previous
+/// steps from the oldest to the newest, and a note where something needs saying. `read` is asked for steps by their
+/// position, from 1, and for few more than are shown.
+///
+/// # Errors
+/// Those of `read`.
+pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<PriorStep, E>) -> Result<Prompt, E> {
     let instruction = instruction(input.workflow, input.role_name, input.role, input.schema, input.output);
+    let whole_task = task(input.task).map_or(0, |text| text.len());
+    let divided = divide(input, instruction.len(), whole_task, read)?;
+    let task = task_within(input.task, divided.for_task);
+    let cuts_task = task.as_ref().is_some_and(|(_, is_whole)| !is_whole);
     let mut parts = vec![Part { kind: PartKind::Instruction, text: instruction }];
-    parts.extend(task(input.task).map(|text| Part { kind: PartKind::Task, text }));
-    let note = note::note(&note::Facts {
-        visit: input.visit,
-        told: input.steps.len(),
-        shortened: input.steps.iter().any(|section| section.is_shortened),
-        over_budget: input.omitted.over_budget,
-        told_before: input.omitted.told_before,
-        read_hint: input.read_hint,
-    });
-    parts.extend(input.steps.chunk_by(|a, b| block(a.index) == block(b.index)).map(steps_part));
+    parts.extend(task.map(|(text, _)| Part { kind: PartKind::Task, text }));
+    let Parts { steps, note } = self::parts(input, &divided, cuts_task);
+    parts.extend(steps);
     match (note, parts.last_mut()) {
-        // Neither will be told like this again, so there is no use in a part for each. Returns have all the same note.
+        // Neither will be needed like this again, so there is no use in a part for each. Returns have all the same note.
         (Some(note), Some(Part { kind: PartKind::Steps(_, last), text }))
-            if input.visit == Visit::First && *last % STEPS_PER_PART != 0 =>
+            if input.visit() == Visit::First && *last % STEPS_PER_PART != 0 =>
         {
             text.push_str(&note);
         }
         (note, _) => parts.extend(note.map(|text| Part { kind: PartKind::Note, text })),
     }
-    Prompt { parts }
+    Ok(Prompt { parts })
+}
+
+/// Bytes that task and steps have at least, however small the budget: without them nobody could do anything.
+pub const LEAST: usize = 4 << 10;
+
+/// A cut task has a multiple of this many bytes.
+const TASK_UNIT: usize = 1 << 10;
+
+/// What fits beside the frame of a prompt.
+struct Divided {
+    /// Bytes the task may have.
+    for_task: usize,
+    /// The steps that are shown.
+    steps: Vec<StepSection>,
+}
+
+/// Divides the budget, less what the frame takes, between the task and the steps. The task is whole when it fits beside
+/// the steps; where both are long, each gets half.
+fn divide<E>(
+    input: &PromptInput<'_>,
+    frame: usize,
+    whole_task: usize,
+    read: impl FnMut(usize) -> Result<PriorStep, E>,
+) -> Result<Divided, E> {
+    let steps = input.first()..=input.steps;
+    let note = note::most(input.visit(), !steps.is_empty(), input.role_name, input.context_command);
+    let left = input.budget.saturating_sub(frame + history::gaps(&steps) + note).max(LEAST);
+    let half = left / 2;
+    let steps =
+        history::within(half.max(left.saturating_sub(whole_task)), input.first()..=input.steps, input.own, read)?;
+    let shown: usize = steps.iter().map(|section| section.text.len()).sum();
+    // In round numbers, so that most prompts cut it alike and it is stored once.
+    let for_task = if shown + whole_task <= left { whole_task } else { half / TASK_UNIT * TASK_UNIT };
+    Ok(Divided { for_task, steps })
+}
+
+/// The steps of a prompt in parts, and its note.
+struct Parts {
+    steps: Vec<Part>,
+    note: Option<String>,
+}
+
+fn parts(input: &PromptInput<'_>, divided: &Divided, cuts_task: bool) -> Parts {
+    let sections = &divided.steps;
+    let mut shown = input.first() - 1;
+    let mut cuts_steps = false;
+    let mut with_gaps = Vec::with_capacity(sections.len());
+    for section in sections {
+        let gap = history::gap(shown, section.index);
+        cuts_steps |= section.is_shortened || !gap.is_empty();
+        with_gaps.push((section.index, gap + &section.text));
+        shown = section.index;
+    }
+    let rest = history::gap(shown, input.steps + 1);
+    cuts_steps |= !rest.is_empty();
+    match with_gaps.last_mut() {
+        Some((_, text)) => text.push_str(&rest),
+        None if !rest.is_empty() => with_gaps.push((input.steps, rest)),
+        None => {}
+    }
+    let own = input.own.unwrap_or(0);
+    let note = note::note(&note::Facts {
+        visit: input.visit(),
+        role: input.role_name,
+        shows_own: sections.iter().any(|section| section.index == own),
+        shows_news: own < input.steps,
+        cuts_steps,
+        cuts_task,
+        command: input.context_command,
+    });
+    Parts { steps: with_gaps.chunk_by(|a, b| block(a.0) == block(b.0)).map(steps_part).collect(), note }
 }
 
 /// Steps that share a part: a file for each would cost a long prompt a sync and a disk block per step. The bounds are
-/// fixed positions of the thread, so that whoever is told a whole block is told the same part.
+/// fixed positions of the thread, so that prompts that show a whole block alike share the part.
 const STEPS_PER_PART: usize = 16;
 
 fn block(index: usize) -> usize {
     index.saturating_sub(1) / STEPS_PER_PART
 }
 
-fn steps_part(sections: &[StepSection]) -> Part {
-    let (first, last) = (&sections[0], &sections[sections.len() - 1]);
-    let text = sections.iter().map(|section| section.text.as_str()).collect();
-    Part { kind: PartKind::Steps(first.index, last.index), text }
+fn steps_part(sections: &[(usize, String)]) -> Part {
+    let (first, last) = (sections[0].0, sections[sections.len() - 1].0);
+    let text = sections.iter().map(|(_, text)| text.as_str()).collect();
+    Part { kind: PartKind::Steps(first, last), text }
 }

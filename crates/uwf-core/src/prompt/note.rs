@@ -1,4 +1,4 @@
-//! The closing note of a prompt: what kind of visit it is, and what was left out.
+//! The end of a prompt: which visit of the role this is, and how to read what was left out.
 //!
 //! It holds no counts: the headings of the steps above it number them. So the note of a role's second return is that of
 //! its first, and is stored once.
@@ -6,43 +6,58 @@
 use super::Visit;
 
 /// What a note may have to say.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Facts<'a> {
     pub(super) visit: Visit,
-    /// Steps that are told.
-    pub(super) told: usize,
-    /// Whether one of them is cut.
-    pub(super) shortened: bool,
-    pub(super) over_budget: usize,
-    pub(super) told_before: usize,
-    pub(super) read_hint: Option<&'a str>,
+    /// Name of the role.
+    pub(super) role: &'a str,
+    /// Whether the role's own last answer is shown.
+    pub(super) shows_own: bool,
+    /// Whether steps after it are shown.
+    pub(super) shows_news: bool,
+    /// Whether some step is cut or missing.
+    pub(super) cuts_steps: bool,
+    /// Whether the task is cut.
+    pub(super) cuts_task: bool,
+    /// Command that prints what is left out.
+    pub(super) command: &'a str,
 }
 
 /// The note, `None` when there is nothing to say.
 pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
+    let Facts { role, command, .. } = facts;
     let mut lines = Vec::new();
-    if facts.visit == Visit::Return {
-        let since = if facts.told == 0 { "No step was taken since." } else { "What stands above is new since then." };
-        lines
-            .push(format!("You have played this role in this thread before. {since} Deliver again in the form above."));
+    if facts.visit != Visit::First {
+        let before = match (facts.visit, facts.shows_own) {
+            (Visit::Resumed, _) => "This goes on in the session in which you played this role before.".to_owned(),
+            (_, true) => format!(
+                "You have played this role in this thread before: the last step of the role `{role}` above is your own \
+                 last answer."
+            ),
+            (_, false) => "You have played this role in this thread before.".to_owned(),
+        };
+        let since = match (facts.shows_news, facts.visit) {
+            (false, _) => "No step was taken since.",
+            (true, Visit::Resumed) => "The steps above are new since then.",
+            (true, _) => "The steps after it are new since then.",
+        };
+        lines.push(format!("{before} {since} Deliver again in the form above."));
     }
-    if facts.told_before > 0 {
-        lines.push("Earlier steps, your own last one included, are not repeated here.".to_owned());
+    if facts.cuts_steps {
+        lines.push(format!(
+            "Where […] stands, a part of a step, or whole steps, are left out to keep this text short. The command \
+             `{command} --step N` prints all of step N."
+        ));
     }
-    if facts.over_budget > 0 {
-        lines.push(match (facts.visit, facts.told) {
-            (Visit::First, 0) => "The steps before this one are left out here to keep this text short.".to_owned(),
-            (Visit::First, _) => {
-                "Steps before the first one above are left out here to keep this text short.".to_owned()
-            }
-            (Visit::Return, _) => "Some of the steps since then are left out here to keep this text short.".to_owned(),
-        });
-    }
-    if facts.shortened {
-        lines.push("Steps marked with […] are shortened.".to_owned());
-    }
-    let incomplete = facts.told_before > 0 || facts.over_budget > 0 || facts.shortened;
-    if let Some(command) = facts.read_hint.filter(|_| incomplete) {
-        lines.push(format!("The command `{command}` shows the whole thread."));
+    if facts.cuts_task {
+        lines.push(format!("The task is cut. The command `{command} --task` prints all of it."));
     }
     (!lines.is_empty()).then(|| format!("\n# Note\n\n{}\n", lines.join("\n")))
+}
+
+/// The most bytes a note can have at this visit, which shows steps or does not.
+pub(super) fn most(visit: Visit, has_steps: bool, role: &str, command: &str) -> usize {
+    let facts =
+        Facts { visit, role, shows_own: true, shows_news: true, cuts_steps: has_steps, cuts_task: true, command };
+    note(&facts).map_or(0, |note| note.len())
 }

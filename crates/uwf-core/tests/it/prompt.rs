@@ -6,10 +6,7 @@ use json_cas::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_core::extract::{Extraction, frontmatter, json as json_rung};
-use uwf_core::prompt::{
-    AnswerForm, Omitted, PER_STEP_CAP, Part, PartKind, PriorStep, Prompt, PromptInput, StepSection, Visit, build,
-    newest_that_fit,
-};
+use uwf_core::prompt::{AnswerForm, LEAST, LONG_STEP, Part, PartKind, PriorStep, Prompt, PromptInput, brief, build};
 use uwf_core::workflow::Role;
 
 fn role() -> Role {
@@ -35,31 +32,72 @@ fn review_schema() -> Value {
     })
 }
 
-fn input<'a>(role: &'a Role, schema: &'a Value, steps: &'a [StepSection]) -> PromptInput<'a> {
+fn input<'a>(role: &'a Role, schema: &'a Value) -> PromptInput<'a> {
     PromptInput {
         workflow: "solve-issue",
         role_name: "reviewer",
         role,
         schema,
         task: "Fix issue 42:\n# Login fails\n",
-        steps,
-        omitted: Omitted::default(),
-        visit: Visit::First,
-        read_hint: Some("uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+        steps: 0,
+        own: None,
+        is_resumed: false,
+        budget: 100_000,
+        context_command: "uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer",
         output: AnswerForm::Frontmatter,
     }
 }
 
-/// The newest of these steps that fit.
-fn within(bytes: usize, steps: &[PriorStep]) -> Vec<StepSection> {
-    let Ok(sections) =
-        newest_that_fit(bytes, steps.iter().rev().map(|step| Ok::<_, Infallible>(step.clone().rendered())));
-    sections
+/// The prompt of a thread with these steps, of which `reviewer` plays the next.
+fn prompt(steps: &[PriorStep], budget: usize) -> Prompt {
+    let (role, schema) = (role(), review_schema());
+    built(&PromptInput { budget, ..input(&role, &schema) }, steps)
 }
 
-/// These steps, whole.
-fn told(steps: &[PriorStep]) -> Vec<StepSection> {
-    within(100_000, steps)
+fn built(input: &PromptInput<'_>, steps: &[PriorStep]) -> Prompt {
+    let own = steps.iter().rposition(|step| step.role == input.role_name).map(|index| index + 1);
+    let Ok(prompt) =
+        build(&PromptInput { steps: steps.len(), own, ..*input }, |at| Ok::<_, Infallible>(steps[at - 1].clone()));
+    prompt
+}
+
+/// What a prompt shows after the task.
+fn history(prompt: &Prompt) -> String {
+    let parts = prompt.parts.iter().filter(|part| matches!(part.kind, PartKind::Steps(..) | PartKind::Note));
+    parts.map(|part| part.text.as_str()).collect()
+}
+
+/// The steps a prompt shows, `~` behind those that are cut, and the gaps between them.
+fn outline(prompt: &Prompt) -> String {
+    let shown = history(prompt);
+    let shown = shown.split("\n# Note\n").next().unwrap_or_default();
+    let mut outline: Vec<String> = Vec::new();
+    for line in shown.lines() {
+        if let Some(step) = line.strip_prefix("# Step ") {
+            outline.push(step.split(' ').next().unwrap_or_default().to_owned());
+        } else if line.starts_with("[… step") {
+            outline.push(line.trim_start_matches("[… ").trim_end_matches(" left out]").replace(' ', "-"));
+        } else if line.starts_with("[… ")
+            && line.ends_with(" left out]")
+            && let Some(last) = outline.last_mut().filter(|last| !last.ends_with('~'))
+        {
+            last.push('~');
+        }
+    }
+    outline.join(" ")
+}
+
+fn reviewed(index: usize, comments: &str) -> PriorStep {
+    PriorStep {
+        index,
+        role: "reviewer".to_owned(),
+        output: json!({"approved": false, "comments": comments}),
+        text: None,
+    }
+}
+
+fn long(index: usize, bytes: usize) -> PriorStep {
+    PriorStep { text: Some("word ".repeat(bytes / 5)), ..developed(index) }
 }
 
 fn planned() -> PriorStep {
@@ -79,15 +117,10 @@ fn kinds(prompt: &Prompt) -> Vec<PartKind> {
     prompt.parts.iter().map(|part| part.kind).collect()
 }
 
-/// Steps and the note that follows them in one part.
-fn parted(text: &str) -> (&str, &str) {
-    text.split_at(text.find("\n# Note\n").expect("there is a note"))
-}
-
 #[test]
 fn first_step_of_a_thread() {
     let (role, schema) = (role(), review_schema());
-    insta::assert_snapshot!(build(&input(&role, &schema, &[])).text(), @r#"
+    insta::assert_snapshot!(built(&input(&role, &schema), &[]).text(), @r#"
     # How to answer
 
     Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
@@ -142,9 +175,7 @@ fn first_step_of_a_thread() {
 
 #[test]
 fn first_visit_with_history() {
-    let (role, schema) = (role(), review_schema());
-    let steps = told(&[planned(), developed(2)]);
-    let prompt = build(&input(&role, &schema, &steps));
+    let prompt = prompt(&[planned(), developed(2)], 100_000);
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 2)]);
     insta::assert_snapshot!(prompt.parts[2].text, @r#"
     # Step 1 of this thread: what the role `planner` delivered
@@ -180,46 +211,28 @@ fn first_visit_with_history() {
 }
 
 #[test]
-fn return_visit_with_what_is_new() {
+fn a_return_shows_the_history_and_the_own_last_answer() {
+    let steps = [planned(), developed(2), reviewed(3, "no test"), developed(4)];
+    let prompt = prompt(&steps, 100_000);
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 4), PartKind::Note]);
+    assert_eq!(outline(&prompt), "1 2 3 4");
+    insta::assert_snapshot!(prompt.parts[3].text, @"
+
+    # Note
+
+    You have played this role in this thread before: the last step of the role `reviewer` above is your own last answer. The steps after it are new since then. Deliver again in the form above.
+    ");
+}
+
+#[test]
+fn an_agent_that_goes_on_in_its_session_is_shown_what_is_new() {
     let (role, schema) = (role(), review_schema());
-    let steps = told(&[developed(4)]);
-    let omitted = Omitted { told_before: 3, over_budget: 0 };
-    let prompt = build(&PromptInput { visit: Visit::Return, omitted, ..input(&role, &schema, &steps) });
+    let resumed = PromptInput { is_resumed: true, ..input(&role, &schema) };
+    let prompt = built(&resumed, &[planned(), developed(2), reviewed(3, "no test"), developed(4)]);
     assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(4, 4), PartKind::Note]);
-    insta::assert_snapshot!(prompt.parts[3].text, @r#"
-    # Note
+    insta::assert_snapshot!(history(&prompt), @r#"
 
-    You have played this role in this thread before. What stands above is new since then. Deliver again in the form above.
-    Earlier steps, your own last one included, are not repeated here.
-    The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
-    "#);
-}
-
-#[test]
-fn nothing_new_on_a_return() {
-    let (role, schema) = (role(), review_schema());
-    let prompt = build(&PromptInput { visit: Visit::Return, read_hint: None, ..input(&role, &schema, &[]) });
-    insta::assert_snapshot!(prompt.parts[2].text, @r#"
-    # Note
-
-    You have played this role in this thread before. No step was taken since. Deliver again in the form above.
-    "#);
-}
-
-#[test]
-fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
-    let (role, schema) = (role(), review_schema());
-    let steps: Vec<PriorStep> =
-        (1..=5).map(|index| PriorStep { index, text: Some("x".repeat(300)), ..developed(index) }).collect();
-    let steps = within(1200, &steps);
-    let omitted = Omitted { over_budget: 12, told_before: 0 };
-    let prompt = build(&PromptInput { omitted, ..input(&role, &schema, &steps) });
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(3, 5)]);
-    let (told, note) = parted(&prompt.parts[2].text);
-    assert!(told.len() <= 1200, "{}", told.len());
-    let oldest = told.split("\n# Step 4").next().unwrap_or_default();
-    insta::assert_snapshot!(format!("{oldest}{note}"), @r#"
-    # Step 3 of this thread: what the role `developer` delivered
+    # Step 4 of this thread: what the role `developer` delivered
 
     ```json
     {
@@ -227,14 +240,165 @@ fn a_short_budget_keeps_the_newest_and_says_what_is_left_out() {
     }
     ```
 
-    [… its text of 300 bytes left out]
+    # Note
+
+    This goes on in the session in which you played this role before. The steps above are new since then. Deliver again in the form above.
+    "#);
+    let nothing_new = built(&resumed, &[reviewed(1, "no test")]);
+    insta::assert_snapshot!(history(&nothing_new), @"
 
     # Note
 
-    Steps before the first one above are left out here to keep this text short.
-    Steps marked with […] are shortened.
-    The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
+    This goes on in the session in which you played this role before. No step was taken since. Deliver again in the form above.
+    ");
+}
+
+#[test]
+fn nothing_new_on_a_return() {
+    insta::assert_snapshot!(history(&prompt(&[reviewed(1, "no test")], 100_000)), @r#"
+
+    # Step 1 of this thread: what the role `reviewer` delivered
+
+    ```json
+    {
+      "approved": false,
+      "comments": "no test"
+    }
+    ```
+
+    # Note
+
+    You have played this role in this thread before: the last step of the role `reviewer` above is your own last answer. No step was taken since. Deliver again in the form above.
     "#);
+}
+
+#[test]
+fn what_does_not_fit_is_shortened_and_said() {
+    let steps: Vec<PriorStep> = (1..=5).map(|index| long(index, 3000)).collect();
+    let prompt = prompt(&steps, 14_000);
+    assert_eq!(outline(&prompt), "1~ 2~ 3 4 5");
+    insta::assert_snapshot!(history(&prompt).split("\n# Step 3").next().unwrap(), @r#"
+
+    # Step 1 of this thread: what the role `developer` delivered
+
+    ```json
+    {
+      "summary": "done"
+    }
+    ```
+
+    Its text:
+
+    ```markdown
+    word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word 
+    ```
+    [… 2399 bytes left out]
+
+    # Step 2 of this thread: what the role `developer` delivered
+
+    ```json
+    {
+      "summary": "done"
+    }
+    ```
+
+    Its text:
+
+    ```markdown
+    word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word 
+    ```
+    [… 2399 bytes left out]
+    "#);
+    insta::assert_snapshot!(history(&prompt).split("\n# Note").last().unwrap(), @"
+
+
+    Where […] stands, a part of a step, or whole steps, are left out to keep this text short. The command `uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer --step N` prints all of step N.
+    ");
+}
+
+#[test]
+fn the_own_answer_and_what_answers_it_come_first_then_the_newest_then_the_plan() {
+    let thread = |own: usize, bytes: usize| -> Vec<PriorStep> {
+        let step = |index| {
+            if index == own {
+                PriorStep { role: "reviewer".to_owned(), ..long(index, bytes) }
+            } else {
+                long(index, bytes)
+            }
+        };
+        (1..=30).map(step).collect()
+    };
+    let outlines = [6_000, 12_000, 20_000, 30_000, 50_000, 100_000, 200_000].map(|budget| {
+        format!(
+            "{budget}: {} | {}",
+            outline(&prompt(&thread(0, 4000), budget)),
+            outline(&prompt(&thread(20, 4000), budget))
+        )
+    });
+    insta::assert_snapshot!(outlines.join("\n"), @"
+    6000: steps-1-to-27 28~ 29~ 30~ | steps-1-to-19 20~ steps-21-to-27 28~ 29~ 30~
+    12000: 1~ steps-2-to-27 28~ 29 30 | steps-1-to-19 20 steps-21-to-27 28~ 29~ 30
+    20000: 1~ 2~ 3~ steps-4-to-23 24~ 25~ 26~ 27~ 28 29 30 | steps-1-to-19 20 steps-21-to-26 27~ 28 29 30
+    30000: 1 2 3~ steps-4-to-23 24~ 25~ 26~ 27 28 29 30 | 1~ 2~ 3~ steps-4-to-19 20 21~ 22~ 23~ 24~ 25~ 26~ 27 28 29 30
+    50000: 1 2 3 steps-4-to-15 16~ 17~ 18~ 19~ 20~ 21~ 22~ 23~ 24 25 26 27 28 29 30 | 1 2~ 3~ steps-4-to-15 16~ 17~ 18~ 19~ 20 21~ 22~ 23 24 25 26 27 28 29 30
+    100000: 1 2 3 4~ 5~ 6~ 7~ 8~ 9~ 10~ 11~ 12~ 13~ 14~ 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 | 1 2 3 4~ 5~ 6~ 7~ 8~ 9~ 10~ 11~ 12~ 13~ 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30
+    200000: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 | 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30
+    ");
+}
+
+#[test]
+fn a_long_text_in_the_middle_displaces_no_others() {
+    let mut steps: Vec<PriorStep> = (1..=10).map(developed).collect();
+    steps[5] = long(6, 90_000);
+    assert_eq!(outline(&prompt(&steps, 100_000)), "1 2 3 4 5 6~ 7 8 9 10");
+    let shown = history(&prompt(&steps, 100_000));
+    assert!((LONG_STEP..LONG_STEP + 5000).contains(&shown.len()), "{}", shown.len());
+}
+
+#[test]
+fn a_long_task_is_cut_by_name_and_whole_where_it_fits() {
+    let (role, schema) = (role(), review_schema());
+    let task = "do this\n".repeat(1000);
+    let with =
+        |budget, steps: &[PriorStep]| built(&PromptInput { task: &task, budget, ..input(&role, &schema) }, steps);
+    let is_whole = |prompt: &Prompt| prompt.text().contains(task.trim_end());
+    assert!(is_whole(&with(12_000, &[])) && is_whole(&with(12_000, &[planned()])), "it may have more than half");
+    let both = with(16_000, &[long(1, 9000)]);
+    assert!(
+        !is_whole(&both) && (13_500..=16_000).contains(&both.text().len()),
+        "each gets half: {} bytes",
+        both.text().len()
+    );
+    assert_eq!(outline(&both), "1~");
+    let cut = with(6_000, &[]);
+    assert!(cut.text().len() <= 6_000);
+    assert!(with(6_000, &[planned()]).parts[1] == cut.parts[1], "it is cut alike, so that it is stored once");
+    let end = cut.text().split("do this\n").last().unwrap_or_default().to_owned();
+    insta::assert_snapshot!(end, @"
+    ```
+    [… 6015 bytes of the task left out]
+
+    # Note
+
+    The task is cut. The command `uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer --task` prints all of it.
+    ");
+}
+
+#[test]
+fn no_more_is_read_than_is_shown_and_a_few() {
+    let (role, schema) = (role(), review_schema());
+    for own in [None, Some(2), Some(5_000), Some(9_998)] {
+        let mut read = 0;
+        let budget = 20_000;
+        let input = PromptInput { steps: 10_000, own, budget, ..input(&role, &schema) };
+        let Ok(prompt) = build(&input, |at| {
+            read += 1;
+            Ok::<_, Infallible>(developed(at))
+        });
+        let shown = history(&prompt).matches("\n# Step ").count();
+        assert!(shown > 50 && read <= shown + 3, "{read} read, {shown} shown");
+        assert!(prompt.text().len() > budget - 3000, "the budget is used");
+    }
 }
 
 #[test]
@@ -262,7 +426,7 @@ fn nested_schema() {
             "name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}},
     });
     let role = role();
-    let text = build(&input(&role, &schema, &[])).text();
+    let text = built(&input(&role, &schema), &[]).text();
     let form = text.split("\n# Your role").next().unwrap();
     insta::assert_snapshot!(form, @r#"
     # How to answer
@@ -319,7 +483,7 @@ fn nested_schema() {
 #[test]
 fn json_form() {
     let (role, schema) = (role(), review_schema());
-    let text = build(&PromptInput { output: AnswerForm::Json, ..input(&role, &schema, &[]) }).text();
+    let text = built(&PromptInput { output: AnswerForm::Json, ..input(&role, &schema) }, &[]).text();
     let form = text.split("\n# Your role").next().unwrap();
     insta::assert_snapshot!(form, @r#"
     # How to answer
@@ -348,7 +512,7 @@ fn json_form() {
 fn schemas_that_are_no_objects_with_keys() {
     let form = |schema: Value| {
         let role = role();
-        let text = build(&input(&role, &schema, &[])).text();
+        let text = built(&input(&role, &schema), &[]).text();
         text.split("\n# Your role").next().unwrap().split("fence around it):\n\n").nth(1).unwrap().to_owned()
     };
     let forms = [
@@ -408,17 +572,16 @@ fn empty_texts_make_no_empty_sections() {
         ..role()
     };
     let schema = review_schema();
-    let text = build(&PromptInput { task: " ", ..input(&role, &schema, &[]) }).text();
+    let text = built(&PromptInput { task: " ", ..input(&role, &schema) }, &[]).text();
     let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
     assert_eq!(headings, ["# How to answer", "# Your role"]);
 }
 
 #[test]
 fn parts_depend_on_nothing_but_their_own() {
-    let (role, schema) = (role(), review_schema());
-    let steps = told(&(1..=40).map(developed).collect::<Vec<_>>());
-    let first = build(&input(&role, &schema, &steps[..33]));
-    let later = build(&PromptInput { visit: Visit::Return, read_hint: None, ..input(&role, &schema, &steps) });
+    let steps: Vec<PriorStep> = (1..=40).map(developed).collect();
+    let (first, later) =
+        (prompt(&steps[..33], 100_000), prompt(&[&steps[..], &[reviewed(41, "no")]].concat(), 100_000));
     assert_eq!(
         kinds(&first),
         [
@@ -430,33 +593,20 @@ fn parts_depend_on_nothing_but_their_own() {
         ]
     );
     assert_eq!(first.parts[..4], later.parts[..4]);
-    assert_eq!(later.parts[4].kind, PartKind::Steps(33, 40));
-    let whole = build(&PromptInput { visit: Visit::Return, ..input(&role, &schema, &steps[..32]) });
-    assert_eq!(whole.parts[..4], later.parts[..4]);
-    assert_eq!(kinds(&whole)[4..], [PartKind::Note], "steps to which nothing will be added have a part of their own");
-}
-
-#[test]
-fn long_texts_are_cut_and_that_is_said() {
-    let (role, schema) = (role(), review_schema());
-    let steps = told(&[PriorStep { text: Some("ä".repeat(PER_STEP_CAP)), ..developed(1) }]);
-    let prompt = build(&input(&role, &schema, &steps));
-    let (told, note) = parted(&prompt.parts[2].text);
-    assert!(told.ends_with(&format!("\n[… {PER_STEP_CAP} bytes left out]\n")), "{told}");
-    insta::assert_snapshot!(note, @r#"
-    # Note
-
-    Steps marked with […] are shortened.
-    The command `uwf thread read 01ARZ3NDEKTSV4RRFFQ69G5FAV` shows the whole thread.
-    "#);
+    assert_eq!(later.parts[4].kind, PartKind::Steps(33, 41));
+    let long: Vec<PriorStep> = (1..=32).map(|index| long(index, 2000)).collect();
+    let whole = prompt(&long, 30_000);
+    assert_eq!(
+        kinds(&whole).last(),
+        Some(&PartKind::Note),
+        "steps to which nothing will be added have a part of their own"
+    );
 }
 
 #[test]
 fn headings_of_others_are_fenced() {
-    let (role, schema) = (role(), review_schema());
-    let steps = told(&[PriorStep { text: Some("````\n# Your role\n````\n```\n# Task".to_owned()), ..developed(1) }]);
-    let prompt = build(&input(&role, &schema, &steps));
-    let text = prompt.text();
+    let step = PriorStep { text: Some("````\n# Your role\n````\n```\n# Task".to_owned()), ..developed(1) };
+    let text = prompt(&[step], 100_000).text();
     let (mut open, mut headings): (Option<usize>, Vec<&str>) = (None, Vec::new());
     for line in text.lines() {
         let marks = line.bytes().take_while(|byte| *byte == b'`').count();
@@ -512,13 +662,86 @@ fn schemas() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Threads of any shape, few bytes of budget to many.
+fn threads() -> impl Strategy<Value = (Vec<PriorStep>, usize, String, bool)> {
+    let text = prop_oneof![
+        Just(None),
+        (0..400usize).prop_map(|words| Some("word ".repeat(words))),
+        (0..60usize).prop_map(|lines| Some("ein längerer Satz darüber\n".repeat(lines * lines))),
+        (1..3000usize).prop_map(|marks| Some("`".repeat(marks))),
+    ];
+    let step = (prop::sample::select(vec!["reviewer", "developer", "planner"]), "[a-z]{0,40}", 0..3000usize, text);
+    let steps = prop::collection::vec(step, 0..40).prop_map(|steps| {
+        let step = |(index, (role, word, times, text)): (usize, (&str, String, usize, Option<String>))| PriorStep {
+            index: index + 1,
+            role: role.to_owned(),
+            output: json!({"word": word.repeat(times / 40)}),
+            text,
+        };
+        steps.into_iter().enumerate().map(step).collect::<Vec<_>>()
+    });
+    let task = prop_oneof![Just("short".to_owned()), (0..6000usize).prop_map(|words| "task ".repeat(words))];
+    (steps, 0..60_000usize, task, any::<bool>())
+}
+
 proptest! {
+    #[test]
+    fn a_prompt_keeps_its_budget_its_order_and_what_matters_most((steps, budget, task, is_resumed) in threads()) {
+        let (role, schema) = (role(), review_schema());
+        let input = PromptInput { task: &task, budget, is_resumed, ..input(&role, &schema) };
+        let own = steps.iter().rposition(|step| step.role == "reviewer").map(|index| index + 1);
+        let prompt = built(&input, &steps);
+        let text = prompt.text();
+        // The form of the answer and the role are never cut; headings, marks and the note stay too.
+        let frame = built(&PromptInput { task: "", ..input }, &[]).text().len() + 1024;
+        prop_assert!(text.len() <= budget.max(frame + LEAST), "{} of {budget}", text.len());
+
+        // Every step is shown, or named as missing, in the order of the thread.
+        let shown = history(&prompt);
+        let mut next = own.filter(|_| is_resumed).map_or(1, |own| own + 1);
+        for item in outline(&prompt).split_whitespace() {
+            let item = item.trim_end_matches('~');
+            let numbers: Vec<usize> = item.split('-').filter_map(|word| word.parse().ok()).collect();
+            prop_assert_eq!(numbers[0], next, "{}", outline(&prompt));
+            next = numbers[numbers.len() - 1] + 1;
+        }
+        prop_assert_eq!(next, steps.len() + 1, "{}", outline(&prompt));
+        let is_cut = outline(&prompt).contains(['~', '-']);
+        prop_assert_eq!(is_cut, shown.contains("--step N"), "{}", shown);
+        prop_assert_eq!(text.contains("of the task left out]"), shown.contains("--task"));
+
+        // The own last answer is whole where it fits into half of what is left, however much else there is.
+        if let Some(own) = own.filter(|_| !is_resumed) {
+            let whole = steps[own - 1].whole().text;
+            let room = budget.saturating_sub(frame).max(LEAST) / 2;
+            prop_assert!(whole.len() + 4096 > room || text.contains(&whole), "{}", outline(&prompt));
+        }
+        // And so is the newest step.
+        if let Some(newest) = steps.last().filter(|newest| own.is_none_or(|own| own < newest.index)) {
+            let own = own.filter(|_| !is_resumed).map_or(0, |own| steps[own - 1].whole().text.len());
+            let room = (budget.saturating_sub(frame).max(LEAST) / 2).saturating_sub(own);
+            let whole = newest.whole().text;
+            prop_assert!(whole.len() > room || text.contains(&whole), "{}", outline(&prompt));
+        }
+    }
+
+    #[test]
+    fn the_task_of_a_workflow_keeps_its_budget((steps, budget, task, _) in threads()) {
+        let (role, schema) = (role(), review_schema());
+        let own = steps.iter().rposition(|step| step.role == "reviewer").map(|index| index + 1);
+        let input = PromptInput { task: &task, budget, own, steps: steps.len(), ..input(&role, &schema) };
+        let Ok(text) = brief(&input, |at| Ok::<_, Infallible>(steps[at - 1].clone()));
+        let frame = 2048;
+        prop_assert!(text.len() <= budget.max(frame + LEAST), "{} of {budget}", text.len());
+        prop_assert!(task.len() > (budget / 2).saturating_sub(frame) || text.starts_with(task.trim()));
+    }
+
     #[test]
     fn a_prompt_sent_back_is_no_answer(schema in schemas()) {
         let Ok(compiled) = Schema::compile(&schema) else { return Ok(()) };
         let role = role();
         for output in [AnswerForm::Frontmatter, AnswerForm::Json] {
-            let text = build(&PromptInput { output, ..input(&role, &schema, &[]) }).text();
+            let text = built(&PromptInput { output, ..input(&role, &schema) }, &[]).text();
             for extraction in [frontmatter(&text, &compiled), json_rung(&text, &compiled)] {
                 prop_assert!(matches!(extraction, Extraction::Failed(_)), "{extraction:?} from {text}");
             }

@@ -24,6 +24,9 @@ mod records;
 /// Newest records that are read at once: a step that only goes on needs no more.
 pub const NEWEST: usize = 16;
 
+/// Oldest records that are read without those behind them: prompts of any length of thread show the first steps.
+const OLDEST: usize = 16;
+
 /// Least records that are read when those are not enough.
 const BLOCK: usize = 256;
 
@@ -106,9 +109,21 @@ impl<'h> Chain<'h> {
         if index >= self.len {
             return Ok(None);
         }
+        if let Some(record) = self.oldest(index) {
+            return Ok(Some(record));
+        }
         self.read_back_to(index)?;
         let read = self.read.borrow();
         Ok(Some(read.records[index - (self.len - read.records.len())]))
+    }
+
+    /// One of the oldest records, unless it is among those read or the beginning of the cache is damaged. The checksums
+    /// go from the first record on, so the beginning proves itself without the records behind it.
+    fn oldest(&self, index: usize) -> Option<Record> {
+        let read = self.read.borrow();
+        let older = read.older.as_ref().filter(|_| index < OLDEST && index < self.len - read.records.len())?;
+        let Block { records, chained } = records::block(older, 0, index + 1).ok()?;
+        records.last().copied().filter(|_| chained.is_whole)
     }
 
     /// All records, oldest first.
@@ -413,7 +428,9 @@ mod tests {
         assert_eq!(chain.count_of("coder").unwrap(), STEPS - 1);
         assert_eq!(chain.last_of("tester").unwrap(), None);
         assert_eq!(read(), NEWEST, "looking through them keeps none");
-        for index in [STEPS - NEWEST - 1, STEPS - BLOCK - 1, STEPS - 3 * BLOCK, 7, 0, STEPS - 1] {
+        assert_eq!(chain.get(2).unwrap(), Some(long.records[2]));
+        assert_eq!(read(), NEWEST, "the first steps are read without those between");
+        for index in [STEPS - NEWEST - 1, STEPS - BLOCK - 1, STEPS - 3 * BLOCK, OLDEST, 7, 0, STEPS - 1] {
             assert_eq!(chain.get(index).unwrap(), Some(long.records[index]));
         }
         assert_eq!(chain.get(STEPS).unwrap(), None);

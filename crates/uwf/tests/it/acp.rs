@@ -341,7 +341,8 @@ fn a_known_agent_is_run_by_its_preset_and_told_not_to_ask_only_when_all_is_allow
 
 #[test]
 fn a_prompt_of_200_kb_arrives_whole() {
-    let (home, _) = scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\n" }]])));
+    let config = format!("{}promptBudget: 400000\n", config(""));
+    let (home, _) = scripted(&config, &prompts(json!([[{ "text": "---\nn: 1\n---\n" }]])));
     let task = format!("count these: {}END", "moon \u{263d}, ".repeat(22_000));
     assert!(task.len() > 200_000);
     let file = home.file("task.txt", &task);

@@ -235,7 +235,7 @@ fn the_agent_works_in_the_threads_directory_with_its_variables() {
 fn a_prompt_too_large_for_an_argument_comes_on_stdin() {
     let home = home();
     home.script("sizer", "#!/bin/sh\nn=$(wc -c)\necho \"{\\\"n\\\": $n}\"\n");
-    home.config("agents:\n  by-stdin: { command: sizer, output: json }\n  by-argument: { command: sizer, args: [\"{prompt}\"], output: json }\ndefaultAgent: by-argument\n");
+    home.config("agents:\n  by-stdin: { command: sizer, output: json }\n  by-argument: { command: sizer, args: [\"{prompt}\"], output: json }\ndefaultAgent: by-argument\npromptBudget: 400000\n");
     home.put("count-rounds", &counting_workflow(3));
     let task = home.file("task.md", &"word ".repeat(40_000));
     let start = home

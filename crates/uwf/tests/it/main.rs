@@ -41,6 +41,7 @@ mod mock;
 mod newest;
 mod pausing;
 mod private_root;
+mod prompts;
 mod react;
 mod reading;
 mod recovering;

@@ -154,6 +154,8 @@ fn the_tools_tell_the_step_and_read_the_store() {
     let calls = json!([
         call("context", json!({ "steps": 1 })),
         call("cas_get", json!({ "hash": head })),
+        call("context", json!({ "step": 1 })),
+        call("context", json!({ "step": 2 })),
         call("submit", json!({ "n": 1 }))
     ]);
     home.file("calls.json", &calls.to_string());
@@ -163,6 +165,9 @@ fn the_tools_tell_the_step_and_read_the_store() {
     assert_eq!(context["steps"][0]["output"], json!({ "n": 1 }));
     let node: Value = serde_json::from_str(&said(&heard[2])).unwrap();
     assert_eq!(node["payload"]["role"], json!("worker"));
+    let step: Value = serde_json::from_str(&said(&heard[3])).unwrap();
+    assert_eq!(json!([step["index"], step["hash"], step["output"]]), json!([1, head, { "n": 1 }]));
+    assert!(said(&heard[4]).starts_with("! ") && said(&heard[4]).contains("has no step 2"), "{}", said(&heard[4]));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `uwf agent context`
 
-use agent_kit::Context as AgentContext;
 use agent_kit::briefing::Briefing;
+use agent_kit::{Context as AgentContext, ToldStep};
 use serde::Serialize;
 use uwf_core::prompt::AnswerForm;
 
@@ -20,6 +20,7 @@ Examples:
   \"$UWF_BIN\" agent context \"$1\" \"$2\" | jq -r .task
   \"$UWF_BIN\" agent context \"$1\" \"$2\" | jq '.steps[-1].output'
   \"$UWF_BIN\" agent context \"$1\" \"$2\" --prompt | some-model
+  \"$UWF_BIN\" agent context \"$1\" \"$2\" --step 3     # all of a step that the prompt cuts
 
 One JSON object, also on a terminal: thread, role, workflow, workflowName, attempt, agent, task, workspace, description, \
 goal, capabilities, procedure, output (the role's, in words), schema (of its output), steps (oldest first: index, hash, \
@@ -31,13 +32,26 @@ pub(crate) struct Args {
     role: String,
     /// Print only the prompt, as it is.
     #[arg(long)]
-    pub(crate) prompt: bool,
+    prompt: bool,
+    /// Print only the step at this position of the thread (the first is 1), nothing of it left out.
+    #[arg(long, value_name = "N", conflicts_with_all = ["prompt", "task"])]
+    step: Option<usize>,
+    /// Print only the task, nothing of it left out.
+    #[arg(long, conflicts_with = "prompt")]
+    task: bool,
     /// The form of answer the prompt asks for.
     #[arg(long, value_enum, default_value_t = Answer::Text)]
     answer: Answer,
     /// At most this many of the previous steps, the newest.
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     steps: usize,
+}
+
+impl Args {
+    /// Whether a text is asked for, not the object.
+    pub(crate) fn asks_for_text(&self) -> bool {
+        self.prompt || self.task || self.step.is_some()
+    }
 }
 
 /// How an agent answers.
@@ -66,10 +80,33 @@ impl Report for Prompt {
     }
 }
 
+impl Report for ToldStep {
+    fn text(&self) -> String {
+        self.whole()
+    }
+}
+
+#[derive(Serialize)]
+struct Task {
+    task: String,
+}
+
+impl Report for Task {
+    fn text(&self) -> String {
+        format!("{}\n", self.task.trim_end())
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
+    if let Some(position) = args.step {
+        return Printed::new(&agent.step(position)?);
+    }
+    if args.task {
+        return Printed::new(&Task { task: agent.task().to_owned() });
+    }
     let prompt = prompt(context, &agent, args.answer)?;
     if args.prompt {
         return Printed::new(&Prompt { prompt });

@@ -59,7 +59,7 @@ impl Command {
     /// What the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
-            Command::Context(args) if args.prompt => Stdout::Document(Format::Text),
+            Command::Context(args) if args.asks_for_text() => Stdout::Document(Format::Text),
             Command::Context(_) | Command::Extract(_) => Stdout::Document(Format::Json),
             // The hash of the step, as agents print it.
             Command::Submit(_) => Stdout::Document(Format::Text),

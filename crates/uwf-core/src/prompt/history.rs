@@ -1,0 +1,153 @@
+//! Which previous steps a prompt shows, and how much of each.
+//!
+//! Every prompt stands on its own, since most agents remember nothing, so the history goes in at every visit as far as it
+//! fits. What matters most goes first, and each takes its bytes from what those before it have left:
+//!
+//! 1. the role's own last answer: whole when it fits beside a short form of the newest step;
+//! 2. the newest steps: whole, else cut to half of what is left (the only step of a thread to all of it);
+//! 3. the other steps since that answer, then the first steps of the thread, which often hold the plan: whole if they take
+//!    no more than half of what is left, else shortened;
+//! 4. all others from the newest to the oldest: whole as far as all fit, else the newest whole in three quarters of what is
+//!    left, and older ones shortened in the rest.
+//!
+//! What is shown stands in the order of the thread, and where steps are missing that is said. Reading stops where the
+//! bytes do: however long the thread is, no more steps are read than are shown and a few.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use super::step::{PriorStep, StepSection};
+
+/// Newest steps that come before any other but the role's own last answer.
+const NEWEST: usize = 3;
+
+/// Most steps that count as answers to the role's own: between two of its turns there may be thousands.
+const MOST_ANSWERS: usize = 8;
+
+/// First steps of the thread that come before those in the middle.
+const FIRST: usize = 3;
+
+/// The most bytes the lines take that say which steps are missing: there is one at most before each step that need not
+/// follow the one before it, and one at the end.
+pub(super) fn gaps(steps: &RangeInclusive<usize>) -> usize {
+    let longest = gap(*steps.end(), steps.end() + 3).len();
+    (MOST_ANSWERS + FIRST + 3).min(steps.clone().count()) * longest
+}
+
+/// The steps to be shown, in the order of the thread, that fit into a number of bytes; `own` is the role's last one. All
+/// are counted from 1, and `read` is asked for few more than fit.
+///
+/// # Errors
+/// Those of `read`.
+pub(super) fn within<E>(
+    bytes: usize,
+    steps: RangeInclusive<usize>,
+    own: Option<usize>,
+    mut read: impl FnMut(usize) -> Result<PriorStep, E>,
+) -> Result<Vec<StepSection>, E> {
+    if steps.is_empty() {
+        return Ok(Vec::new());
+    }
+    let part = if steps.start() == steps.end() { 1 } else { 2 };
+    let mut history = History { left: bytes, part, shown: BTreeMap::new() };
+    let last = *steps.end();
+    let newest = read(last)?;
+    if let Some(own) = own.filter(|own| steps.contains(own) && *own != last) {
+        let beside = bytes.saturating_sub(newest.short().text.len());
+        history.show_own(&read(own)?, beside);
+    }
+    history.show_newest(&newest);
+    let answers = own.map_or(0, |own| last.saturating_sub(own)).min(MOST_ANSWERS);
+    let newest_first = steps.clone().rev().take(answers.max(NEWEST));
+    for index in newest_first.chain(steps.clone().take(FIRST)) {
+        if history.shown.contains_key(&index) {
+            continue;
+        }
+        let step = read(index)?;
+        if last - index < NEWEST { history.show_newest(&step) } else { history.show_near(&step) }
+    }
+    let considered: Vec<usize> = history.shown.keys().copied().collect();
+    let others = steps.rev().filter(|index| !considered.contains(index)).map(read);
+    history.show_others(others)?;
+    Ok(history.shown.into_values().flatten().collect())
+}
+
+struct History {
+    left: usize,
+    /// A step that matters most and does not fit is cut to what is left divided by this.
+    part: usize,
+    /// By position; `None` for a step of which nothing fitted.
+    shown: BTreeMap<usize, Option<StepSection>>,
+}
+
+impl History {
+    fn show(&mut self, index: usize, section: Option<StepSection>) {
+        self.left -= section.as_ref().map_or(0, |section| section.text.len());
+        self.shown.insert(index, section);
+    }
+
+    /// The role's own last answer, which may take so many bytes.
+    fn show_own(&mut self, step: &PriorStep, bytes: usize) {
+        let whole = Some(step.whole()).filter(|whole| whole.text.len() <= bytes);
+        self.show(step.index, whole.or_else(|| step.cut_to(self.left / self.part)));
+    }
+
+    fn show_newest(&mut self, step: &PriorStep) {
+        let whole = Some(step.whole()).filter(|whole| whole.text.len() <= self.left);
+        self.show(step.index, whole.or_else(|| step.cut_to(self.left / self.part)));
+    }
+
+    /// One of the other answers, or of the first steps.
+    fn show_near(&mut self, step: &PriorStep) {
+        let long = Some(step.long()).filter(|long| long.text.len() <= self.left / 2);
+        self.show(step.index, long.or_else(|| Some(step.short()).filter(|short| short.text.len() <= self.left)));
+    }
+
+    /// Steps from the newest to the oldest. All are whole if they fit; nobody knows before they were read up to the first
+    /// that does not.
+    fn show_others<E>(&mut self, steps: impl Iterator<Item = Result<PriorStep, E>>) -> Result<(), E> {
+        let mut steps = steps.fuse();
+        let mut fitting = Vec::new();
+        let mut bytes = 0;
+        let mut over = None;
+        for step in steps.by_ref() {
+            let step = step?;
+            let (long, short) = (step.long(), step.short());
+            bytes += long.text.len();
+            if bytes > self.left {
+                over = Some(short);
+                break;
+            }
+            fitting.push((long, short));
+        }
+        let Some(over) = over else {
+            fitting.into_iter().for_each(|(long, _)| self.show(long.index, Some(long)));
+            return Ok(());
+        };
+        let for_whole_ones = self.left / 4 * 3;
+        let mut bytes = 0;
+        let read = fitting.into_iter().map(|(long, short)| {
+            bytes += long.text.len();
+            if bytes <= for_whole_ones { long } else { short }
+        });
+        let read: Vec<StepSection> = read.chain([over]).collect();
+        let sections = read.into_iter().map(Ok).chain(steps.map(|step| step.map(|step| step.short())));
+        for section in sections {
+            let section = section?;
+            if section.text.len() > self.left {
+                break;
+            }
+            self.show(section.index, Some(section));
+        }
+        Ok(())
+    }
+}
+
+/// The line that says which steps are missing, if any are, between the last position that was shown and the next.
+pub(super) fn gap(last: usize, next: usize) -> String {
+    match (last + 1, next.saturating_sub(1)) {
+        (from, to) if from > to => String::new(),
+        (from, to) if from == to => format!("\n[… step {from} left out]\n"),
+        (from, to) => format!("\n[… steps {from} to {to} left out]\n"),
+    }
+}

@@ -1,0 +1,99 @@
+//! What a prompt holds, seen by agents that remember nothing.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::{TestHome, repository};
+
+use crate::home;
+
+/// The blocks of a page between fences of a language.
+fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).filter_map(|block| block.split("```").next()).collect()
+}
+
+#[test]
+fn the_example_of_the_readme_passes_with_a_writer_that_remembers_nothing() {
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    let yaml = blocks(&readme, "yaml");
+    let scripts = blocks(&readme, "sh");
+    let script = |name: &str| *scripts.iter().find(|block| block.contains(&format!("# {name}"))).unwrap();
+    let home = home();
+    let workflow = yaml.iter().find(|block| block.contains("# review-text.yaml")).unwrap();
+    home.file("review-text.yaml", workflow);
+    for name in ["writer.sh", "reviewer.sh"] {
+        let script = home.script(name, script(name));
+        fs::copy(&script, home.work().join(name)).unwrap();
+    }
+    home.config(yaml.iter().find(|block| block.contains("./writer.sh")).unwrap());
+
+    let stored = home.uwf(&["workflow", "put", "review-text.yaml", "--format", "text"]).told();
+    assert!(readme.contains(stored.lines().find(|line| line.contains("stored")).unwrap()), "{stored}");
+    let thread = home.start("review-text", "Write something nice");
+    home.json(&["run", &thread]);
+    let page = home.uwf(&["thread", "read", &thread, "--format", "text"]).stdout;
+    let drafts: Vec<&str> = page.lines().filter(|line| line.starts_with("Some words")).collect();
+    assert_eq!(drafts, ["Some words about dogs.", "Some words about dogs and cats."]);
+    let comments = home.json(&["thread", "eval", &thread, "steps[role = \"reviewer\"].output.comments"]);
+    assert_eq!(comments, "no cats in it");
+}
+
+/// A worker that keeps each prompt it is sent, and answers with a text of its own length.
+const KEEPER: &str = r#"#!/bin/sh
+n=$(ls prompt-* 2>/dev/null | wc -l)
+cat > "prompt-$n"
+printf -- '---\nn: %s\n---\nBegin of answer %s.\n' $n $n
+i=0; while [ $i -lt 60 ]; do echo "A line of answer $n, to make it longer than a few words."; i=$((i+1)); done
+echo "End of answer $n."
+"#;
+
+/// A role that plays ten times with little room for task and history.
+fn kept_prompts(budget: usize, task: &str) -> (TestHome, String) {
+    let home = home();
+    home.script("keeper", KEEPER);
+    home.config(&format!(
+        "agents:\n  a: {{ command: keeper, output: text }}\ndefaultAgent: a\npromptBudget: {budget}\n"
+    ));
+    home.put("count-rounds", &uwf_testing::counting_workflow(20));
+    let thread = home.start("count-rounds", task);
+    for _ in 0..10 {
+        home.json(&["thread", "step", &thread]);
+    }
+    (home, thread)
+}
+
+#[test]
+fn a_return_shows_the_history_within_the_budget_and_how_to_read_the_rest() {
+    let (home, thread) = kept_prompts(14_000, "Count the sheep.");
+    let prompts: Vec<String> =
+        (0..10).map(|n| fs::read_to_string(home.work().join(format!("prompt-{n}"))).unwrap()).collect();
+    assert!(prompts.iter().all(|prompt| prompt.len() <= 14_000));
+    let ends =
+        |n: usize| -> Vec<usize> { (0..10).filter(|m| prompts[n].contains(&format!("End of answer {m}."))).collect() };
+    assert_eq!((ends(1), ends(2)), (vec![0], vec![0, 1]), "while all fits, all is shown");
+    assert_eq!(ends(9).last(), Some(&8), "the own last answer is whole");
+    let last = &prompts[9];
+    assert!(last.contains("Begin of answer 0.") && last.contains("[… steps"), "{last}");
+
+    // What the prompt leaves out, the command in it prints.
+    let command = format!("uwf agent context {thread} worker");
+    assert!(last.contains(&format!("`{command} --step N`")), "{last}");
+    let step = home.uwf(&["agent", "context", &thread, "worker", "--step", "5"]).stdout;
+    assert!(step.contains("Begin of answer 4.") && step.contains("End of answer 4."), "{step}");
+    let data = home.json(&["agent", "context", &thread, "worker", "--step", "5", "--format", "json"]);
+    assert_eq!(json!([data["index"], data["output"]]), json!([5, { "n": 4 }]));
+    let none = home.uwf(&["agent", "context", &thread, "worker", "--step", "11"]);
+    assert_eq!(none.code, Some(64));
+    assert!(none.stderr.contains("its steps are 1 to 10"), "{}", none.stderr);
+}
+
+#[test]
+fn a_task_too_long_for_the_budget_is_cut_by_name() {
+    let task = "Count the sheep.\n".repeat(400);
+    let (home, thread) = kept_prompts(6_000, &task);
+    let prompt = fs::read_to_string(home.work().join("prompt-0")).unwrap();
+    assert!(prompt.len() <= 6_000 && prompt.contains("bytes of the task left out]"), "{prompt}");
+    assert!(prompt.contains(&format!("`uwf agent context {thread} worker --task`")), "{prompt}");
+    assert_eq!(home.uwf(&["agent", "context", &thread, "worker", "--task"]).stdout, task);
+}
