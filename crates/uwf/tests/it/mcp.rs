@@ -170,6 +170,18 @@ fn the_tools_tell_the_step_and_read_the_store() {
     assert!(said(&heard[4]).starts_with("! ") && said(&heard[4]).contains("has no step 2"), "{}", said(&heard[4]));
 }
 
+/// The store sorts keys by length; `required` keeps the author's order.
+#[test]
+fn the_tool_asks_for_keys_in_the_order_of_required() {
+    let keys = "properties: { about: { type: string }, n: { type: integer } }\n      required: [about, n]\n";
+    let workflow = counting_workflow(1).replace("properties: { n: { type: integer } }\n      required: [n]\n", keys);
+    assert!(workflow.contains(keys), "{workflow}");
+    let calls = json!([["tools/list", {}], call("submit", json!({ "n": 1, "about": "moons" }))]);
+    let (_, _, heard) = stepped(&workflow, &calls);
+    let properties = heard[1]["tools"][0]["inputSchema"]["properties"].as_object().unwrap();
+    assert_eq!(properties.keys().collect::<Vec<_>>(), ["about", "n"]);
+}
+
 #[test]
 fn an_output_that_is_no_object_comes_as_value() {
     let workflow = counting_workflow(1).replace(
