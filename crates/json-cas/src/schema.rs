@@ -13,12 +13,13 @@ mod key_order;
 mod keywords;
 mod leaf;
 mod nearest;
+mod options;
 mod refs;
 mod seen;
 mod violations;
 mod words;
 
-pub use check::{MAX_PATTERNS, MAX_SCHEMA_DEPTH, SchemaProblem, Severity, check, is_remote_ref};
+pub use check::{MAX_KEYS, MAX_PATTERNS, MAX_SCHEMA_DEPTH, SchemaProblem, Severity, check, is_remote_ref};
 pub use evaluate::MAX_CHECKS;
 pub use expansion::{MAX_EXPANDED_REFS, MAX_REF_DEPTH};
 pub(crate) use refs::References;

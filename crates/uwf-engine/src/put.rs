@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use json_cas::regular;
+use json_cas::regular::{self, Refused};
 use json_cas::{Draft, Hash, Store, cbor};
 use uwf_core::node::{self, Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{self, Meta, Parsed, Problem, Role, Workflow};
 
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::{ids, registry};
 
@@ -150,7 +150,11 @@ pub fn refused(problems: &[Problem]) -> Error {
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     // Named by a person, or found by a search for files.
-    let bytes = regular::read_named(path, regular::MAX_TEXT).at("read", path)?;
+    let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| match Refused::of(&error) {
+        // As of one that is a little smaller, and is looked at.
+        Some(refused) => Error::new(Kind::Data, format!("{}: {refused}", path.display())),
+        None => Error::io("read", path, error),
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Error::new(Kind::Data, format!("{} is not UTF-8 text (byte {at})", path.display()))

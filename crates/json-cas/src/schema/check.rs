@@ -19,6 +19,10 @@ pub const MAX_SCHEMA_DEPTH: usize = 48;
 /// Patterns that a schema may have: whoever reads it compiles each, up to [`MAX_PATTERN_SIZE`].
 pub const MAX_PATTERNS: usize = 200;
 
+/// Keys that one schema may list in `properties` or `required`: who reads it compares each with each. Hand-written schemas
+/// have dozens.
+pub const MAX_KEYS: usize = 5_000;
+
 /// The types that `type` can name.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
@@ -70,9 +74,9 @@ impl SchemaProblem {
 /// Errors: keywords with values they cannot have, references to anything outside the schema or to
 /// nothing, patterns the linear-time engine does not know, more than
 /// [`MAX_EXPANDED_REFS`](super::MAX_EXPANDED_REFS) references when written out, more than
-/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns, a schema that refers to itself by `$dynamicRef`.
-/// Warnings: words that are no keyword, formats that nobody checks, required keys that are no properties, limits that
-/// nothing fits. A note: `required` and `properties` in different orders.
+/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns, more than [`MAX_KEYS`] keys in one list, a schema that
+/// refers to itself by `$dynamicRef`. Warnings: words that are no keyword, formats that nobody checks, required keys that
+/// are no properties, limits that nothing fits. A note: `required` and `properties` in different orders.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {
         let message = format!("a schema is an object, true or false, not {}", kind(schema));
@@ -89,6 +93,10 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     let mut problems = lint.problems;
     if patterns > MAX_PATTERNS {
         problems.push(SchemaProblem::error("", format!("it has {patterns} patterns, more than {MAX_PATTERNS}")));
+        return problems;
+    }
+    if let Some(path) = too_many_keys(schema, "") {
+        problems.push(SchemaProblem::error(path, format!("it lists more than {MAX_KEYS} keys")));
         return problems;
     }
     against_meta_schema(schema, &mut problems);
@@ -111,6 +119,25 @@ fn has_errors(problems: &[SchemaProblem]) -> bool {
 /// `$id` in it is that URI.
 pub fn is_remote_ref(reference: &str) -> bool {
     !reference.starts_with('#')
+}
+
+/// Where a list of keys is too long; data that looks like one counts too.
+fn too_many_keys(schema: &Value, path: &str) -> Option<String> {
+    let below = |key: &str, value: &Value| too_many_keys(value, &pointer::join(path, key));
+    match schema {
+        Value::Object(map) => map.iter().find_map(|(key, value)| {
+            let keys = match (key.as_str(), value) {
+                ("properties" | "dependentRequired", Value::Object(keys)) => keys.len(),
+                ("required", Value::Array(keys)) => keys.len(),
+                _ => 0,
+            };
+            if keys > MAX_KEYS { Some(pointer::join(path, key)) } else { below(key, value) }
+        }),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| too_many_keys(item, &format!("{path}/{index}")))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
 }
 
 /// Where the nesting limit is passed. Counts every value, as a reference can lead anywhere.

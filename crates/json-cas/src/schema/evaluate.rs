@@ -19,6 +19,7 @@ use super::branches::none_fits;
 use super::document::{Document, Place};
 use super::keywords::{self, Holds};
 use super::nearest::nearest;
+use super::options::{Options, long_enum};
 use super::violations::{MAX_VIOLATIONS, Violation};
 use super::words::{brief, describe, found, listed};
 use super::{leaf, options};
@@ -26,6 +27,9 @@ use crate::pointer;
 
 /// Pairs of subschema and value looked at before giving up to explain; about a second of work.
 const MAX_VISITS: usize = 50_000;
+
+/// What is found wrong with one value before no more is looked for: twice what is told, as the same may be found on two ways.
+const MAX_FINDINGS: usize = 2 * MAX_VIOLATIONS;
 
 /// Pairs of subschema and value looked at before giving up to decide. A tree of nodes of one of
 /// twelve kinds may have 27,000 of them (600 KB of JSON).
@@ -80,6 +84,8 @@ pub(super) struct Evaluator<'d, 's> {
     open: HashSet<(usize, usize)>,
     /// Validators of the keywords of a subschema that have no subschemas.
     leaves: HashMap<usize, Option<Rc<Validator>>>,
+    /// The values of long enums.
+    options: HashMap<usize, Rc<Options>>,
     /// Keys as values, kept so that no other value gets the address of one.
     #[expect(clippy::vec_box, reason = "a plain vector would move them when it grows")]
     names: Vec<Box<Value>>,
@@ -119,6 +125,7 @@ impl<'d, 's> Evaluator<'d, 's> {
             known: HashMap::new(),
             open: HashSet::new(),
             leaves: HashMap::new(),
+            options: HashMap::new(),
             names: Vec::new(),
             none: Rc::default(),
             fault: one("", "", ""),
@@ -135,7 +142,10 @@ impl<'d, 's> Evaluator<'d, 's> {
 
     /// Whether what was found is all that is asked for.
     fn is_enough(&self, found: &[Finding]) -> bool {
-        self.question == Question::Whether && !found.is_empty()
+        match self.question {
+            Question::Whether => !found.is_empty(),
+            Question::Why => found.len() >= MAX_FINDINGS,
+        }
     }
 
     fn root(&mut self, payload: &Value) -> Vec<Violation> {
@@ -179,7 +189,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         if !self.is_enough(&found) && !self.document.is_only_a_reference(place) {
             self.below(place, value, path, &mut found);
         }
-        found.truncate(2 * MAX_VIOLATIONS);
+        found.truncate(MAX_FINDINGS);
         self.open.remove(&pair);
         let findings = match (self.question, found.is_empty()) {
             (Question::Whether, true) => self.none.clone(),
@@ -211,8 +221,20 @@ impl<'d, 's> Evaluator<'d, 's> {
         self.pair(place, value, path).is_empty()
     }
 
-    /// Keywords without subschemas, by the validator itself.
+    /// Keywords without subschemas, by the validator itself, but for a long `enum`.
     fn leaf(&mut self, place: Place<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+        if let Some(options) = long_enum(place)
+            && !self.options(place, options).has(value)
+        {
+            match self.question {
+                Question::Whether => return out.extend_from_slice(&self.fault),
+                Question::Why => {
+                    let message = leaf::options_message(options, value);
+                    let violation = Violation { path: path.to_owned(), keyword: "enum".to_owned(), message };
+                    out.push(Finding { violation, mark: Mark::Value });
+                }
+            }
+        }
         let Some(validator) = self.leaf_validator(place) else {
             return;
         };
@@ -222,7 +244,8 @@ impl<'d, 's> Evaluator<'d, 's> {
             }
             return;
         }
-        for error in validator.iter_errors(value) {
+        // A thousand keys that are required may be missing.
+        for error in validator.iter_errors(value).take(MAX_FINDINGS) {
             let message = match error.kind() {
                 ValidationErrorKind::Required { property } => self.missing_key(place, property),
                 _ => leaf::message(&error),
@@ -249,6 +272,9 @@ impl<'d, 's> Evaluator<'d, 's> {
             .entry(place.id())
             .or_insert_with(|| {
                 let mut own = leaf_keywords(place.schema.as_object()?);
+                if long_enum(place).is_some() {
+                    own.remove("enum");
+                }
                 if own.is_empty() {
                     return None;
                 }
@@ -258,6 +284,10 @@ impl<'d, 's> Evaluator<'d, 's> {
                 options().build(&Value::Object(own)).ok().map(Rc::new)
             })
             .clone()
+    }
+
+    fn options(&mut self, place: Place<'s>, options: &[Value]) -> Rc<Options> {
+        self.options.entry(place.id()).or_insert_with(|| Rc::new(Options::of(options))).clone()
     }
 
     fn missing_key(&self, place: Place<'s>, property: &Value) -> String {

@@ -26,12 +26,16 @@ const MAX_TARGETS: usize = 1000;
 const MAX_PLAIN_REFS: usize = 256;
 const MAX_PLAIN_UNEVALUATED: usize = 4;
 
+/// Values of an `enum`, or alternatives, that the validator is left to compare one after the other with each value.
+pub(super) const MAX_PLAIN_LIST: usize = 256;
+
 /// Whether the time to check a value has no bound in the sizes of schema and value: then it is not left to the validator.
 /// A schema that refers to itself (twelve kinds of node whose children are any of them: 20 levels of a wrong value took ten
-/// seconds), one that is large when written out, one with `unevaluated…` within `unevaluated…` (18 deep: a minute).
+/// seconds), one that is large when written out, one with `unevaluated…` within `unevaluated…` (18 deep: a minute), one with a
+/// long list of allowed values (100,000, and 20,000 others in the answer: two minutes).
 pub(super) fn is_unbounded(schema: &Value) -> bool {
     let mentioned = Mentioned::of(schema);
-    if mentioned.unevaluated > MAX_PLAIN_UNEVALUATED {
+    if mentioned.unevaluated > MAX_PLAIN_UNEVALUATED || mentioned.longest > MAX_PLAIN_LIST {
         return true;
     }
     if mentioned.references == 0 {
@@ -69,6 +73,8 @@ fn is_dynamic(schema: &Value) -> bool {
 struct Mentioned {
     references: usize,
     unevaluated: usize,
+    /// Length of the longest list that a value is compared with one by one.
+    longest: usize,
 }
 
 impl Mentioned {
@@ -85,6 +91,9 @@ impl Mentioned {
                     match key.as_str() {
                         "$ref" | "$dynamicRef" | "$recursiveRef" => self.references += 1,
                         "unevaluatedProperties" | "unevaluatedItems" => self.unevaluated += 1,
+                        "enum" | "anyOf" | "oneOf" | "allOf" => {
+                            self.longest = self.longest.max(value.as_array().map_or(0, Vec::len));
+                        }
                         _ => {}
                     }
                     self.add(value);

@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use super::CAS_REF;
 use super::nearest::nearest;
-use super::words::{a_type, brief, found, json, listed};
+use super::words::{a_type, brief, found, json, listed, listed_values};
+
+/// Allowed values among which one is looked for that was meant.
+const MAX_CANDIDATES: usize = 1000;
 
 /// What an error says, without looking at the schema around it.
 pub(super) fn message(error: &ValidationError<'_>) -> String {
@@ -18,7 +21,7 @@ pub(super) fn message(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::Type { kind } => {
             format!("expected {}, found {}", listed(&wanted_types(kind), "or"), found(value))
         }
-        ValidationErrorKind::Enum { options } => options_message(options, value),
+        ValidationErrorKind::Enum { options } => options_message(options.as_array().map_or(&[], Vec::as_slice), value),
         ValidationErrorKind::Constant { expected_value } => {
             format!("expected {}, found {}", json(expected_value), json(value))
         }
@@ -53,13 +56,14 @@ pub(super) fn wanted_types(kind: &TypeKind) -> Vec<String> {
     names
 }
 
-fn options_message(options: &Value, value: &Value) -> String {
-    let options: Vec<String> = options.as_array().into_iter().flatten().map(json).collect();
+/// A value that is none of those allowed.
+pub(super) fn options_message(options: &[Value], value: &Value) -> String {
     let found = json(value);
-    let hint = nearest(&found, options.iter().map(String::as_str))
+    let candidates: Vec<String> = options.iter().take(MAX_CANDIDATES).map(json).collect();
+    let hint = nearest(&found, candidates.iter().map(String::as_str))
         .map(|near| format!("; did you mean {near}?"))
         .unwrap_or_default();
-    format!("expected {}, found {found}{hint}", listed(&options, "or"))
+    format!("expected {}, found {found}{hint}", listed_values(options, "or"))
 }
 
 fn a_format(format: &str) -> String {

@@ -79,6 +79,15 @@ pub(super) fn listed(texts: &[String], last: &str) -> String {
     }
 }
 
+/// Values as a list. Only those that are shown are looked at: there may be a hundred thousand.
+pub(super) fn listed_values(values: &[Value], last: &str) -> String {
+    let shown: Vec<String> = values.iter().take(MAX_LISTED).map(json).collect();
+    match values.len() - shown.len() {
+        0 => listed(&shown, last),
+        others => format!("{} or {others} others", shown.join(", ")),
+    }
+}
+
 /// What a schema asks for: `string`, `array of strings`, `"a" or "b"`, `object with keys x, y`.
 pub(super) fn describe<'s>(document: &Document<'s>, place: Place<'s>) -> String {
     description(document, place, 0)
@@ -93,7 +102,7 @@ fn description<'s>(document: &Document<'s>, place: Place<'s>, nesting: usize) ->
         return json(value);
     }
     if let Some(Value::Array(options)) = map.get("enum") {
-        return listed(&options.iter().map(json).collect::<Vec<_>>(), "or");
+        return listed_values(options, "or");
     }
     if nesting < MAX_NESTING {
         if let [target, ..] = document.targets(place)[..] {

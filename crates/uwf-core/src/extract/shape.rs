@@ -172,6 +172,11 @@ impl<'s> Shape<'s> {
         Some(first.iter().filter(|value| rest.iter().all(|other| other.contains(value))).collect())
     }
 
+    /// How many values its `enum`s list.
+    pub(crate) fn listed_values(&self) -> usize {
+        self.keyword("enum").filter_map(Value::as_array).map(Vec::len).sum()
+    }
+
     /// Listed keys in the order of the schema, those only `required` or a condition names last.
     pub(crate) fn keys(&self) -> Vec<&'s str> {
         let mut keys: Vec<&str> = Vec::new();

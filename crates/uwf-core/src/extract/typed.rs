@@ -14,6 +14,10 @@ use super::yaml;
 /// Branches of `anyOf` and `oneOf` tried for one answer; after that the first branch stands.
 const MAX_BRANCHES: usize = 4096;
 
+/// Values of `enum`s that what is written is compared with in one answer. After that a place is read without them, and the
+/// validator says whether it fits: 20,000 words that are none of 100,000 would take minutes.
+const MAX_COMPARED: usize = 1_000_000;
+
 /// What came of one place.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
@@ -53,11 +57,12 @@ impl Outcome {
 pub(super) struct Typing<'s> {
     root: &'s Value,
     branches: Cell<usize>,
+    compared: Cell<usize>,
 }
 
 impl<'s> Typing<'s> {
     pub(super) fn new(root: &'s Value) -> Typing<'s> {
-        Typing { root, branches: Cell::new(MAX_BRANCHES) }
+        Typing { root, branches: Cell::new(MAX_BRANCHES), compared: Cell::new(MAX_COMPARED) }
     }
 
     /// The value of a raw tree under schemas that all apply.
@@ -78,6 +83,10 @@ impl<'s> Typing<'s> {
 
     /// A place without alternatives.
     fn settled(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> Outcome {
+        let Some(left) = self.compared.get().checked_sub(shape.listed_values()) else {
+            return Outcome { value: untyped(raw), ..Outcome::default() };
+        };
+        self.compared.set(left);
         let types = shape.own_types();
         let may = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
         match &raw.content {

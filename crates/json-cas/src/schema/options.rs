@@ -1,0 +1,29 @@
+//! The values of a long `enum`, found without comparing each: an answer may have as many values as the enum has.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::document::Place;
+use super::expansion::MAX_PLAIN_LIST;
+use crate::cbor;
+
+/// The values of an `enum` that is too long to be compared one by one.
+pub(super) fn long_enum<'s>(place: Place<'s>) -> Option<&'s [Value]> {
+    let options = place.keyword("enum")?.as_array()?;
+    (options.len() > MAX_PLAIN_LIST).then_some(options)
+}
+
+/// Values by the bytes they are stored as: two that mean the same (`1` and `1.0`, keys in another order) have the same.
+pub(super) struct Options(HashSet<Vec<u8>>);
+
+impl Options {
+    pub(super) fn of(options: &[Value]) -> Options {
+        // What cannot be stored is the value of no payload either.
+        Options(options.iter().filter_map(|option| cbor::encode(option).ok()).collect())
+    }
+
+    pub(super) fn has(&self, value: &Value) -> bool {
+        cbor::encode(value).is_ok_and(|bytes| self.0.contains(&bytes))
+    }
+}
