@@ -8,7 +8,8 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
 use uwf_core::node::{self, Payload, ReactSession};
 use uwf_core::prompt::AnswerForm;
-use uwf_engine::attempts::{self, OutputFiles};
+use uwf_engine::attempts::{self, Attempt, OutputFiles};
+use uwf_engine::child;
 use uwf_engine::environment::Redactor;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
 use uwf_engine::turns::Batch;
@@ -17,6 +18,10 @@ use crate::answer::Answer;
 use crate::context::Context;
 use crate::ladder::{Climb, Extracted, Ladder};
 use crate::recorder::Recorder;
+
+/// Bytes that are kept of what a successful agent said on stderr, its beginning and its end; some programs repeat all they do
+/// there, which is in the turns already.
+const STDERR_CAP: u64 = 64 << 10;
 
 /// Name of an agent that submits outside any attempt and does not say what it is called.
 pub const UNNAMED_AGENT: &str = "external";
@@ -135,12 +140,15 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
     let agent_hash = batch.add(agent(context).draft());
     let output = self::output(&mut batch, context, &extracted, redactor)?;
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
+    let mut attempts = context.attempt().map(|attempt| attempt.opened.earlier.clone()).unwrap_or_default();
+    attempts
+        .extend(context.attempt().and_then(|attempt| said(context, &mut batch, attempt, (agent_hash, raw), redactor)));
     let session = ReactSession {
         agent: agent_hash,
         role: context.role_name().to_owned(),
         turns,
         raw,
-        attempts: context.attempt().map(|attempt| attempt.opened.earlier.clone()).unwrap_or_default(),
+        attempts,
         total_tokens: answer.tokens.as_ref().and_then(|tokens| Some(tokens.input? + tokens.output?)),
         tokens: answer.tokens.clone(),
         duration_ms: answer.duration_ms,
@@ -152,6 +160,27 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
     };
     let detail = batch.add(session.draft());
     finish(context, batch, output, detail)
+}
+
+/// What an attempt that succeeded said on stderr, as an attempt node without an error; `None` when it said nothing.
+fn said(
+    context: &Context<'_>,
+    batch: &mut Batch,
+    attempt: &Attempt,
+    (agent, raw): (Hash, Hash),
+    redactor: &Redactor,
+) -> Option<Hash> {
+    let opened = &attempt.opened;
+    let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+    // What cannot be read of it is no reason to lose the answer.
+    let said = child::read_capped(&files.err, opened.output_cap.min(STDERR_CAP)).unwrap_or_default();
+    if said.trim().is_empty() {
+        return None;
+    }
+    let exit_code = (opened.is_wrapped() && opened.agent.exit_codes.is_empty()).then_some(0);
+    let stderr = batch.content(redactor.text(&said));
+    let role = context.role_name().to_owned();
+    Some(batch.add(node::Attempt { role, agent, raw, stderr, exit_code, error: None }.draft()))
 }
 
 /// Stores the batch and the StepNode that links it to the thread, and records the result.

@@ -22,7 +22,7 @@ pub enum Kind {
     Content,
     /// An agent instance: same settings, same hash.
     Agent,
-    /// One failed try at a step.
+    /// One try at a step: one that failed, or without `error` the one that succeeded, for what it said on stderr.
     Attempt,
     /// Everything about how an output came to be.
     ReactSession,
@@ -241,7 +241,7 @@ pub struct Attempt {
     pub stderr: Hash,
     /// Exit code, `None` when it was ended by a signal or never started.
     pub exit_code: Option<i32>,
-    /// Why the try failed.
+    /// Why the try failed; `None` when it did not.
     pub error: Option<String>,
 }
 
@@ -276,7 +276,8 @@ pub struct ReactSession {
     pub turns: Vec<Hash>,
     /// Content node: the agent's raw text.
     pub raw: Hash,
-    /// Attempt nodes: the failed tries at the same position, oldest first.
+    /// Attempt nodes: the failed tries at the same position, oldest first; then the one that succeeded, when its agent said
+    /// something on stderr.
     pub attempts: Vec<Hash>,
     /// All tokens, `None` when nobody counted them.
     pub total_tokens: Option<u64>,

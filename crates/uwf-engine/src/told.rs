@@ -55,12 +55,15 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<(Source, 
         Some(Kind::StepNode) => (Source::ChildThread(detail), None),
         Some(Kind::ReactSession) => {
             let session: ReactSession = load::payload(detail, &detail_node)?;
+            // The try that succeeded is among them when it said something on stderr.
+            let has_failed =
+                |hash: &&Hash| load::attempt(store, **hash).map_or(true, |attempt| attempt.error.is_some());
+            let failed = session.attempts.iter().filter(has_failed).count();
             let extracted_by = match session.extracted_by {
                 ExtractedBy::Submit | ExtractedBy::Frontmatter => None,
                 ExtractedBy::Feedback => Some("asking again"),
                 ExtractedBy::Llm => Some("a model that read the text"),
             };
-            let failed = session.attempts.len();
             let source = Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed };
             (source, alias(store, &session))
         }

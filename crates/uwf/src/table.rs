@@ -1,5 +1,7 @@
 //! Tables for people.
 
+use std::time::Duration;
+
 use uwf_core::escapes::without_escapes;
 
 use crate::style;
@@ -101,6 +103,16 @@ impl Table {
 /// A time (Unix milliseconds) as people read it, UTC: `2026-11-21 22:05:31`.
 pub(crate) fn time(unix_ms: u64) -> String {
     uwf_core::view::time(unix_ms)
+}
+
+/// A time that something took: `1.2 s`, `3 min 4 s`.
+pub(crate) fn duration(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", elapsed.as_secs_f64()),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
 }
 
 /// How long ago a time was (both Unix milliseconds): `3 min ago`. What is older than a month, or not yet, is a time.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::{TestHome, counting_workflow, numbered, text};
 
 use crate::review::{WORKFLOW, reviewing_home, step};
 use crate::terminal::{session_in, session_with};
@@ -141,7 +141,13 @@ fn children_are_listed_below_their_parents() {
     assert!(rows[1].starts_with(&later), "{listed}");
     assert!(rows[2].starts_with(&parent) && rows[2].contains("waiting  ship-change  release"), "{listed}");
     assert!(rows[4].starts_with("└ 01") && rows[4].contains("waiting  ask-boss     boss"), "{listed}");
-    let alone = list(&home, &["--offset", "1", "--limit", "1"]);
+    let order = home.json(&["thread", "list"]);
+    let child = order
+        .as_array()
+        .unwrap()
+        .iter()
+        .position(|row| row["workflowName"] == "ask-boss" && row["thread"] != later.as_str());
+    let alone = list(&home, &["--offset", &child.unwrap().to_string(), "--limit", "1"]);
     assert!(alone.contains(&format!("(for …{}) ", &parent[parent.len() - 4..])), "{alone}");
 }
 
@@ -228,4 +234,142 @@ fn a_workflow_that_only_is_a_file_has_its_name() {
     assert!(year.contains("<time>"), "{year}");
     let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
     assert!(shown.contains("task:      x\n"), "{shown}");
+}
+
+/// A text without what differs from run to run.
+fn timeless(home: &TestHome, text: &str) -> String {
+    let text = numbered(&home.steady(text));
+    let words = text.split_inclusive(' ').map(|word| {
+        let is_seconds = word.trim_matches(['(', ' ']).parse::<f64>().is_ok_and(|_| word.contains('.'));
+        if is_seconds { word.replace(|symbol: char| symbol.is_ascii_digit(), "0") } else { word.to_owned() }
+    });
+    words.collect()
+}
+
+#[test]
+fn the_details_of_a_step_are_a_text() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    step(&home, &thread, 1);
+    home.file("said", "reading the text\n");
+    home.script("reviewer", "#!/bin/sh\ncat > /dev/null\ncat said >&2\necho '{\"approved\": true}'\n");
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
+    step(&home, &thread, 1);
+    let steps = home.json(&["thread", "steps", &thread]);
+    let [first, second] = [1, 2].map(|at| text(&steps["steps"][at], "hash"));
+    let told = |hash: &str| timeless(&home, &home.uwf(&["thread", "step-details", hash]).told());
+    assert_snapshot!(told(&second), @r#"
+    exit 0
+    reviewer by reviewer (step #1)
+    stored:   <time> UTC
+    detail:   #2
+    took:     0.0 s
+    source:   trace from stdout, output by submit
+    agent:    reviewer
+    before:   #3
+
+    Output
+      approved: true
+
+    Answer
+      {"approved": true}
+
+    Turn 1 of 1 (0.0 s)
+      asked:
+        # How to answer
+
+        Print one JSON object and nothing else: no text before or after it, no code fence. It has this form:
+
+        ```json
+        {
+          "approved": "<true or false>"
+        }
+        ```
+
+        Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
+
+        - `approved` (required): `true` or `false`
+
+        These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+
+        # Your role
+
+        You play the role `reviewer` of the workflow `review-text`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
+
+        ## Goal
+
+        Approve or not.
+
+        # Task
+
+        ```text
+        Write about cats.
+        ```
+
+        # Step 1 of this thread: what the role `writer` delivered
+
+        ```json
+        {
+          "tags": [
+            "cats",
+            "*.rs"
+          ],
+          "title": "Fix #42"
+        }
+        ```
+
+        Its text:
+
+        ````markdown
+        # What I did
+
+        A sentence.
+
+        ```sh
+        # not a heading
+        ```
+        ````
+      answered:
+        {"approved": true}
+
+    Failed attempt #4
+      by broken, exit code 3
+      agent `broken` exited with 3; its last words: no licence for `claude`
+      printed:
+        half an answer
+      on stderr:
+        no licence for `claude`
+        error: agent `broken` exited with 3; its last words: no licence for `claude`
+
+    On stderr
+      reading the text
+    "#);
+    assert!(told(&first).contains("Turn 1 of 1 ("), "{}", told(&first));
+    let yaml = home.uwf(&["thread", "step-details", &second, "--format", "yaml"]).stdout;
+    assert!(yaml.starts_with(&format!("hash: {second}\ntype: StepNode\n")), "{yaml}");
+
+    // One try failed; the one that succeeded is no failed one for having said something.
+    let page = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(page.contains("after a failed attempt") && !page.contains("2 failed attempts"), "{page}");
+    assert!(!told(&first).contains("On stderr"), "who says nothing leaves nothing");
+}
+
+#[test]
+fn stderr_of_a_successful_step_is_kept_without_secrets_and_up_to_a_limit() {
+    let home = reviewing_home();
+    std::fs::write(home.root().join(".env"), "SOME_API_KEY=very-secret-text\n").unwrap();
+    home.config("providers:\n  p: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: SOME_API_KEY }\nagents:\n  loud: { command: loud, output: text }\ndefaultAgent: loud\n");
+    let loud = "#!/bin/sh\ncat > /dev/null\necho 'first words, very-secret-text' >&2\ni=0\nwhile [ $i -lt 3000 ]; do i=$((i+1)); echo 'line after line after line after line' >&2; done\necho 'last words' >&2\nprintf -- '---\\ntitle: x\\n---\\n'\n";
+    home.script("loud", loud);
+    let thread = home.start("review-text", "x");
+    home.json(&["thread", "step", &thread]);
+    let attempts = home.last_detail(&thread)["attempts"].take();
+    let attempt = &attempts[0];
+    assert_eq!(json!([attempts.as_array().unwrap().len(), attempt["error"], attempt["exitCode"]]), json!([1, null, 0]));
+    let said = text(attempt, "stderr");
+    assert!(said.starts_with("first words, ") && said.ends_with("last words\n"), "{said}");
+    assert!(said.contains("bytes cut") && said.len() < 70_000, "{}", said.len());
+    assert!(!said.contains("very-secret-text"), "{said}");
+    let verified = home.uwf(&["cas", "verify"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
 }

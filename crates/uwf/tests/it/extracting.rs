@@ -94,7 +94,8 @@ fn a_model_that_does_not_find_it_says_so_and_the_text_can_be_read_again_later() 
     let session = home.last_detail(&thread);
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("llm"), &json!("I counted some.\n")));
     assert_eq!(session["source"], "attempt");
-    assert_eq!(session["attempts"].as_array().unwrap().len(), 2);
+    let failed = session["attempts"].as_array().unwrap().iter().filter(|attempt| !attempt["error"].is_null());
+    assert_eq!(failed.count(), 2);
     assert_eq!((&session["agent"]["name"], &session["agent"]["command"]), (&json!("a"), &json!("talker")));
 }
 

@@ -139,12 +139,12 @@ fn its_threads_are_listed_and_shown() {
     exit 0
     [{"thread":"<id>","workflow":"#1","head":"#2","state":"completed","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#3","state":"active","role":null,"startedAt":null,"changedAt":null,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"}]
     "##);
-    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @r"
+    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @"
     exit 0
-    thread                      state      workflow     role   changed (UTC)
-    <id>  completed  solve-issue  coder  <time>
-    <id>  active     solve-issue  –      <time>
-    <id>  active     solve-issue  coder  <time>
+    thread                      state      workflow     role     steps  changed              task
+    <id>  completed  solve-issue  –        2      <time>  # Fix the bug It crashes.
+    <id>  active     solve-issue  planner  0      –                    Another task.
+    <id>  active     solve-issue  coder    2      <time>  # Fix the bug It crashes.
     the last 4 symbols of a thread are enough
     ");
     assert_snapshot!(told(&home, &["thread", "show", ACTIVE]), @r##"
@@ -242,7 +242,7 @@ fn its_steps_are_read() {
 #[test]
 fn its_details_are_expanded() {
     let (home, hashes) = foreign_home();
-    assert_snapshot!(told(&home, &["thread", "step-details", &hashes.steps[0].to_string()]), @r"
+    assert_snapshot!(told(&home, &["thread", "step-details", &hashes.steps[0].to_string(), "--format", "yaml"]), @r"
     exit 0
     hash: #1
     type: StepNode
@@ -284,7 +284,7 @@ fn its_details_are_expanded() {
       sessionId: s-1
       turnCount: 2
     ");
-    assert_snapshot!(told(&home, &["thread", "step-details", &hashes.steps[1].to_string()]), @r"
+    assert_snapshot!(told(&home, &["thread", "step-details", &hashes.steps[1].to_string(), "--format", "yaml"]), @r"
     exit 0
     hash: #1
     type: StepNode

@@ -516,7 +516,7 @@ fn details_tell_how_an_output_came_to_be() {
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
     step(&home, &thread, 1);
     let nodes = hashes(&home, &thread);
-    assert_snapshot!(timeless(&told(&home, &["thread", "step-details", &nodes[1]])), @r#"
+    assert_snapshot!(timeless(&told(&home, &["thread", "step-details", &nodes[1], "--format", "yaml"])), @r#"
     exit 0
     hash: #1
     type: StepNode
@@ -618,7 +618,7 @@ fn details_tell_how_an_output_came_to_be() {
         toolCalls: []
       attempts: []
     "#);
-    assert_snapshot!(timeless(&told(&home, &["thread", "step-details", &nodes[2]])), @r#"
+    assert_snapshot!(timeless(&told(&home, &["thread", "step-details", &nodes[2], "--format", "yaml"])), @r#"
     exit 0
     hash: #1
     type: StepNode
@@ -744,7 +744,7 @@ fn details_of_any_node_can_be_asked_for() {
     step(&home, &thread, 1);
     let failed = home.uwf(&["thread", "step", &thread, "--agent", "broken"]).stderr;
     let attempt = failed.lines().last().unwrap().split(' ').next_back().unwrap().trim_matches('`').to_owned();
-    assert_snapshot!(told(&home, &["thread", "step-details", &attempt]), @r#"
+    assert_snapshot!(told(&home, &["thread", "step-details", &attempt, "--format", "yaml"]), @r#"
     exit 0
     hash: #1
     type: attempt
@@ -768,7 +768,7 @@ fn details_of_any_node_can_be_asked_for() {
     "#);
 
     let start = &hashes(&home, &thread)[0];
-    assert_snapshot!(told(&home, &["thread", "step-details", start]), @r"
+    assert_snapshot!(told(&home, &["thread", "step-details", start, "--format", "yaml"]), @r"
     exit 0
     hash: #1
     type: StartNode
@@ -782,7 +782,7 @@ fn details_of_any_node_can_be_asked_for() {
     {"hash":"#1","type":"content","timestamp":<ms>,"text":"some words"}
     "##);
     let head = home.json(&["cas", "get", &home.head(&thread).unwrap()]);
-    assert_snapshot!(told(&home, &["thread", "step-details", &text(&head["payload"], "output")]), @r#"
+    assert_snapshot!(told(&home, &["thread", "step-details", &text(&head["payload"], "output"), "--format", "yaml"]), @r#"
     exit 0
     hash: #1
     type: review-text.writer
@@ -813,7 +813,7 @@ fn details_tell_what_is_missing() {
     assert_snapshot!(numbered(&ran.stderr), @"warning: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value");
     assert_eq!(ran.json()["detail"]["raw"]["unreadable"], json!(raw));
     damage(&home, &head);
-    assert_snapshot!(told(&home, &["thread", "step-details", &head]), @r"
+    assert_snapshot!(told(&home, &["thread", "step-details", &head, "--format", "yaml"]), @r"
     exit 65
     --- stderr
     error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value

@@ -66,8 +66,7 @@ impl Command {
     /// What the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
-            Command::Read(_) => Stdout::Document(Format::Text),
-            Command::StepDetails(_) => Stdout::Document(Format::Yaml),
+            Command::Read(_) | Command::StepDetails(_) => Stdout::Document(Format::Text),
             _ => Stdout::Report,
         }
     }

@@ -8,6 +8,7 @@ use uwf_engine::transcript::{self, DEFAULT_QUOTA, Place, Request};
 
 use super::which::Which;
 use crate::context::Context;
+use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf thread read`.
@@ -30,6 +31,8 @@ pub(crate) struct Args {
     /// From the thread's start on, instead of the newest steps; with --before up to that step.
     #[arg(long)]
     start: bool,
+    #[command(flatten)]
+    paging: Paging,
 }
 
 #[derive(Serialize)]
@@ -80,14 +83,15 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         role: step.role.clone(),
         left_out: section.left_out,
     });
-    Printed::new(&Readable {
+    let printed = Printed::new(&Readable {
         thread,
         workflow: transcript.workflow,
         markdown: view::page(&transcript.page),
         steps: steps.collect(),
         earlier: transcript.page.older.clone(),
         later: transcript.page.newer.clone(),
-    })
+    })?;
+    Ok(printed.paged(&args.paging))
 }
 
 /// What of a step could not be read.

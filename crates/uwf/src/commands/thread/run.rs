@@ -1,7 +1,7 @@
 //! `uwf thread run`, also `uwf run`
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -152,7 +152,7 @@ fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Resu
             "{} {} by {agent}{adopted}, {}",
             style::green("✓"),
             style::bold(role),
-            seconds(begun.elapsed())
+            table::duration(begun.elapsed())
         ));
     }
     if let Some(Upcoming::Error(error)) = &report.next {
@@ -182,7 +182,7 @@ impl Live<'_> {
         let last =
             [&files.raw, &files.err, &files.out].into_iter().find_map(|path| last_line(path)).unwrap_or_default();
         let (role, agent) = (&attempt.opened.role, &attempt.opened.agent.name);
-        let known = format!("{role} by {agent}, {}: ", seconds(self.begun.elapsed()));
+        let known = format!("{role} by {agent}, {}: ", table::duration(self.begun.elapsed()));
         let columns = terminal::size(&std::io::stderr()).map_or(LINE, |size| size.columns.saturating_sub(1));
         self.context.printer.live(&live_line(&known, &last, columns));
         self.shown = true;
@@ -214,15 +214,6 @@ fn last_line(path: &std::path::Path) -> Option<String> {
     let text = child::read_capped(path, TAIL).ok()?;
     let line = text.trim_end().lines().last()?.trim();
     (!line.is_empty()).then(|| line.to_owned())
-}
-
-fn seconds(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs();
-    match seconds {
-        0..60 => format!("{:.1} s", elapsed.as_secs_f64()),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    }
 }
 
 #[cfg(test)]

@@ -1,22 +1,27 @@
 //! `uwf thread step-details`
 
+mod page;
+
 use serde::Serialize;
 use serde_json::Value;
 use uwf_engine::error::Kind;
 use uwf_engine::expand;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report, yaml};
+use crate::pager::Paging;
+use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf thread step-details`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread step-details 2XY1PEX26ZD0Y\n  uwf thread step-details 2XY1 --format json | jq .detail.turns\n\nThe document is the node with everything it refers to in its place, as YAML unless told otherwise. A text or node that\nis told already is not told again: `toldAbove` has its hash. A child thread is named, not told: its last step can be\nasked for in the same way. Timestamps are Unix milliseconds."
+    after_help = "Examples:\n  uwf thread step-details 2XY1PEX26ZD0Y\n  uwf thread step-details 2XY1 --format yaml\n  uwf thread step-details 2XY1 --format json | jq .detail.turns\n\nText for people unless --format says otherwise. As YAML or JSON the document is the node with everything it refers to in\nits place: a text or node that is there already is not repeated, `toldAbove` has its hash; timestamps are Unix\nmilliseconds. A child thread is only named: its last step can be asked for in the same way."
 )]
 pub(crate) struct Args {
     /// A step, a detail or a failed attempt: its hash, or a unique beginning of it.
     #[arg(value_name = "HASH")]
     node: String,
+    #[command(flatten)]
+    paging: Paging,
 }
 
 #[derive(Serialize)]
@@ -25,7 +30,7 @@ struct Details(Value);
 
 impl Report for Details {
     fn text(&self) -> String {
-        yaml(&self.0)
+        page::page(&self.0)
     }
 }
 
@@ -39,5 +44,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     for note in &expanded.notes {
         context.printer.warn(note);
     }
-    Printed::long(Details(expanded.value))
+    Ok(Printed::long(Details(expanded.value))?.paged(&args.paging))
 }

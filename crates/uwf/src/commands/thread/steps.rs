@@ -10,6 +10,7 @@ use uwf_engine::told;
 
 use super::which::Which;
 use crate::context::Context;
+use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 use crate::table::{self, Table};
@@ -25,6 +26,8 @@ const SHOWN: usize = 60;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    paging: Paging,
 }
 
 #[derive(Serialize)]
@@ -105,5 +108,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             timestamp: step.timestamp_ms,
         });
     }
-    Printed::long(Steps { workflow: thread.start.workflow, steps, thread: id })
+    Ok(Printed::long(Steps { workflow: thread.start.workflow, steps, thread: id })?.paged(&args.paging))
 }

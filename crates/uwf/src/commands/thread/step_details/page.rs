@@ -1,0 +1,292 @@
+//! The details of a step as text for people: what came out, how long it took and what it cost, then all that was said, once.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use uwf_core::node::Kind;
+
+use crate::printer::yaml;
+use crate::style;
+use crate::table;
+
+/// A node with everything it refers to in its place, as text.
+pub(super) fn page(node: &Value) -> String {
+    let mut page = Page::default();
+    let title = |kind: Kind| node["type"] == kind.title();
+    if title(Kind::StepNode) {
+        page.step(node);
+    } else if title(Kind::ReactSession) {
+        page.title("detail", node, &[text(node, "role")]);
+        page.stored(node);
+        page.session(node);
+    } else if title(Kind::Attempt) {
+        page.title("attempt", node, &[text(node, "role")]);
+        page.stored(node);
+        page.attempt(node, 0);
+    } else {
+        page.text = yaml(node);
+    }
+    page.text
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn title(&mut self, what: &str, node: &Value, words: &[Option<&str>]) {
+        let words: Vec<String> = words.iter().flatten().map(|word| table::one_line(word)).collect();
+        self.text.push_str(&format!(
+            "{} {}\n",
+            style::bold(&words.join(" by ")),
+            style::dim(&format!("({what} {})", hash(node)))
+        ));
+    }
+
+    /// A line of what is known, if it is.
+    fn fact(&mut self, name: &str, value: Option<String>) {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            self.text.push_str(&format!("{:<9} {value}\n", format!("{name}:")));
+        }
+    }
+
+    fn stored(&mut self, node: &Value) {
+        self.fact("stored", node["timestamp"].as_u64().map(|time| format!("{} UTC", table::time(time))));
+    }
+
+    /// A heading, at the margin or below another.
+    fn heading(&mut self, depth: usize, words: &str) {
+        self.text.push_str(&format!("\n{}{}\n", indent(depth), style::bold(words)));
+    }
+
+    /// A text, indented.
+    fn block(&mut self, depth: usize, text: &str) {
+        for line in text.trim_end().trim_start_matches('\n').lines() {
+            let line = format!("{}{}", indent(depth), line);
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
+        }
+    }
+
+    /// A text that is referred to, or why it is not here.
+    fn referred(&mut self, depth: usize, value: &Value) {
+        match value {
+            Value::String(text) if text.trim().is_empty() => self.block(depth, &style::dim("(empty)")),
+            Value::String(text) => self.block(depth, text),
+            other => match absent(other) {
+                Some(why) => self.block(depth, &style::dim(&why)),
+                None => self.block(depth, &yaml(other)),
+            },
+        }
+    }
+
+    fn step(&mut self, step: &Value) {
+        self.title("step", step, &[text(step, "role"), text(step, "agent")]);
+        self.stored(step);
+        let detail = &step["detail"];
+        let is_session = detail["type"] == Kind::ReactSession.title();
+        if is_session {
+            self.facts(detail);
+        }
+        self.fact("before", text(step, "prev").map(str::to_owned));
+        self.heading(0, "Output");
+        self.referred(1, &step["output"]);
+        if is_session {
+            self.said(detail);
+        } else if let Some(child) = detail.get("childThread") {
+            self.heading(0, "Done by a child thread");
+            self.block(1, &yaml(child));
+            self.block(1, text(detail, "hint").unwrap_or_default());
+        } else {
+            self.heading(0, "Detail");
+            self.referred(1, detail);
+        }
+    }
+
+    fn session(&mut self, session: &Value) {
+        self.facts(session);
+        self.said(session);
+    }
+
+    fn facts(&mut self, session: &Value) {
+        self.fact("detail", text(session, "hash").map(str::to_owned));
+        self.fact("took", session["durationMs"].as_u64().map(took));
+        self.fact("tokens", sum(session));
+        let by = text(session, "extractedBy").map(|by| format!("output by {by}"));
+        let id = text(session, "sessionId").map(|id| format!("session {}", table::one_line(id)));
+        let source = text(session, "source").map(|source| format!("trace from {}", table::one_line(source)));
+        self.fact("source", Some(source.into_iter().chain(by).chain(id).collect::<Vec<_>>().join(", ")));
+        self.fact("agent", agent(&session["agent"]));
+    }
+
+    /// Everything that was said in a session.
+    fn said(&mut self, session: &Value) {
+        if let Some(extras) = session.get("extras") {
+            self.heading(0, "Beside the output");
+            self.block(1, &yaml(extras));
+        }
+        self.extraction(list(session, "extraction"));
+        self.heading(0, "Answer");
+        self.referred(1, &session["raw"]);
+        self.turns(0, list(session, "turns"));
+        for attempt in list(session, "attempts") {
+            let is_failure = attempt.get("error").is_some_and(|error| !error.is_null());
+            if is_failure || attempt.get("stderr").is_none() {
+                self.heading(0, &format!("Failed attempt {}", hash(attempt)));
+                self.attempt(attempt, 1);
+            } else {
+                self.heading(0, "On stderr");
+                self.referred(1, &attempt["stderr"]);
+            }
+        }
+    }
+
+    /// How the output was looked for, where it was not simply found.
+    fn extraction(&mut self, rungs: &[Value]) {
+        let is_told = |rung: &&Value| !list(rung, "errors").is_empty() || !list(rung, "fixes").is_empty();
+        if !rungs.iter().any(|rung| is_told(&rung)) {
+            return;
+        }
+        self.heading(0, "How the output was found");
+        for rung in rungs {
+            let said = ["errors", "fixes"].into_iter().flat_map(|key| list(rung, key));
+            let said: Vec<&str> = said.filter_map(Value::as_str).collect();
+            let said = if said.is_empty() { "found".to_owned() } else { said.join("; ") };
+            self.block(1, &format!("{}: {said}", text(rung, "rung").unwrap_or_default()));
+        }
+    }
+
+    fn turns(&mut self, depth: usize, turns: &[Value]) {
+        for (index, turn) in turns.iter().enumerate() {
+            if let Some(why) = absent(turn) {
+                self.heading(depth, &format!("Turn {}", index + 1));
+                self.block(depth + 1, &style::dim(&why));
+                continue;
+            }
+            let about: Vec<String> =
+                turn["latencyMs"].as_u64().map(took).into_iter().chain(tokens(&turn["tokens"])).collect();
+            let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
+            self.heading(depth, &format!("Turn {} of {}{about}", index + 1, turns.len()));
+            self.block(depth + 1, &style::dim("asked:"));
+            self.input(depth + 2, list(turn, "input"));
+            for call in list(turn, "toolCalls") {
+                self.call(depth + 1, call);
+            }
+            self.block(depth + 1, &style::dim("answered:"));
+            self.referred(depth + 2, &turn["output"]);
+        }
+    }
+
+    /// The texts a turn was asked with. Those that were asked before are only counted.
+    fn input(&mut self, depth: usize, texts: &[Value]) {
+        let (above, new): (Vec<&Value>, Vec<&Value>) = texts.iter().partition(|text| text.get("toldAbove").is_some());
+        if !above.is_empty() {
+            let texts = if above.len() == 1 { "text" } else { "texts" };
+            self.block(depth, &style::dim(&format!("({} {texts} from above)", above.len())));
+        }
+        for (index, text) in new.into_iter().enumerate() {
+            if index > 0 {
+                self.text.push('\n');
+            }
+            self.referred(depth, text);
+        }
+    }
+
+    fn call(&mut self, depth: usize, call: &Value) {
+        if let Some(why) = absent(call) {
+            return self.block(depth, &style::dim(&why));
+        }
+        let time = call["durationMs"].as_u64().map(took).unwrap_or_default();
+        let name = table::one_line(text(call, "name").unwrap_or_default());
+        self.block(depth, &format!("{} {}", style::bold(&name), style::dim(&format!("({time})"))));
+        self.referred(depth + 1, &call["arguments"]);
+        self.block(depth, &style::dim("gave:"));
+        self.referred(depth + 1, &call["result"]);
+    }
+
+    fn attempt(&mut self, attempt: &Value, depth: usize) {
+        if let Some(why) = absent(attempt) {
+            return self.block(depth, &style::dim(&why));
+        }
+        let by = agent(&attempt["agent"]).map(|agent| format!("by {agent}"));
+        let code = attempt["exitCode"].as_i64().map(|code| format!("exit code {code}"));
+        let about: Vec<String> = by.into_iter().chain(code).chain(sum(attempt)).collect();
+        self.block(depth, &about.join(", "));
+        if let Some(error) = text(attempt, "error") {
+            self.block(depth, &style::red(error));
+        }
+        self.turns(depth, list(attempt, "turns"));
+        for (key, words) in [("raw", "printed:"), ("stderr", "on stderr:")] {
+            self.block(depth, &style::dim(words));
+            self.referred(depth + 1, &attempt[key]);
+        }
+    }
+}
+
+fn indent(depth: usize) -> String {
+    "  ".repeat(depth)
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key)?.as_str()
+}
+
+fn hash(node: &Value) -> &str {
+    text(node, "hash").unwrap_or_default()
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Why something is not in its place.
+fn absent(value: &Value) -> Option<String> {
+    let hash = |key| text(value, key);
+    if hash("toldAbove").is_some() {
+        return Some("(as above)".to_owned());
+    }
+    if let Some(hash) = hash("leftOut") {
+        return Some(format!("(left out: uwf thread step-details {hash})"));
+    }
+    let hash = hash("unreadable")?;
+    Some(format!("({hash} is not readable: {})", text(value, "error").unwrap_or_default()))
+}
+
+fn took(milliseconds: u64) -> String {
+    table::duration(Duration::from_millis(milliseconds))
+}
+
+/// An agent with the command it is.
+fn agent(agent: &Value) -> Option<String> {
+    let name = table::one_line(text(agent, "name")?);
+    let args = list(agent, "args").iter().filter_map(Value::as_str);
+    let words: Vec<&str> = text(agent, "command").into_iter().chain(args).collect();
+    let command = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
+    let model = text(agent, "model").map(|model| format!(", model {}", table::one_line(model))).unwrap_or_default();
+    let is_same = command.is_empty() || command == name;
+    Some(if is_same { format!("{name}{model}") } else { format!("{name} ({}){model}", table::one_line(&command)) })
+}
+
+/// The tokens of all of it: as counted for the whole, else the sum of its turns.
+fn sum(whole: &Value) -> Option<String> {
+    if let Some(told) = tokens(&whole["tokens"]) {
+        return Some(told);
+    }
+    let turns = list(whole, "turns");
+    let counted: Vec<&Value> = turns.iter().map(|turn| &turn["tokens"]).filter(|tokens| tokens.is_object()).collect();
+    let of = |key: &str| counted.iter().filter_map(|tokens| tokens[key].as_u64()).sum::<u64>();
+    if counted.is_empty() {
+        return None;
+    }
+    let least = if counted.len() < turns.len() { "at least " } else { "" };
+    Some(format!("{least}{} in, {} out", of("input"), of("output")))
+}
+
+fn tokens(tokens: &Value) -> Option<String> {
+    let counts = [("input", "in"), ("output", "out"), ("cached", "cached"), ("reasoning", "reasoning")];
+    let counts = counts.into_iter().filter_map(|(key, word)| Some(format!("{} {word}", tokens.get(key)?.as_u64()?)));
+    let cost = tokens.get("cost").and_then(Value::as_f64).map(|cost| format!("cost {cost}"));
+    let told: Vec<String> = counts.chain(cost).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
