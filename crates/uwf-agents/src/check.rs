@@ -1,10 +1,14 @@
 //! What is wrong with a configuration on this machine: programs that are not there, settings an agent does not take,
 //! keys that are not set. What is wrong with its text alone is the core's business.
 
+use std::path::Path;
+
 use uwf_core::config::{Agent, Config};
 use uwf_core::workflow::nearest::did_you_mean;
 use uwf_core::workflow::{Document, Problem};
-use uwf_engine::agents::{BUILT_IN_PREFIX, find_program};
+use uwf_engine::agents;
+use uwf_engine::bindings;
+use uwf_engine::program::look_up;
 
 use crate::describe::{OWN_MODELS, describe};
 use crate::settings::Wrong;
@@ -14,7 +18,8 @@ use crate::settings::Wrong;
 pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> Vec<Problem> {
     let agents = config.agents.iter().flat_map(|(alias, agent)| {
         let at = Document::below("/agents", alias);
-        let found = [program(document, &at, agent), model(config, document, &at, agent)];
+        let found =
+            [program(document, &at, agent), output(document, &at, alias, agent), model(config, document, &at, agent)];
         found.into_iter().flatten().chain(settings(document, &at, agent)).collect::<Vec<_>>()
     });
     agents.chain(keys(config, document, is_set)).chain(kinds(config, document)).collect()
@@ -22,8 +27,7 @@ pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool
 
 /// The built-in agent that a command stands for on this machine.
 fn built_in(agent: &Agent) -> Option<&str> {
-    let name = agent.command.strip_prefix(BUILT_IN_PREFIX)?;
-    find_program(&agent.command).is_none().then_some(name)
+    agents::built_in(&agent.command)
 }
 
 fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
@@ -41,15 +45,23 @@ fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
     // A relative path is looked for in the workspace of a thread, which may be anywhere.
     let is_relative = command.contains('/') && !command.starts_with('/');
     // What has arguments in it is told of by the core.
-    if is_relative || command.contains(char::is_whitespace) || find_program(command).is_some() {
+    if is_relative || command.contains(char::is_whitespace) {
         return None;
     }
-    let (message, hint) = if command.starts_with('/') {
-        (format!("there is no program {command}"), "check the path, and that the file is executable")
-    } else {
-        (format!("there is no program `{command}` on PATH"), "install it, or give the program's whole path")
-    };
-    Some(document.warning(&at, "no-program", message, Some(hint.to_owned())))
+    let why = look_up(command, Path::new("/")).err()?;
+    Some(document.warning(&at, "no-program", why.to_string(), Some(why.hint())))
+}
+
+/// An agent that does not say what it prints is taken for one that stores its step itself, which few programs do.
+fn output(document: &Document, at: &str, alias: &str, agent: &Agent) -> Option<Problem> {
+    let is_said = document.value.pointer(at).is_some_and(|entry| entry.get("output").is_some());
+    let words = std::iter::once(&agent.command).chain(&agent.args);
+    if is_said || words.map(String::as_str).any(bindings::is_uwf_program) {
+        return None;
+    }
+    let message = format!("the agent `{alias}` has no `output`, so it has to print the hash of a step that it stored");
+    let hint = "add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps";
+    Some(document.warning(at, "no-output", message, Some(hint.to_owned())))
 }
 
 /// The model of a built-in agent is one of the configuration, unless the agent drives a program that knows names of its

@@ -1,7 +1,8 @@
 //! Agents a person may choose from, with the entry each needs in `config.yaml`.
 
 use serde_json::{Value, json};
-use uwf_engine::agents::{BUILT_IN_PREFIX, find_program};
+use uwf_engine::agents::BUILT_IN_PREFIX;
+use uwf_engine::program;
 
 /// An agent that works on this machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +91,7 @@ pub fn named(text: &str) -> Option<Choice> {
     }
     let words = shlex::split(text)?;
     let (command, args) = words.split_first()?;
-    find_program(command)?;
+    program::find(command)?;
     let alias = command.rsplit('/').next().unwrap_or(command).to_owned();
     let entry = json!({"command": command, "args": args, "output": "text"});
     Some(Choice { title: text.to_owned(), alias, entry, needs_model: false })
@@ -103,7 +104,7 @@ fn own_choice(name: &str, title: String) -> Choice {
 
 impl Known {
     fn works(&self) -> bool {
-        let is_there = self.program.is_none_or(|program| find_program(program).is_some());
+        let is_there = self.program.is_none_or(|program| program::find(program).is_some());
         is_there && self.built_in.is_none_or(|name| crate::NAMES.contains(&name))
     }
 
@@ -127,7 +128,7 @@ impl Known {
 
     fn with(&self, entry: Value, program: Option<&str>) -> Choice {
         let place =
-            program.and_then(find_program).map(|program| format!(" ({})", program.display())).unwrap_or_default();
+            program.and_then(program::find).map(|program| format!(" ({})", program.display())).unwrap_or_default();
         Choice { alias: self.alias.to_owned(), title: format!("{}{place}", self.title), entry, needs_model: false }
     }
 }

@@ -169,7 +169,7 @@ fn execute(opened: &Opened, text: &str, files: &OutputFiles, meanwhile: impl FnO
         .stdin(stdin)
         .stdout(child::create(&files.raw)?)
         .spawn()
-        .map_err(|source| child::cannot_start(&spec.command, &args, &source))?;
+        .map_err(|source| child::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
     meanwhile();
     process
         .wait()

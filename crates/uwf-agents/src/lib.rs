@@ -41,8 +41,7 @@ use uwf_engine::home::Home;
 use extractor::LlmExtractor;
 
 /// Names of the built-in agents.
-pub const NAMES: [&str; 11] =
-    ["acp", "command", "cursor", "docx-diff", "hermes", "human", "llm", "mock", "office", "react", "workflow"];
+pub const NAMES: [&str; 11] = agents::BUILT_IN;
 
 /// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
 ///

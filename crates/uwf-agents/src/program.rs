@@ -202,7 +202,7 @@ impl<'a> Program<'a> {
     fn cannot_start(&self, source: &std::io::Error) -> Error {
         let program = self.command.get_program().to_string_lossy();
         let args: Vec<String> = self.command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        child::cannot_start(&program, &args, source)
+        child::cannot_start(&program, &args, &self.opened.workspace, source)
     }
 }
 

@@ -20,6 +20,7 @@ use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::Opened;
+use uwf_engine::bindings::{Bindings, Named};
 use uwf_engine::child::Signals;
 use uwf_engine::children::{self, Child, Task};
 use uwf_engine::history::{self, Finished};
@@ -51,7 +52,7 @@ pub(crate) struct Config {
     /// The workflow, when it is not the first argument.
     workflow: Option<String>,
     /// Role of the child → agent; `agentOverrides` hold for the others.
-    agents: BTreeMap<String, String>,
+    agents: BTreeMap<String, Named>,
     /// Most steps the child may have.
     max_steps: Option<u64>,
 }
@@ -110,7 +111,7 @@ fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
     })?;
     let settings = ThreadSettings {
         workspace: opened.workspace.clone(),
-        agents: config.agents,
+        bound: Bindings { agents: config.agents, every_role: None },
         max_steps: config.max_steps,
         ..ThreadSettings::default()
     };

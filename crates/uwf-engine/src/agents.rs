@@ -1,21 +1,23 @@
-//! Which agent plays a role, and the command line it becomes.
+//! An agent as a step runs it, and the command line it becomes.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uwf_core::config::{self, Config, ExitMeaning, OutputMode};
 use uwf_core::node;
-use uwf_core::workflow::nearest;
 
-use crate::error::{Error, Kind, Result};
 use crate::home::Home;
-use crate::settings::Settings;
+use crate::program;
 
 /// Prefix of commands that are found in the binary itself when they are not on `PATH`.
 pub const BUILT_IN_PREFIX: &str = "uwf-";
+
+/// Names of the built-in agents.
+pub const BUILT_IN: [&str; 11] =
+    ["acp", "command", "cursor", "docx-diff", "hermes", "human", "llm", "mock", "office", "react", "workflow"];
 
 /// The built-in agent that is a person.
 pub const HUMAN: &str = "human";
@@ -68,7 +70,8 @@ pub struct AgentSpec {
 }
 
 impl AgentSpec {
-    fn new(name: &str, agent: &config::Agent) -> AgentSpec {
+    /// The agent of an entry of `agents`.
+    pub fn new(name: &str, agent: &config::Agent) -> AgentSpec {
         let millis = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         AgentSpec {
             name: name.to_owned(),
@@ -126,16 +129,14 @@ impl AgentSpec {
         }
     }
 
-    /// The built-in agent its command names, when no such program is on `PATH`.
+    /// The built-in agent its command names: no such program is on `PATH`, or it is a link to this one.
     pub fn built_in(&self) -> Option<&str> {
-        let name = self.command.strip_prefix(BUILT_IN_PREFIX)?;
-        find_program(&self.command).is_none().then_some(name)
+        built_in(&self.command)
     }
 
     /// Whether its command is the built-in agent of this name, also when that is installed on `PATH`.
     pub fn is_built_in(&self, name: &str) -> bool {
-        let program = Path::new(&self.command).file_name().and_then(|file| file.to_str());
-        program.and_then(|file| file.strip_prefix(BUILT_IN_PREFIX)) == Some(name)
+        program::file_name(&self.command).strip_prefix(BUILT_IN_PREFIX) == Some(name)
     }
 
     /// Whether uwf itself is the agent process, which runs the command and records what came of it.
@@ -171,79 +172,19 @@ impl AgentSpec {
     }
 }
 
+/// The built-in agent a command names: no such program is on `PATH`, or it is a link to this one.
+pub fn built_in(command: &str) -> Option<&str> {
+    let name = program::file_name(command).strip_prefix(BUILT_IN_PREFIX)?;
+    match program::find(command) {
+        Some(file) => (BUILT_IN.contains(&name) && program::is_own(&file)).then_some(name),
+        None => (name.len() + BUILT_IN_PREFIX.len() == command.len()).then_some(name),
+    }
+}
+
 /// The command line by which uwf runs one of its own agents.
 pub fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: &str) -> Vec<String> {
     let bin = bin.to_string_lossy().into_owned();
     [&bin, "agent", "run", name, thread, role].map(str::to_owned).into()
-}
-
-/// Chooses the agent for a role: `--agent` > bound at start > `agentOverrides` > `defaultAgent`.
-///
-/// # Errors
-/// `Config` when none is configured or the chosen alias does not exist.
-pub fn choose(
-    config: &Config,
-    settings: &Settings,
-    workflow: &str,
-    role: &str,
-    asked: Option<&str>,
-) -> Result<AgentSpec> {
-    if let Some(asked) = asked {
-        return named_or_command(config, asked);
-    }
-    if let Some(bound) = settings.agents.get(role) {
-        return named_or_command(config, bound);
-    }
-    let Some(alias) = config.agent_for(workflow, role) else {
-        return Err(Error::new(Kind::Config, format!("no agent is configured for role `{role}`"))
-            .hint("set `defaultAgent` in config.yaml, or name one: `--agent 'COMMAND ARGS'`"));
-    };
-    let agent = config.agent(alias).ok_or_else(|| unknown_agent(config, alias))?;
-    Ok(AgentSpec::new(alias, agent))
-}
-
-/// An alias of the configuration, or a command line split as a shell splits.
-///
-/// # Errors
-/// `Config` when it is one word that is neither an alias nor a program.
-pub fn named_or_command(config: &Config, text: &str) -> Result<AgentSpec> {
-    if let Some(agent) = config.agent(text) {
-        return Ok(AgentSpec::new(text, agent));
-    }
-    let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
-        Error::new(Kind::Usage, format!("`{text}` is neither an agent alias nor a command line (unbalanced quotes?)"))
-    })?;
-    let runnable = words[0].starts_with(BUILT_IN_PREFIX) || find_program(&words[0]).is_some();
-    if !runnable {
-        return Err(unknown_agent(config, text));
-    }
-    Ok(AgentSpec::new(text, &config::Agent::from_command(words[0].clone(), words[1..].to_vec())))
-}
-
-fn unknown_agent(config: &Config, alias: &str) -> Error {
-    let known: Vec<&str> = config.agents.keys().map(String::as_str).collect();
-    let error = Error::new(Kind::Config, format!("there is no agent `{alias}`"));
-    match nearest::nearest(alias, known.iter().copied()) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None if known.is_empty() => {
-            error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`")
-        }
-        None => error.hint(format!("agents of config.yaml: {}", known.join(", "))),
-    }
-}
-
-/// The file a command name stands for: a path as it is, a bare name through `PATH`.
-pub fn find_program(command: &str) -> Option<PathBuf> {
-    if command.contains('/') {
-        return is_executable(Path::new(command)).then(|| PathBuf::from(command));
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(command)).find(|file| is_executable(file))
-}
-
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Keys uwf needs when it is the agent's process, by the names of their variables: that of a built-in agent's model, and

@@ -18,7 +18,7 @@ use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{AtPath, Error, Kind, Result};
-use crate::processes;
+use crate::{processes, program};
 
 /// How often output files are looked at. A flooding agent writes some ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
@@ -222,26 +222,35 @@ fn spawn(job: &Job) -> Result<Child> {
         .stderr(stderr)
         .process_group(0)
         .spawn()
-        .map_err(|source| cannot_start(program, args, &source))
+        .map_err(|source| cannot_start(program, args, &job.cwd, &source))
 }
 
-/// Why a program could not be started, in words that help.
-pub fn cannot_start(program: &str, args: &[String], source: &std::io::Error) -> Error {
+/// Why a program could not be started in a directory, in words that help.
+pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &std::io::Error) -> Error {
     use rustix::io::Errno;
     // What the machine lacks at the moment is no fault of the configuration.
     let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
     let is_passing = source.raw_os_error().is_some_and(|code| lacks.iter().any(|lack| lack.raw_os_error() == code));
     let kind = if is_passing { Kind::Io } else { Kind::Config };
-    let error = Error::new(kind, format!("cannot start agent `{program}`: {source}"));
+    let because = |why: &dyn std::fmt::Display| Error::new(kind, format!("cannot start agent `{program}`: {why}"));
+    if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
+        && let Err(why) = program::look_up(program, dir)
+    {
+        return because(&why).hint(why.hint());
+    }
+    let error = because(source);
     match source.kind() {
-        std::io::ErrorKind::NotFound => {
-            error.hint("is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command")
-        }
-        std::io::ErrorKind::ArgumentListTooLong => {
+        ErrorKind::NotFound => error.hint("a program or library that the file itself asks for is missing"),
+        ErrorKind::ArgumentListTooLong => {
             let longest = args.iter().map(String::len).max().unwrap_or(0);
             error.hint(format!("an argument has {longest} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"))
         }
-        std::io::ErrorKind::PermissionDenied => error.hint("is the file executable?"),
+        ErrorKind::PermissionDenied => {
+            error.hint("may you execute the file and enter its directories? is its file system mounted `noexec`?")
+        }
+        _ if source.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+            error.hint("a script begins with a line that names its interpreter, such as #!/bin/sh")
+        }
         _ => error,
     }
 }

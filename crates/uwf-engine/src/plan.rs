@@ -8,6 +8,7 @@ use uwf_core::workflow::{Role, Workflow};
 
 use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Opened};
+use crate::bindings::{self, Named};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
@@ -49,9 +50,10 @@ impl Plan {
     /// The agent that plays a role.
     ///
     /// # Errors
-    /// Those of [`agents::choose`].
-    pub fn agent(&self, role: &str, asked: Option<&str>) -> Result<AgentSpec> {
-        let mut spec = agents::choose(&self.config, &self.settings, &self.workflow.name, role, asked)?;
+    /// Those of [`bindings::choose`].
+    pub fn agent(&self, role: &str, asked: Option<&Named>) -> Result<AgentSpec> {
+        let Settings { bound, workspace, .. } = &self.settings;
+        let mut spec = bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)?;
         spec.own_keys = agents::own_keys(&self.config, &spec);
         if spec.built_in() == Some(agents::WORKFLOW) {
             // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.

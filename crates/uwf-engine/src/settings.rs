@@ -1,7 +1,6 @@
 //! A thread's local settings: where it works, which agents it uses, how far it may go. Never part of a node, since
 //! they are a choice of the machine it runs on.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 
@@ -9,6 +8,7 @@ use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
+use crate::bindings::Bindings;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::record;
@@ -22,9 +22,9 @@ const PREFIX: &[u8] = br#"{"event":"settings""#;
 pub struct Settings {
     /// Directory agents of this thread work in, absolute.
     pub workspace: PathBuf,
-    /// Role → agent alias, as given to `thread start --agent`.
-    #[serde(default)]
-    pub agents: BTreeMap<String, String>,
+    /// Agents it is bound to, as given by `--agent`.
+    #[serde(flatten)]
+    pub bound: Bindings,
     /// Most steps this thread may have; the configuration's limit holds when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,

@@ -1,19 +1,19 @@
 //! `thread start`: a StartNode, a head, and the thread's local settings. Nothing is executed.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use json_cas::{Draft, Hash, Swap};
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::{END, Workflow, endless_roles, nearest};
+use uwf_core::workflow::{END, Workflow, endless_roles};
 
+use crate::bindings::Bindings;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::resolve::{self, Found, Origin};
 use crate::settings::Settings;
-use crate::{agents, beginning, ids, load, put};
+use crate::{beginning, ids, load, put};
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
@@ -24,8 +24,8 @@ pub struct Request {
     pub prompt: String,
     /// Directory agents work in.
     pub workspace: PathBuf,
-    /// Role → agent.
-    pub agents: BTreeMap<String, String>,
+    /// Agents the thread is bound to.
+    pub bound: Bindings,
     /// Most steps the thread may have.
     pub max_steps: Option<u64>,
 }
@@ -58,10 +58,10 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     if matches!(origin, Origin::Registry | Origin::Store) {
         notes.extend(endless(&load::workflow(home.store(), hash)?));
     }
-    check_agents(home, hash, &request.agents)?;
     let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
     let settings =
-        Settings { workspace, agents: request.agents.clone(), max_steps: request.max_steps, ..Settings::default() };
+        Settings { workspace, bound: request.bound.clone(), max_steps: request.max_steps, ..Settings::default() };
+    check_agents(home, hash, &settings)?;
     let head =
         put_start(home, &StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None })?;
     let thread = create(home, head, &settings)?;
@@ -98,26 +98,17 @@ pub fn drafts(start: &StartNode) -> Vec<Draft> {
 /// `Config`, since it is the configuration that names workflow and agents.
 pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result<Hash> {
     let found = resolve::workflow(home, workflow, &settings.workspace);
-    let hash = found.and_then(|found| check_agents(home, found.hash, &settings.agents).map(|()| found.hash));
+    let hash = found.and_then(|found| check_agents(home, found.hash, settings).map(|()| found.hash));
     hash.map_err(|error| match error.kind {
         Kind::NotFound | Kind::Usage => Error { kind: Kind::Config, ..error },
         _ => error,
     })
 }
 
-/// Whether the workflow has each role an agent is given for, and there is such an agent.
-fn check_agents(home: &Home, hash: Hash, agents: &BTreeMap<String, String>) -> Result<()> {
+/// Whether the workflow has each role an agent is bound to, and there is such an agent.
+fn check_agents(home: &Home, hash: Hash, settings: &Settings) -> Result<()> {
     let workflow = load::workflow(home.store(), hash)?;
-    let config = home.config()?;
-    for (role, agent) in agents {
-        if !workflow.roles.contains_key(role) {
-            let error = Error::new(Kind::Usage, format!("workflow `{}` has no role `{role}`", workflow.name));
-            let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
-            return Err(near.into_iter().fold(error, Error::hint));
-        }
-        agents::named_or_command(&config, agent)?;
-    }
-    Ok(())
+    settings.bound.check(&home.config()?, &workflow, &settings.workspace)
 }
 
 /// Creates a thread whose head is a stored node: settings first, the head last.

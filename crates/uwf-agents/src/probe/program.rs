@@ -11,8 +11,9 @@ use json_cas::regular;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal};
 use uwf_core::config::{Agent, Config};
-use uwf_engine::agents::{BUILT_IN_PREFIX, find_program};
+use uwf_engine::agents;
 use uwf_engine::doctor::Finding;
+use uwf_engine::program::{self, look_up};
 
 /// How long a program may take to tell its version. Some load a whole runtime first.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,7 +35,9 @@ type Versions = BTreeMap<PathBuf, Option<String>>;
 
 /// One finding for each agent. Programs are asked at the same time, each once.
 pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {
-    let programs = config.agents.values().filter_map(|agent| find_program(&agent.command));
+    let commands =
+        config.agents.values().map(|agent| &agent.command).filter(|command| agents::built_in(command).is_none());
+    let programs = commands.filter_map(|command| program::find(command));
     let programs: BTreeSet<PathBuf> = programs.filter(|program| may_be_asked(program)).collect();
     let versions: Versions = std::thread::scope(|scope| {
         let asked: Vec<_> =
@@ -62,24 +65,27 @@ fn is_shell_name(word: &[u8]) -> bool {
 fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions) -> Finding {
     let check = format!("agent:{alias}");
     let command = &agent.command;
-    if let Some(program) = find_program(command) {
-        let version = match versions.get(&program) {
-            Some(Some(version)) => version.as_str(),
-            Some(None) => "it does not tell its version",
-            None => "a script, not asked for its version",
-        };
-        return Finding::ok(check, format!("{}: {version}", program.display()));
-    }
-    let built_in = command.strip_prefix(BUILT_IN_PREFIX).filter(|name| crate::NAMES.contains(name));
-    if let Some(name) = built_in {
+    if let Some(name) = agents::built_in(command).filter(|name| crate::NAMES.contains(name)) {
         return Finding::ok(check, format!("built in: {name} {}", env!("CARGO_PKG_VERSION")));
     }
     if command.contains('/') && !command.starts_with('/') {
         return Finding::ok(check, format!("{command} is looked for in the workspace of each thread"));
     }
-    let missing = format!("there is no program `{command}`");
-    let missing = if is_used { Finding::fail(check, missing) } else { Finding::warn(check, missing) };
-    missing.hint("install it, put its directory on PATH, or correct `command`")
+    match look_up(command, Path::new("/")) {
+        Ok(program) => {
+            let version = match versions.get(&program) {
+                Some(Some(version)) => version.as_str(),
+                Some(None) => "it does not tell its version",
+                None => "a script, not asked for its version",
+            };
+            Finding::ok(check, format!("{}: {version}", program.display()))
+        }
+        Err(why) => {
+            let why = why.to_string();
+            let finding = if is_used { Finding::fail(check, why) } else { Finding::warn(check, why) };
+            finding.hint("install it, put its directory on PATH, or correct `command`")
+        }
+    }
 }
 
 /// What a program says when asked for its version; `None` when it says nothing useful in time.

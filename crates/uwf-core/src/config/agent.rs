@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::limits::DEFAULT_IDLE_TIMEOUT;
@@ -34,7 +35,8 @@ pub struct Agent {
 }
 
 /// What an agent prints to stdout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OutputMode {
     /// The hash of the StepNode it wrote, as the last line.
     #[default]

@@ -20,6 +20,7 @@ use self::unlinked::Unmoved;
 use crate::advisors::Advisors;
 use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles};
+use crate::bindings::Named;
 use crate::chain::{self, Record};
 use crate::child::{self, Ended, Job, Signals};
 use crate::children;
@@ -44,8 +45,8 @@ use crate::verdict;
 pub struct Request {
     /// The thread.
     pub thread: ThreadId,
-    /// Agent for this step only: an alias or a command line.
-    pub agent: Option<String>,
+    /// Agent for this step only.
+    pub agent: Option<Named>,
     /// Workspace, for a thread whose record this machine lacks; kept from then on.
     pub cwd: Option<PathBuf>,
     /// Whether the report tells how the moderator decided.
@@ -126,7 +127,7 @@ impl<'a, 'h> Step<'a, 'h> {
         let attempt = if self.request.reextract || is_unread {
             self.open_again(&role, earlier)?
         } else {
-            let agent = self.plan.agent(&role, self.request.agent.as_deref())?;
+            let agent = self.plan.agent(&role, self.request.agent.as_ref())?;
             if let Some(waits) = self.still_asked(last.as_deref(), &role, &agent) {
                 return Err(waits);
             }

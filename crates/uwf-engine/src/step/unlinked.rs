@@ -101,8 +101,7 @@ impl Step<'_, '_> {
             self.mark(mark, &opened.role, &error.message);
         }
         let error = match error.kind {
-            Kind::NotExtractable => error
-                .hint(format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id)),
+            Kind::NotExtractable => error.hint(self.reading_again()),
             _ => error,
         };
         match kept {
@@ -115,6 +114,18 @@ impl Step<'_, '_> {
                     dir.display()
                 ))
             }
+        }
+    }
+
+    /// How an answer that is no use can be read again. Without a model that reads it, what was not found before is not
+    /// found then.
+    fn reading_again(&self) -> String {
+        let config = &self.plan.config;
+        let again = format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id);
+        match (config.model_for("extract"), config.extract.llm) {
+            (None, _) => format!("a model could read it: `uwf setup` configures one, then {again}"),
+            (Some(_), 0) => format!("a model could read it: `uwf config set extract.llm 2`, then {again}"),
+            (Some(_), _) => again,
         }
     }
 

@@ -431,8 +431,8 @@ fn settings_that_make_no_sense_are_refused() {
     hint: `uwf agent describe acp` lists the settings it has
     78 error: `config.permissions` of agent `a`: expected "allow", "deny" or "ask", found "sometimes"
     hint: `uwf agent describe acp` lists the settings it has
-    78 error: cannot start agent `no-such-program`: No such file or directory (os error 2)
-    hint: is it installed, and on PATH? `uwf thread step --dry-run` shows the whole command
+    78 error: cannot start agent `no-such-program`: there is no program `no-such-program` on PATH
+    hint: install it, or give the program's whole path
     "#);
 }
 

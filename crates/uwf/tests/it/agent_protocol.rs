@@ -394,12 +394,14 @@ fn agents_describe_themselves() {
     output:       step
     idle timeout: 1800 s
     ");
-    assert_snapshot!(home.told(&["agent", "describe", "my-program --slow", "--format", "text"]), @r"
+    assert_snapshot!(home.told(&["agent", "describe", "my-program --slow", "--format", "text"]), @"
     exit 0
     my-program --slow
+    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
+    config:       trace, mcp
     command:      my-program --slow
     program:      <dir>/bin/my-program
-    output:       step
+    output:       text
     idle timeout: 1800 s
     ");
     assert_snapshot!(home.told(&["agent", "describe", "scriptd"]), @r"

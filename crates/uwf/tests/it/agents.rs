@@ -173,11 +173,11 @@ fn a_step_of_another_thread_is_refused() {
     let (home, thread) = with_agent("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let other = home.start("count-rounds", "another task");
     let foreign = text(&home.json(&["thread", "step", &other]), "head");
-    let ran = home.uwf(&["thread", "step", &thread, "--agent", &format!("echo {foreign} #")]);
+    let ran = home.uwf(&["thread", "step", &thread, "--agent", &format!("echo {foreign} #"), "--output", "step"]);
     assert_eq!(ran.code, Some(40), "{ran:?}");
     let liar = home.script("liar", &format!("#!/bin/sh\necho {foreign}\n"));
     let before = home.head(&thread);
-    let ran = home.uwf(&["thread", "step", &thread, "--agent", liar.to_str().unwrap()]);
+    let ran = home.uwf(&["thread", "step", &thread, "--agent", liar.to_str().unwrap(), "--output", "step"]);
     assert_eq!(ran.code, Some(40));
     assert!(ran.stderr.contains("it belongs to another thread"), "{}", ran.stderr);
     assert_eq!(home.head(&thread), before);

@@ -241,12 +241,12 @@ fn what_the_child_ended_with_becomes_the_output_of_the_role() {
 
     with("vague");
     let other = planned(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &other]), @r"
+    assert_snapshot!(told(&home, &["thread", "step", &other]), @"
     exit 41
     --- stderr
     error: child thread <id> has ended, but the answer has no valid output for role `build`: there is no header: the answer must begin with `---`, the keys, and `---` again
     hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread begins it anew
-    hint: `uwf thread step <id> --reextract` reads it again, without the agent
+    hint: a model could read it: `uwf setup` configures one, then `uwf thread step <id> --reextract` reads it again, without the agent
     hint: all it printed is kept: `uwf thread step-details #1`
     ");
     let before = ran(&home).len();

@@ -357,7 +357,7 @@ maxStep: 5
 ",
     );
     fs::write(home.root().join(".env"), "THERE_KEY=0123456789\n").unwrap();
-    assert_snapshot!(home.told(&["config", "validate", "--format", "text"]), @r"
+    assert_snapshot!(home.told(&["config", "validate", "--format", "text"]), @"
     exit 78
     <dir>/root/config.yaml:2:42: warning[no-key]: `HERE_KEY` is set neither in the environment nor in .env
       |
@@ -377,17 +377,29 @@ maxStep: 5
       |                      ^
       = hint: did you mean `here`?
 
+    <dir>/root/config.yaml:7:3: warning[no-output]: the agent `gone` has no `output`, so it has to print the hash of a step that it stored
+      |
+    7 |   gone: { command: no-such-program-anywhere }
+      |   ^
+      = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
+
     <dir>/root/config.yaml:7:11: warning[no-program]: there is no program `no-such-program-anywhere` on PATH
       |
     7 |   gone: { command: no-such-program-anywhere }
       |           ^
       = hint: install it, or give the program's whole path
 
-    <dir>/root/config.yaml:8:10: warning[no-program]: there is no program /no/such/program
+    <dir>/root/config.yaml:8:10: warning[no-program]: there is no file /no/such/program
       |
     8 |   far: { command: /no/such/program, output: text }
       |          ^
-      = hint: check the path, and that the file is executable
+      = hint: check the path
+
+    <dir>/root/config.yaml:9:3: warning[no-output]: the agent `near` has no `output`, so it has to print the hash of a step that it stored
+      |
+    9 |   near: { command: ./made-by-the-workspace.sh }
+      |   ^
+      = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
 
     <dir>/root/config.yaml:10:11: error[unknown-agent]: there is no built-in agent `mok`, and no program `uwf-mok` on PATH
        |
@@ -419,7 +431,7 @@ maxStep: 5
        | ^
        = hint: did you mean `maxSteps`?
 
-    <dir>/root/config.yaml: not valid, 4 errors, 6 warnings
+    <dir>/root/config.yaml: not valid, 4 errors, 8 warnings
     ");
     home.config("agents:\n  a: { command: nothing-of-that-name }\n");
     assert_eq!(home.json(&["config", "validate"])["valid"], json!(true));

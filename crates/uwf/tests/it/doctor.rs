@@ -95,7 +95,7 @@ fn each_trouble_is_a_finding_of_its_own() {
         .skip_while(|line| !line.contains("env-file"))
         .filter(|line| !line.contains("store: "))
         .collect();
-    assert_snapshot!(home.steady(&shown.join("\n")), @r"
+    assert_snapshot!(home.steady(&shown.join("\n")), @"
     ! env-file: <dir>/root/.env has 1 entry and is open to others
         hint: `uwf doctor --fix` restricts it to its owner (0600); the next step does too
     ✓ leftovers: no old temporary files
@@ -104,16 +104,16 @@ fn each_trouble_is_a_finding_of_its_own() {
     ✓ threads: 0 active threads, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
     ✓ orphans: no agent outlived its keeper
-    ! config: <dir>/root/config.yaml:10:1: warning[unknown-key]: the key `maxStep` is not known here and is ignored
+    ! config: <dir>/root/config.yaml:2:3: warning[no-output]: the agent `used` has no `output`, so it has to print the hash of a step that it stored
         hint: `uwf config validate` tells all
     ✓ agent:daemon: <dir>/bin/goose: v1.2
     ✓ agent:local: ./here.sh is looked for in the workspace of each thread
     ✓ agent:mute: <dir>/bin/gemini: it does not tell its version
     ✓ agent:own: <dir>/bin/my-agent: a script, not asked for its version
     ✓ agent:slow: <dir>/bin/hermes: it does not tell its version
-    ! agent:unused: there is no program `gone-program`
+    ! agent:unused: there is no program `gone-program` on PATH
         hint: install it, put its directory on PATH, or correct `command`
-    ✗ agent:used: there is no program `gone-program`
+    ✗ agent:used: there is no program `gone-program` on PATH
         hint: install it, put its directory on PATH, or correct `command`
     ");
     assert_eq!(

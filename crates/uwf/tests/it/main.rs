@@ -7,6 +7,7 @@ mod agent_protocol;
 mod agents;
 mod any_bytes;
 mod author_order;
+mod binding;
 mod cas;
 mod check_release;
 mod child;

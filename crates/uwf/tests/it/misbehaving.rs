@@ -218,7 +218,7 @@ fn one_that_lies_about_its_step_is_refused() {
     ];
     for (hash, reason) in lies {
         let liar = home.script("liar", &format!("#!/bin/sh\necho {hash}\n"));
-        let ran = home.uwf(&["thread", "step", &thread, "--agent", liar.to_str().unwrap()]);
+        let ran = home.uwf(&["thread", "step", &thread, "--agent", liar.to_str().unwrap(), "--output", "step"]);
         assert_eq!(ran.code, Some(40), "{reason}: {ran:?}");
         assert!(ran.stderr.contains(reason), "{reason}: {}", ran.stderr);
         assert_eq!(home.head(&thread), Some(second.clone()));
@@ -226,7 +226,10 @@ fn one_that_lies_about_its_step_is_refused() {
     // What an honest agent of its own stores is accepted, so that the refusals are for their reasons.
     let honest = forged(&home, &second, |step| step["prev"] = json!(second));
     let agent = home.script("honest", &format!("#!/bin/sh\necho {honest}\n"));
-    assert_eq!(home.json(&["thread", "step", &thread, "--agent", agent.to_str().unwrap()])["head"], json!(honest));
+    assert_eq!(
+        home.json(&["thread", "step", &thread, "--agent", agent.to_str().unwrap(), "--output", "step"])["head"],
+        json!(honest)
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use uwf_engine::agents::find_program;
+use uwf_engine::program;
 
 use super::capped::Capped;
 use super::{Answer, Scene, Tool, typed};
@@ -108,7 +108,7 @@ impl Tool for ShellExec {
 /// A shell that leads its own process group; what it prints comes through one pipe, so that order is kept.
 fn start(scene: &Scene<'_>, line: &str) -> std::io::Result<(Child, PipeReader)> {
     let (reader, writer) = std::io::pipe()?;
-    let mut command = Command::new(if find_program("bash").is_some() { "bash" } else { "sh" });
+    let mut command = Command::new(if program::find("bash").is_some() { "bash" } else { "sh" });
     (scene.prepare)(&mut command);
     let child = command
         .args(["-c", line])

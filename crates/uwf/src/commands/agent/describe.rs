@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_agents::describe::{Description, describe};
 use uwf_core::config::OutputMode;
-use uwf_engine::agents::{self, AgentSpec};
+use uwf_engine::agents::AgentSpec;
+use uwf_engine::bindings::Named;
+use uwf_engine::program;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -112,14 +114,15 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if let Some(description) = describe(&args.name).filter(|_| !is_alias) {
         return Printed::new(&described(args.name.clone(), Some(description), None));
     }
-    let spec = agents::named_or_command(&config, &args.name)
+    let spec = Named::plain(&args.name)
+        .spec(&config, &context.cwd)
         .map_err(|error| error.hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", "))))?;
     let description = match (spec.built_in(), spec.output_mode()) {
         (Some(name), _) => describe(name),
         (None, OutputMode::Json | OutputMode::Text) => describe("command"),
         (None, OutputMode::Step) => None,
     };
-    let program = agents::find_program(&spec.command);
+    let program = program::look_up(&spec.command, &context.cwd).ok();
     let built_in = description.as_ref().map(|description| description.name);
     let is_built_in = spec.built_in().is_some();
     let described = described(args.name.clone(), description, Some(Runs { spec, built_in, program }));

@@ -1,5 +1,6 @@
 //! `uwf thread …`
 
+mod agent_args;
 mod answer;
 mod eval;
 mod fork;

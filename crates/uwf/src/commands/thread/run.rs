@@ -11,6 +11,7 @@ use uwf_engine::child::{self, Signals};
 use uwf_engine::error::Kind;
 use uwf_engine::keeper;
 use uwf_engine::load::Thread;
+use uwf_engine::rebind;
 use uwf_engine::show;
 use uwf_engine::state::State;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
@@ -31,7 +32,7 @@ const TAIL: u64 = 4096;
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles"
 )]
 pub(crate) struct Args {
     /// A thread to go on with (@ is the newest), or with --prompt a workflow to start.
@@ -82,7 +83,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
         started.thread
     } else {
-        known_thread(context, &target, &args.options)?
+        known_thread(context, &target, args.options)?
     };
     let mut signals = Signals::listen()?;
     let mut steps = 0;
@@ -127,14 +128,21 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
     Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
 }
 
-fn known_thread(context: &Context, target: &str, options: &start::Options) -> Result<ThreadId, CommandError> {
-    if options.cwd.is_some() || !options.agents.is_empty() {
-        return Err(CommandError::usage("--cwd and --agent need --prompt: they belong to a thread's start"));
-    }
-    context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
+/// The thread to go on with, bound to other agents if some are given.
+fn known_thread(context: &Context, target: &str, options: start::Options) -> Result<ThreadId, CommandError> {
+    let thread = context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
         true => error,
         false => error.hint(format!("to start workflow `{target}`, give it a task: uwf run {target} -p 'TEXT'")),
-    })
+    })?;
+    if options.cwd.is_some() {
+        return Err(CommandError::usage("--cwd needs --prompt: it belongs to a thread's start")
+            .hint(format!("to let a thread work elsewhere: uwf thread step {thread} --cwd DIR")));
+    }
+    let bound = options.agents.bindings(&context.home.config()?)?;
+    if !bound.is_empty() {
+        rebind::rebind(&context.home, &thread, bound)?;
+    }
+    Ok(thread)
 }
 
 /// One step with progress on stderr: a live line on a terminal, a line a step elsewhere.

@@ -1,6 +1,5 @@
 //! `uwf thread start`
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use json_cas::Hash;
@@ -8,6 +7,7 @@ use serde::Serialize;
 use uwf_core::thread::ThreadId;
 use uwf_engine::start;
 
+use crate::commands::thread::agent_args::AgentArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
@@ -17,7 +17,7 @@ use crate::style;
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40"
+    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json"
 )]
 pub(crate) struct Args {
     /// A workflow: path, name, hash or unique prefix of one.
@@ -35,9 +35,8 @@ pub(crate) struct Options {
     /// Directory agents work in.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Agent for a role in this thread: an alias, or a command line.
-    #[arg(long = "agent", value_name = "ROLE=ALIAS", value_parser = role_and_agent)]
-    pub(crate) agents: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) agents: AgentArgs,
     /// Most steps the thread may have.
     #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_steps: Option<u64>,
@@ -71,14 +70,15 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
                 .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
-    for problem in context.home.checked_config()?.1 {
+    let (config, problems) = context.home.checked_config()?;
+    for problem in problems {
         context.printer.warn(&problem.to_string());
     }
     let request = start::Request {
         workflow: workflow.to_owned(),
         prompt,
         workspace: options.cwd.unwrap_or_else(|| context.cwd.clone()),
-        agents: options.agents.into_iter().collect::<BTreeMap<_, _>>(),
+        bound: options.agents.bindings(&config)?,
         max_steps: options.max_steps,
     };
     let started = start::start(&context.home, &request, &context.cwd)?;
@@ -86,11 +86,4 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
         context.printer.warn(note);
     }
     Ok(started)
-}
-
-fn role_and_agent(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((role, agent)) if !role.is_empty() && !agent.is_empty() => Ok((role.to_owned(), agent.to_owned())),
-        _ => Err("it has the form ROLE=ALIAS, such as coder=codex".to_owned()),
-    }
 }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use agent_kit::Context as AgentContext;
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
 use uwf_engine::attempts::Attempt;
+use uwf_engine::bindings::Named;
 use uwf_engine::child::Signals;
 use uwf_engine::keeper;
 use uwf_engine::load::Thread;
@@ -15,6 +17,7 @@ use uwf_engine::plan::Plan;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
 use super::which::Which;
+use crate::commands::thread::agent_args::output_parser;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -33,6 +36,10 @@ pub(crate) struct Args {
     /// Agent for this step only: an alias, or a command line.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
+    /// What the command line given by --agent prints: the answer as `text` under a header or as `json`, or the hash of
+    /// the `step` it stored. By default a text; a step when a word of it is a program `uwf-…`.
+    #[arg(long, value_name = "FORM", requires = "agent", value_parser = output_parser())]
+    output: Option<OutputMode>,
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -154,7 +161,8 @@ impl Report for DryRun {
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let cwd = args.cwd.map(|dir| context.cwd.join(dir));
-    let request = Request { thread, agent: args.agent, cwd, explain: args.explain, reextract: args.reextract };
+    let agent = args.agent.map(|agent| Named { agent, output: args.output });
+    let request = Request { thread, agent, cwd, explain: args.explain, reextract: args.reextract };
     if args.dry_run {
         return dry_run(context, &request);
     }
@@ -195,7 +203,7 @@ fn dry_run(context: &Context, request: &Request) -> CommandResult {
     match &decision.next {
         Next::End(reason) => report.reason = Some(moderate::reason(*reason).to_owned()),
         Next::Role(role) => {
-            let spec = plan.agent(role, request.agent.as_deref())?;
+            let spec = plan.agent(role, request.agent.as_ref())?;
             let mut command = vec![spec.command.clone()];
             command.extend(spec.args.iter().cloned());
             let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone())?);

@@ -1,0 +1,188 @@
+//! From the name of a program to its file, and in words why there is none that could be started.
+
+use std::fmt;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a script that are looked at for its interpreter; Linux looks at 256.
+const FIRST_LINE: u64 = 256;
+
+/// Why a program cannot be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unusable {
+    /// There is no file of that name on `PATH`, or at that path.
+    Missing(PathBuf),
+    /// It is a directory, a device, a pipe.
+    NotAFile(PathBuf),
+    /// The file is there, and nobody may execute it.
+    NotExecutable(PathBuf),
+    /// The script's first line names a program that is not there.
+    NoInterpreter {
+        /// The script.
+        script: PathBuf,
+        /// What its first line names, without its arguments.
+        interpreter: PathBuf,
+    },
+}
+
+impl Unusable {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Unusable::Missing(name) if is_path(name) => "check the path".to_owned(),
+            Unusable::Missing(_) => "install it, or give the program's whole path".to_owned(),
+            Unusable::NotAFile(_) => "name the program itself".to_owned(),
+            Unusable::NotExecutable(path) => format!("make it executable: chmod +x {}", path.display()),
+            Unusable::NoInterpreter { script, interpreter } if interpreter.as_os_str().as_bytes().ends_with(b"\r") => {
+                format!("its lines end in CRLF; change them to LF: sed -i 's/\\r$//' {}", script.display())
+            }
+            Unusable::NoInterpreter { script, .. } => {
+                format!("install it, or change the first line of {}", script.display())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unusable::Missing(name) if is_path(name) => write!(out, "there is no file {}", name.display()),
+            Unusable::Missing(name) => write!(out, "there is no program `{}` on PATH", name.display()),
+            Unusable::NotAFile(path) => write!(out, "{} is not a regular file", path.display()),
+            Unusable::NotExecutable(path) => write!(out, "the file {} is not executable", path.display()),
+            Unusable::NoInterpreter { script, interpreter } => {
+                let interpreter = interpreter.to_string_lossy();
+                write!(
+                    out,
+                    "the interpreter {} of the script {} does not exist",
+                    interpreter.trim_end(),
+                    script.display()
+                )
+            }
+        }
+    }
+}
+
+/// The file a command stands for: a path, relative to `dir`, or a bare name that is looked for on `PATH`.
+///
+/// # Errors
+/// Why there is none that could be started.
+pub fn look_up(command: &str, dir: &Path) -> Result<PathBuf, Unusable> {
+    let found = if command.contains('/') {
+        usable(&dir.join(command.strip_prefix("./").unwrap_or(command)))?
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut refused = None;
+        let mut tried = std::env::split_paths(&path).map(|place| usable(&place.join(command)));
+        let found = tried.find_map(|tried| match tried {
+            Ok(file) => Some(file),
+            Err(Unusable::Missing(_)) => None,
+            Err(why) => {
+                refused.get_or_insert(why);
+                None
+            }
+        });
+        found.ok_or_else(|| refused.unwrap_or_else(|| Unusable::Missing(PathBuf::from(command))))?
+    };
+    match interpreter(&found) {
+        Some(interpreter) if interpreter.is_absolute() && !interpreter.exists() => {
+            Err(Unusable::NoInterpreter { script: found, interpreter })
+        }
+        _ => Ok(found),
+    }
+}
+
+/// The file a command stands for, whatever it holds: a path as it is, a bare name through `PATH`.
+pub fn find(command: &str) -> Option<PathBuf> {
+    if command.contains('/') {
+        return usable(Path::new(command)).ok();
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).find_map(|dir| usable(&dir.join(command)).ok())
+}
+
+/// Whether a file is the running program itself, whatever it is called there.
+pub fn is_own(file: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    std::env::current_exe().ok().and_then(|own| identity(&own)).is_some_and(|own| identity(file) == Some(own))
+}
+
+/// The last part of a command's path.
+pub fn file_name(command: &str) -> &str {
+    command.rsplit('/').next().unwrap_or(command)
+}
+
+fn is_path(name: &Path) -> bool {
+    name.as_os_str().as_bytes().contains(&b'/')
+}
+
+fn usable(path: &Path) -> Result<PathBuf, Unusable> {
+    match path.metadata() {
+        Err(_) => Err(Unusable::Missing(path.to_owned())),
+        Ok(meta) if !meta.is_file() => Err(Unusable::NotAFile(path.to_owned())),
+        Ok(meta) if meta.permissions().mode() & 0o111 == 0 => Err(Unusable::NotExecutable(path.to_owned())),
+        Ok(_) => Ok(path.to_owned()),
+    }
+}
+
+/// What the first line of a script names; `None` for other files, and for those that cannot be read.
+fn interpreter(path: &Path) -> Option<PathBuf> {
+    let mut beginning = Vec::new();
+    std::fs::File::open(path).ok()?.take(FIRST_LINE).read_to_end(&mut beginning).ok()?;
+    let line = beginning.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let words = line.trim_ascii_start();
+    let end = words.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(words.len());
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(&words[..end])))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+
+    use super::*;
+
+    #[test]
+    fn why_a_program_cannot_be_started_is_said_in_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str, mode: u32| {
+            let path = dir.path().join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        };
+        file("fine", "#!/bin/sh\n", 0o755);
+        file("plain", "#!/bin/sh\n", 0o644);
+        file("lost", "#! /no/such/shell -x\n", 0o755);
+        file("windows", "#!/bin/sh\r\necho\r\n", 0o755);
+        file("binary", "\u{7f}ELF", 0o755);
+        let told = |name: &str| {
+            let found = look_up(&format!("./{name}"), dir.path());
+            let told = found.map_or_else(|why| format!("{why}; {}", why.hint()), |_| "usable".to_owned());
+            told.replace(&format!("{}/", dir.path().display()), "").replace('\r', "<CR>")
+        };
+        assert_eq!(told("fine"), "usable");
+        assert_eq!(told("binary"), "usable");
+        assert_eq!(told("plain"), "the file plain is not executable; make it executable: chmod +x plain");
+        assert_eq!(told("absent"), "there is no file absent; check the path");
+        assert_eq!(
+            told("lost"),
+            "the interpreter /no/such/shell of the script lost does not exist; install it, or change the first line of lost"
+        );
+        assert_eq!(
+            told("windows"),
+            "the interpreter /bin/sh of the script windows does not exist; its lines end in CRLF; change them to LF: sed -i 's/\\r$//' windows"
+        );
+        let nowhere = look_up("no-such-program-anywhere", dir.path()).unwrap_err();
+        assert_eq!(nowhere.to_string(), "there is no program `no-such-program-anywhere` on PATH");
+    }
+
+    #[test]
+    fn the_running_program_is_known_by_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("another-name");
+        std::os::unix::fs::symlink(std::env::current_exe().unwrap(), &link).unwrap();
+        assert!(is_own(&link));
+        assert!(!is_own(Path::new("/bin/sh")));
+    }
+}
