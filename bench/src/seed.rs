@@ -11,6 +11,7 @@ use serde_json::json;
 use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
+use uwf_engine::bindings::{Bindings, Named};
 use uwf_engine::home::Home;
 use uwf_engine::load::Thread;
 use uwf_engine::settings::Settings;
@@ -187,8 +188,8 @@ impl<'h> Seed<'h> {
     /// When a file cannot be written.
     pub fn thread(&mut self, head: Hash, workspace: &Path, player: Player) -> Result<ThreadId> {
         let id = ids::new_thread_id();
-        let agents = self.roles.roles.keys().map(|role| (role.clone(), player.alias().to_owned())).collect();
-        let settings = Settings { workspace: workspace.to_owned(), agents, ..Settings::default() };
+        let bound = Bindings { every_role: Some(Named::plain(player.alias())), ..Bindings::default() };
+        let settings = Settings { workspace: workspace.to_owned(), bound, ..Settings::default() };
         self.home.make_thread_dir(&id)?;
         let record = self.home.record_file(&id);
         fs::write(&record, settings.text()?).map_err(Error::at("write", &record))?;

@@ -1,8 +1,10 @@
 //! An agent in one call.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
+use uwf_core::config::AgentDescription;
 use uwf_core::prompt::Prompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::{self, GaveUp};
@@ -13,10 +15,13 @@ use crate::answer::Answer;
 use crate::context::Context;
 use crate::play::{Agent, play};
 
+/// The argument by which an agent is asked what it is.
+pub const DESCRIBE_ARGUMENT: &str = "--uwf-describe";
+
 /// Makes a program an agent: reads thread and role from its arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), lets
 /// `work` answer, stores the step and prints its hash as the last line. Failures go to stderr and into the attempt's
 /// record; the exit code tells which kind it was. No prompt is made for it: where `work` wants one, [`Context::prompt`]
-/// makes it.
+/// makes it. Called with `--uwf-describe` it says its name and nothing more: [`create_described_agent`] says what it can do.
 ///
 /// ```no_run
 /// use agent_kit::{Answer, Context, create_agent};
@@ -30,8 +35,25 @@ use crate::play::{Agent, play};
 /// }
 /// ```
 pub fn create_agent(work: impl FnOnce(&Context<'_>) -> Result<Answer>) -> ExitCode {
+    create_described_agent(AgentDescription::default(), work)
+}
+
+/// The same for an agent that says of itself what it is, to `uwf agent describe`, `config validate` and `doctor`: called
+/// with `--uwf-describe` it prints the description as JSON and does nothing else. Without a name it has that of its file.
+pub fn create_described_agent(
+    description: AgentDescription,
+    work: impl FnOnce(&Context<'_>) -> Result<Answer>,
+) -> ExitCode {
+    if std::env::args().skip(1).any(|arg| arg == DESCRIBE_ARGUMENT) {
+        let file = std::env::args().next().and_then(|path| Some(Path::new(&path).file_name()?.to_str()?.to_owned()));
+        let name = description.name.clone().or(file);
+        // Nobody may be reading any more.
+        let _ = writeln!(std::io::stdout(), "{}", serde_json::json!(AgentDescription { name, ..description }));
+        return ExitCode::SUCCESS;
+    }
     let done = Home::from_environment().and_then(|home| {
-        let (thread, role) = thread_and_role(std::env::args().skip(1))?;
+        let Arguments { thread, role, .. } = arguments(std::env::args().skip(1))?;
+        let thread: ThreadId = thread.parse().map_err(|error| Error::new(Kind::Usage, format!("{error}")))?;
         play(&home, &thread, &role, &mut Work(Some(work)), None)
     });
     match done {
@@ -39,6 +61,7 @@ pub fn create_agent(work: impl FnOnce(&Context<'_>) -> Result<Answer>) -> ExitCo
         Err(error) => {
             // Nobody may be reading; the exit code still tells.
             let _ = writeln!(std::io::stderr(), "error: {error}");
+            error.hints.iter().for_each(|hint| drop(writeln!(std::io::stderr(), "hint: {hint}")));
             ExitCode::from(error.kind.exit_code())
         }
     }
@@ -76,30 +99,54 @@ pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
     }
 }
 
-/// Thread and role from an agent's arguments.
+/// What an agent is called with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arguments {
+    /// The thread, as it was written.
+    pub thread: String,
+    /// The role.
+    pub role: String,
+    /// Arguments of the agent's own, which come first.
+    pub own: Vec<String>,
+}
+
+/// Reads the arguments of an agent: its own ones, then `THREAD ROLE`, or these two anywhere as `-t THREAD -r ROLE`
+/// (`--thread`, `--role`).
 ///
 /// # Errors
 /// `Usage` when they are not there.
-pub fn thread_and_role(args: impl Iterator<Item = String>) -> Result<(ThreadId, String)> {
-    let (mut thread, mut role, mut plain) = (None, None, Vec::new());
+pub fn arguments(args: impl Iterator<Item = String>) -> Result<Arguments> {
+    let (mut thread, mut role, mut own) = (None, None, Vec::new());
     let mut args = args;
     while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "-t" | "--thread" => thread = args.next(),
-            "-r" | "--role" => role = args.next(),
-            _ => plain.push(arg),
-        }
+        let (option, attached) = match arg.split_once('=').filter(|_| arg.starts_with("--")) {
+            Some((option, value)) => (option, Some(value.to_owned())),
+            None => (arg.as_str(), None),
+        };
+        let place = match option {
+            "-t" | "--thread" => &mut thread,
+            "-r" | "--role" => &mut role,
+            _ => {
+                own.push(arg);
+                continue;
+            }
+        };
+        let value = attached.or_else(|| args.next()).filter(|value| !value.is_empty());
+        *place = Some(value.ok_or_else(|| misused(&format!("{arg} needs a value")))?);
     }
-    let mut plain = plain.into_iter();
-    let thread = thread.or_else(|| plain.next());
-    let role = role.or_else(|| plain.next());
+    // The role is last, and the thread before it.
+    let role = role.or_else(|| own.pop());
+    let thread = thread.or_else(|| own.pop());
     match (thread, role) {
-        (Some(thread), Some(role)) => {
-            let thread = thread.parse().map_err(|error| Error::new(Kind::Usage, format!("{error}")))?;
-            Ok((thread, role))
-        }
-        _ => Err(Error::new(Kind::Usage, "an agent is called with THREAD ROLE (or -t THREAD -r ROLE)")),
+        (Some(thread), Some(role)) => Ok(Arguments { thread, role, own }),
+        (Some(_), None) => Err(misused("the role is missing")),
+        (None, Some(_)) => Err(misused("the thread is missing, or the role")),
+        (None, None) => Err(misused("thread and role are missing")),
     }
+}
+
+fn misused(what: &str) -> Error {
+    Error::new(Kind::Usage, what).hint("an agent is called as `AGENT THREAD ROLE`, or `AGENT -t THREAD -r ROLE`")
 }
 
 #[cfg(test)]
@@ -107,8 +154,8 @@ mod tests {
     use super::*;
 
     fn parse(args: &[&str]) -> Option<(String, String)> {
-        let (thread, role) = thread_and_role(args.iter().map(ToString::to_string)).ok()?;
-        Some((thread.to_string(), role))
+        let read = arguments(args.iter().map(ToString::to_string)).ok()?;
+        Some((read.thread, read.role))
     }
 
     #[test]
@@ -118,7 +165,8 @@ mod tests {
         assert_eq!(parse(&[id, "coder"]), expected);
         assert_eq!(parse(&["-t", id, "-r", "coder"]), expected);
         assert_eq!(parse(&["--role", "coder", id]), expected);
-        assert_eq!(parse(&[id]), None);
-        assert_eq!(parse(&["short", "coder"]), None);
+        assert_eq!(parse(&["--role=coder", &format!("--thread={id}")]), expected);
+        assert_eq!(parse(&["--fast", "-x", id, "coder"]), expected, "its own arguments come first");
+        assert_eq!([parse(&[id]), parse(&[]), parse(&["-t"]), parse(&["-t", id])], [None, None, None, None]);
     }
 }

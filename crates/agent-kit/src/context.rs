@@ -50,8 +50,7 @@ impl<'h> Context<'h> {
     /// # Errors
     /// As [`Context::load`].
     pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Context<'h>> {
-        let attempt = attempts::read(home, thread)?
-            .filter(|attempt| Some(attempt.opened.attempt.as_str()) == running && attempt.opened.role == role);
+        let attempt = attempts::of_process(home, thread, role, running)?;
         let thread = match &attempt {
             Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
             None => Thread::active(home, thread)?.0,
@@ -123,8 +122,8 @@ impl<'h> Context<'h> {
     /// `Usage` outside an attempt: nobody has said which agent plays the role, and in which workspace.
     pub fn opened(&self) -> Result<&Opened> {
         self.attempt.as_ref().map(|attempt| &attempt.opened).ok_or_else(|| {
-            Error::new(Kind::Usage, "this agent is run by `uwf thread step`, never by hand")
-                .hint("`uwf thread step ID --agent ALIAS` runs a step with a certain agent")
+            Error::new(Kind::Usage, "this agent needs to know what it is played with, and is not run by uwf")
+                .hint("`uwf thread step THREAD` runs a step, `uwf agent run NAME THREAD ROLE` a built-in agent by hand")
         })
     }
 

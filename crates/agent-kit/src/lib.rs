@@ -17,10 +17,11 @@ pub mod submit;
 pub mod submitted;
 mod told;
 
-pub use agent::create_agent;
+pub use agent::{DESCRIBE_ARGUMENT, create_agent, create_described_agent};
 pub use answer::{Answer, Turn};
 pub use context::Context;
 pub use play::{Agent, play};
 pub use recorder::Recorder;
 pub use told::ToldStep;
+pub use uwf_core::config::AgentDescription;
 pub use uwf_engine::error::{Error, Kind, Result};

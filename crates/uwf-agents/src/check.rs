@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use uwf_core::config::{Agent, Config};
+use uwf_core::config::{Agent, AgentDescription, Config};
 use uwf_core::workflow::nearest::did_you_mean;
 use uwf_core::workflow::{Document, Problem};
 use uwf_engine::agents;
@@ -11,16 +11,22 @@ use uwf_engine::bindings;
 use uwf_engine::program::look_up;
 
 use crate::describe::{OWN_MODELS, describe};
+use crate::self_description;
 use crate::settings::Wrong;
 
 /// Everything that is wrong, in no particular order. `is_set` says whether an environment variable has a value, be it
 /// from the environment or from `.env`.
 pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> Vec<Problem> {
+    let described = self_description::of_all(config, &config.secret_names());
     let agents = config.agents.iter().flat_map(|(alias, agent)| {
         let at = Document::below("/agents", alias);
         let found =
             [program(document, &at, agent), output(document, &at, alias, agent), model(config, document, &at, agent)];
-        found.into_iter().flatten().chain(settings(document, &at, agent)).collect::<Vec<_>>()
+        let settings = match described.get(alias) {
+            Some(described) => described_settings(document, &at, agent, described.as_ref()),
+            None => settings(document, &at, agent),
+        };
+        found.into_iter().flatten().chain(settings).collect::<Vec<_>>()
     });
     agents.chain(keys(config, document, is_set)).chain(kinds(config, document)).collect()
 }
@@ -89,6 +95,33 @@ fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
         document.error(&format!("{at}/config{pointer}"), "bad-setting", message, Some(hint))
     };
     (description.wrong)(config).into_iter().map(problem).collect()
+}
+
+/// What of its `config` an agent cannot use that says itself what it takes.
+fn described_settings(
+    document: &Document,
+    at: &str,
+    agent: &Agent,
+    described: Result<&AgentDescription, &String>,
+) -> Vec<Problem> {
+    let at_describe = Document::below(at, "describe");
+    let schema = match described {
+        Ok(AgentDescription { config_schema: Some(schema), .. }) => json_cas::Schema::compile(schema),
+        Ok(_) => return Vec::new(),
+        Err(why) => return vec![document.warning(&at_describe, "no-description", why.clone(), None)],
+    };
+    let schema = match schema {
+        Ok(schema) => schema,
+        Err(error) => {
+            let message = format!("`configSchema` of the agent's description is no JSON Schema: {error}");
+            return vec![document.warning(&at_describe, "bad-description", message, None)];
+        }
+    };
+    let problem = |violation: json_cas::Violation| {
+        let message = format!("`config{}`: {}", violation.path.replace('/', "."), violation.message);
+        document.error(&format!("{at}/config{}", violation.path), "bad-setting", message, None)
+    };
+    schema.violations(&agent.config).into_iter().map(problem).collect()
 }
 
 fn keys(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> Vec<Problem> {

@@ -26,6 +26,7 @@ pub mod progress;
 pub mod react;
 pub mod reextract;
 pub mod salvage;
+pub mod self_description;
 mod settings;
 pub mod trace;
 pub mod workflow;

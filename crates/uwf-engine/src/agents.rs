@@ -1,6 +1,6 @@
 //! An agent as a step runs it, and the command line it becomes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use uwf_core::config::{self, Config, ExitMeaning, OutputMode};
 use uwf_core::node;
 
-use crate::home::Home;
+use crate::home::{Home, ROOT_VARIABLES};
 use crate::program;
 
 /// Prefix of commands that are found in the binary itself when they are not on `PATH`.
@@ -19,11 +19,14 @@ pub const BUILT_IN_PREFIX: &str = "uwf-";
 pub const BUILT_IN: [&str; 11] =
     ["acp", "command", "cursor", "docx-diff", "hermes", "human", "llm", "mock", "office", "react", "workflow"];
 
+/// How the variables begin that are the protocol's.
+const OWN_VARIABLES: &str = "UWF_";
+
 /// The built-in agent that is a person.
 pub const HUMAN: &str = "human";
 
 /// The built-in agent that runs a program and reads what it prints.
-const COMMAND: &str = "command";
+pub const COMMAND: &str = "command";
 
 /// The built-in agent that is a workflow.
 pub const WORKFLOW: &str = "workflow";
@@ -53,6 +56,9 @@ pub struct AgentSpec {
     pub model: Option<String>,
     /// Secrets it is given.
     pub env: Vec<String>,
+    /// Variables that are set for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     /// Secrets uwf itself needs when it is this agent's process: the keys of the agent's model and of the one that
     /// extracts. Programs started inside are not given them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,6 +86,7 @@ impl AgentSpec {
             output: agent.output.as_str().to_owned(),
             model: agent.model.clone(),
             env: agent.env.clone(),
+            set: agent.set.clone(),
             own_keys: Vec::new(),
             timeout_ms: agent.timeout.map(millis),
             idle_timeout_ms: agent.idle_timeout.map(millis),
@@ -148,6 +155,17 @@ impl AgentSpec {
     /// does the rest. `None` for a program that is an agent itself.
     pub fn played_by(&self) -> Option<&str> {
         self.built_in().or_else(|| (self.output_mode() != OutputMode::Step).then_some(COMMAND))
+    }
+
+    /// The variables that are set for its program. Those by which uwf and its agents know each other are not among them.
+    pub fn variables(&self) -> impl Iterator<Item = (&String, &String)> {
+        let is_free = |name: &str| !name.starts_with(OWN_VARIABLES) && !ROOT_VARIABLES.contains(&name);
+        self.set.iter().filter(move |(name, _)| is_free(name))
+    }
+
+    /// Whether there is a program of somebody else's in it, which may miss a secret that it was not given.
+    pub fn runs_a_program(&self) -> bool {
+        !matches!(self.built_in(), Some("human" | "llm" | "mock" | "react" | "workflow"))
     }
 
     /// Whether turns it did not record itself can be read from what it leaves: from what its program prints, or from the
@@ -232,6 +250,6 @@ pub fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) 
         ("UWF_STORE".into(), home.root().join("cas").to_string_lossy().into_owned()),
         ("UWF_BIN".into(), home.bin().to_string_lossy().into_owned()),
         ("UWF_ATTEMPT".into(), attempt.to_owned()),
-        (crate::home::ROOT_VARIABLES[0].into(), root),
+        (ROOT_VARIABLES[0].into(), root),
     ]
 }

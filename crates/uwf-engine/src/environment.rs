@@ -7,7 +7,10 @@ use std::path::Path;
 
 use json_cas::regular;
 
+use crate::agents;
+use crate::attempts::Opened;
 use crate::error::{AtPath, Error, Kind, Result};
+use crate::home::Home;
 
 /// Shorter values are not redacted: they would turn up by chance all over an answer.
 const SHORTEST_SECRET: usize = 8;
@@ -87,6 +90,35 @@ pub fn for_agent(
         variables.remove(&OsString::from(name));
     }
     variables
+}
+
+/// The whole environment of the agent process of an attempt.
+///
+/// # Errors
+/// `Config` when `.env` is not readable, `Io` when it cannot be closed to others.
+pub fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsString>> {
+    let path = home.env_file();
+    protect_env_file(&path)?;
+    let spec = &opened.agent;
+    // The keepers of a child thread read the file themselves.
+    let reads_itself = spec.built_in() == Some(agents::WORKFLOW);
+    let env_file = if reads_itself { Vec::new() } else { read_env_file(&path)? };
+    let given = [spec.env.as_slice(), &spec.own_keys].concat();
+    let secrets = opened.secrets.iter().cloned().collect();
+    let mut env = for_agent(std::env::vars_os(), &env_file, &secrets, &given);
+    // Where uwf is the agent process it may hold the key of a model: variables are for the program that it starts.
+    let own = spec.variables().filter(|_| spec.played_by().is_none());
+    env.extend(own.map(|(name, value)| (name.into(), value.into())));
+    let protocol = agents::protocol_variables(home, opened.thread.as_str(), &opened.role, &opened.attempt);
+    env.extend(protocol.into_iter().map(|(name, value)| (name.into(), value.into())));
+    Ok(env)
+}
+
+/// Configured secrets that have a value and that the agent of an attempt was not given, by their names.
+pub fn withheld(opened: &Opened, env_file: &[(String, String)]) -> Vec<String> {
+    let spec = &opened.agent;
+    let is_given = |name: &String| spec.env.contains(name) || spec.set.contains_key(name);
+    opened.secrets.iter().filter(|name| !is_given(name) && value_of(name, env_file).is_some()).cloned().collect()
 }
 
 /// Replaces secrets in texts that are about to be stored: a node is for ever.

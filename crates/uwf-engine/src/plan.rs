@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use uwf_core::config::Config;
+use uwf_core::config::{self, Config};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{Role, Workflow};
 
@@ -47,19 +47,60 @@ impl Plan {
         })
     }
 
+    /// Refuses a role that somebody named and the workflow does not have.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn check_role(&self, name: &str) -> Result<()> {
+        if self.workflow.roles.contains_key(name) {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.workflow.roles.keys().map(String::as_str).collect();
+        Err(Error::new(Kind::Usage, format!("workflow `{}` has no role `{name}`", self.workflow.name))
+            .hint(format!("its roles: {}", known.join(", "))))
+    }
+
     /// The agent that plays a role.
     ///
     /// # Errors
     /// Those of [`bindings::choose`].
     pub fn agent(&self, role: &str, asked: Option<&Named>) -> Result<AgentSpec> {
         let Settings { bound, workspace, .. } = &self.settings;
-        let mut spec = bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)?;
-        spec.own_keys = agents::own_keys(&self.config, &spec);
-        if spec.built_in() == Some(agents::WORKFLOW) {
-            // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.
-            spec.own_keys = agents::keys_of_all(&self.config);
+        bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)
+            .map(|spec| self.with_keys(spec))
+    }
+
+    /// A built-in agent with the settings of the agent that plays the role, when that is the same; else with none.
+    ///
+    /// # Errors
+    /// `Config` when it cannot do without them.
+    pub fn built_in(&self, name: &str, role: &str) -> Result<AgentSpec> {
+        if let Ok(spec) = self.agent(role, None)
+            && spec.played_by() == Some(name)
+        {
+            return Ok(spec);
         }
-        Ok(spec)
+        if name == agents::COMMAND {
+            return Err(Error::new(
+                Kind::Config,
+                format!(
+                    "`{name}` runs the program of an agent with `output: text` or `json`, and role `{role}` has none"
+                ),
+            )
+            .hint("bind one: `uwf run THREAD --agent ROLE=AGENT`"));
+        }
+        let agent = config::Agent::from_command(format!("{}{name}", agents::BUILT_IN_PREFIX), Vec::new());
+        Ok(self.with_keys(AgentSpec::new(&agent.command, &agent)))
+    }
+
+    fn with_keys(&self, spec: AgentSpec) -> AgentSpec {
+        let own_keys = if spec.built_in() == Some(agents::WORKFLOW) {
+            // It is uwf itself: the keepers it starts give each agent of the child thread the secrets of that agent.
+            agents::keys_of_all(&self.config)
+        } else {
+            agents::own_keys(&self.config, &spec)
+        };
+        AgentSpec { own_keys, ..spec }
     }
 
     /// The attempt that would be made now, the first at its position; nothing is recorded.

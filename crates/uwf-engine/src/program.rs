@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use json_cas::regular;
+
 /// Bytes of a script that are looked at for its interpreter; Linux looks at 256.
 const FIRST_LINE: u64 = 256;
 
@@ -130,7 +132,7 @@ fn usable(path: &Path) -> Result<PathBuf, Unusable> {
 /// What the first line of a script names; `None` for other files, and for those that cannot be read.
 fn interpreter(path: &Path) -> Option<PathBuf> {
     let mut beginning = Vec::new();
-    std::fs::File::open(path).ok()?.take(FIRST_LINE).read_to_end(&mut beginning).ok()?;
+    regular::open(path).ok()?.take(FIRST_LINE).read_to_end(&mut beginning).ok()?;
     let line = beginning.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let words = line.trim_ascii_start();
     let end = words.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(words.len());

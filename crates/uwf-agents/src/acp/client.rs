@@ -83,7 +83,8 @@ impl Client {
         let signals = Signals::listen()?;
         let mut command = Command::new(&settings.command);
         without_secrets(&mut command, opened);
-        let missing = settings.env.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+        let is_set = |name: &str| std::env::var_os(name).is_some() || opened.agent.set.contains_key(name);
+        let missing = settings.env.iter().filter(|(name, _)| !is_set(name));
         let mut child = command
             .args(&settings.args)
             .envs(missing.chain(&settings.own_env).map(|(name, value)| (name, value)))

@@ -1,6 +1,6 @@
 //! What the configuration names, asked for real: programs for their version, providers for their models.
 
-mod program;
+pub(crate) mod program;
 mod provider;
 
 use std::collections::BTreeSet;

@@ -10,19 +10,21 @@ use std::time::{Duration, Instant};
 use json_cas::regular;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal};
-use uwf_core::config::{Agent, Config};
+use uwf_core::config::{Agent, AgentDescription, Config};
 use uwf_engine::agents;
 use uwf_engine::doctor::Finding;
 use uwf_engine::program::{self, look_up};
 
-/// How long a program may take to tell its version. Some load a whole runtime first.
+use crate::self_description;
+
+/// How long a program may take to answer. Some load a whole runtime first.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Bytes read of what a program says of its version.
-const MAX_OUTPUT: u64 = 4096;
+/// Bytes read of what a program says: as many as a pipe holds, since nobody reads while it speaks.
+const MAX_OUTPUT: u64 = 64 << 10;
 
 /// Symbols shown of it.
 const SHOWN: usize = 60;
@@ -44,8 +46,13 @@ pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Findi
             programs.into_iter().map(|program| scope.spawn(|| (version(&program, secrets), program))).collect();
         asked.into_iter().filter_map(|thread| thread.join().ok()).map(|(version, program)| (program, version)).collect()
     });
+    let descriptions = self_description::of_all(config, secrets);
     let used = super::used_agents(config);
-    config.agents.iter().map(|(alias, agent)| finding(alias, agent, used.contains(alias.as_str()), &versions)).collect()
+    let finding = |(alias, agent): (&String, &Agent)| {
+        let described = descriptions.get(alias).map(|described| said(described.as_ref()));
+        finding(alias, agent, used.contains(alias.as_str()), &versions, described)
+    };
+    config.agents.iter().map(finding).collect()
 }
 
 /// A shell script that somebody wrote to be an agent knows no `--version`: it would begin to work.
@@ -62,7 +69,19 @@ fn is_shell_name(word: &[u8]) -> bool {
     [&b"sh"[..], b"bash", b"dash", b"zsh", b"ksh", b"fish"].contains(&word)
 }
 
-fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions) -> Finding {
+/// What an agent says of itself, in a few words.
+fn said(described: Result<&AgentDescription, &String>) -> String {
+    match described {
+        Ok(AgentDescription { name, version, .. }) => {
+            let words: Vec<&str> = [name, version].into_iter().flatten().map(String::as_str).collect();
+            let told = if words.is_empty() { "describes itself, without a name".to_owned() } else { words.join(" ") };
+            told.chars().filter(|symbol| !symbol.is_control()).take(SHOWN).collect()
+        }
+        Err(why) => why.clone(),
+    }
+}
+
+fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions, described: Option<String>) -> Finding {
     let check = format!("agent:{alias}");
     let command = &agent.command;
     if let Some(name) = agents::built_in(command).filter(|name| crate::NAMES.contains(name)) {
@@ -73,10 +92,11 @@ fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions) -> Fi
     }
     match look_up(command, Path::new("/")) {
         Ok(program) => {
-            let version = match versions.get(&program) {
-                Some(Some(version)) => version.as_str(),
-                Some(None) => "it does not tell its version",
-                None => "a script, not asked for its version",
+            let version = match (&described, versions.get(&program)) {
+                (Some(said), _) => said.as_str(),
+                (None, Some(Some(version))) => version.as_str(),
+                (None, Some(None)) => "it does not tell its version",
+                (None, None) => "it is not asked for its version",
             };
             Finding::ok(check, format!("{}: {version}", program.display()))
         }
@@ -90,8 +110,16 @@ fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions) -> Fi
 
 /// What a program says when asked for its version; `None` when it says nothing useful in time.
 fn version(program: &Path, secrets: &BTreeSet<String>) -> Option<String> {
+    let output = ask(program, &["--version".to_owned()], secrets)?;
+    let text = String::from_utf8_lossy(&output);
+    let line = text.lines().map(str::trim).find(|line| line.contains(|c: char| c.is_ascii_digit()))?;
+    Some(line.chars().filter(|symbol| !symbol.is_control()).take(SHOWN).collect())
+}
+
+/// What a program prints when it is started with these arguments; `None` when it fails, or takes too long.
+pub(crate) fn ask(program: &Path, args: &[String], secrets: &BTreeSet<String>) -> Option<Vec<u8>> {
     let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     // Whatever it does instead of answering, it is not to happen in somebody's project, nor at somebody's cost.
     command.current_dir(std::env::temp_dir());
     for secret in secrets {
@@ -103,10 +131,7 @@ fn version(program: &Path, secrets: &BTreeSet<String>) -> Option<String> {
     end_group(&child);
     let status = child.wait().ok()?;
     let output = what_came(child.stdout.take()?);
-    let text = String::from_utf8_lossy(&output);
-    let line = text.lines().map(str::trim).find(|line| line.contains(|c: char| c.is_ascii_digit()))?;
-    let shown: String = line.chars().filter(|symbol| !symbol.is_control()).take(SHOWN).collect();
-    (in_time && status.success()).then_some(shown)
+    (in_time && status.success()).then_some(output)
 }
 
 /// What is in a pipe now. Its end is not waited for: something the program started may hold the other side for ever.

@@ -19,8 +19,10 @@ pub struct Agent {
     pub output: OutputMode,
     /// `model`: the model it is to use; an alias of `models` or a name the program itself knows.
     pub model: Option<String>,
-    /// `env`: names of the secrets it is given.
+    /// `env`: names of the secrets it is given; in a mapping those without a value.
     pub env: Vec<String>,
+    /// `env`: variables that are set for it, by a mapping.
+    pub set: BTreeMap<String, String>,
     /// `timeout`: limit on the whole run; `None` is no limit.
     pub timeout: Option<Duration>,
     /// `idleTimeout`: limit on a time without any output; `None` (written `0`) is no limit,
@@ -32,6 +34,34 @@ pub struct Agent {
     pub expect_file: Option<String>,
     /// `config`: settings the agent itself understands; always an object.
     pub config: Value,
+    /// `describe`: what it says of itself, or whether its program may be asked; see [`Describe`].
+    pub describe: Option<Describe>,
+}
+
+/// `describe` of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Describe {
+    /// Whether its program is asked, by `--uwf-describe`.
+    Asked(bool),
+    /// The description itself.
+    Given(AgentDescription),
+}
+
+/// What an agent says of itself. Everything can be left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentDescription {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it can do, in words that programs may look for.
+    pub capabilities: Vec<String>,
+    /// JSON Schema of the `config` it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_schema: Option<Value>,
 }
 
 /// What an agent prints to stdout.
@@ -66,11 +96,13 @@ impl Agent {
             output: OutputMode::default(),
             model: None,
             env: Vec::new(),
+            set: BTreeMap::new(),
             timeout: None,
             idle_timeout: Some(DEFAULT_IDLE_TIMEOUT),
             exit_codes: BTreeMap::new(),
             expect_file: None,
             config: Value::Object(Map::new()),
+            describe: None,
         }
     }
 

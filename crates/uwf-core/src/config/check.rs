@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Config;
+use super::secret::looks_like_key;
+use crate::workflow::Position;
 use crate::workflow::Problems;
 use crate::workflow::fields::Fields;
 use crate::workflow::nearest::did_you_mean;
@@ -79,7 +81,19 @@ pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problem
                     problems.warning("command-line", entry.value.at, message, Some(hint));
                 }
                 ("env", Data::Sequence(items)) => {
-                    items.iter().for_each(|item| given(item, &secrets, problems));
+                    let names = items.iter().filter_map(|item| Some((item.as_text()?, item.at)));
+                    names.for_each(|(name, at)| given(name, at, &secrets, problems));
+                }
+                ("env", Data::Mapping(variables)) => {
+                    for variable in variables {
+                        match variable.value.as_raw() {
+                            _ if variable.value.is_null() => {
+                                given(&variable.key, variable.key_at, &secrets, problems);
+                            }
+                            Some(value) => set(variable, value, &secrets, problems),
+                            None => {}
+                        }
+                    }
                 }
                 _ => {}
             }
@@ -92,19 +106,24 @@ fn is_command_line(command: &str) -> bool {
     command.trim().split_once(char::is_whitespace).is_some_and(|(program, _)| !program.contains(['/', '\\']))
 }
 
-fn given(item: &Node, secrets: &BTreeSet<String>, problems: &mut Problems) {
-    let Some(name) = item.as_text().filter(|name| is_variable(name) && !secrets.contains(*name)) else {
+/// A variable that is set: the value of a secret does not stand in a config.
+fn set(variable: &Entry, value: &str, secrets: &BTreeSet<String>, problems: &mut Problems) {
+    let name = &variable.key;
+    if secrets.contains(name) || looks_like_key(value) {
+        let message = format!("the value of `{name}` stands here, and it is a secret or looks like one");
+        let hint = format!("put it into `.env`, and write `{name}: null` here, which passes it on");
+        problems.error("secret-in-config", variable.value.at, message, Some(hint));
+    }
+}
+
+fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Problems) {
+    if !is_variable(name) || secrets.contains(name) {
         return;
-    };
+    }
     let near = did_you_mean(name, secrets.iter().map(String::as_str));
     let hint =
         near.unwrap_or_else(|| "variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway".to_owned());
-    problems.warning(
-        "unknown-secret",
-        item.at,
-        format!("`{name}` is not among the secrets of this config"),
-        Some(hint),
-    );
+    problems.warning("unknown-secret", at, format!("`{name}` is not among the secrets of this config"), Some(hint));
 }
 
 /// Whether a text can be the name of a variable and is not a key itself: long, with small letters and digits.
@@ -124,16 +143,27 @@ pub(super) fn secret_names(fields: Fields<'_>, problems: &mut Problems) {
     }
     let env = children(fields.get("agents")).flat_map(|agent| children(Some(agent))).filter(|entry| entry.key == "env");
     for entry in env.chain(fields.get("secrets")) {
-        if let Data::Sequence(items) = &entry.value.data {
-            items.iter().for_each(|item| check_name(item, &entry.key, problems));
+        match &entry.value.data {
+            Data::Sequence(items) => items.iter().for_each(|item| check_name(item, &entry.key, problems)),
+            Data::Mapping(variables) => {
+                let keys = variables.iter().map(|variable| (variable.key.as_str(), variable.key_at));
+                keys.for_each(|(name, at)| check_text(name, at, &entry.key, problems));
+            }
+            Data::Scalar { .. } => {}
         }
     }
 }
 
 fn check_name(node: &Node, key: &str, problems: &mut Problems) {
-    if node.as_text().is_some_and(|text| !is_variable(text)) {
+    if let Some(text) = node.as_text() {
+        check_text(text, node.at, key, problems);
+    }
+}
+
+fn check_text(text: &str, at: Position, key: &str, problems: &mut Problems) {
+    if !is_variable(text) {
         let message = format!("`{key}` holds something that is not the name of an environment variable");
         let hint = "put the secret itself into `.env`, and the variable's name here".to_owned();
-        problems.error("not-a-variable", node.at, message, Some(hint));
+        problems.error("not-a-variable", at, message, Some(hint));
     }
 }

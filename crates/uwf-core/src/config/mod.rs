@@ -12,7 +12,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use agent::{Agent, ExitMeaning, OutputMode};
+pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use duration::parse_duration;
 pub use limits::{
     DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,

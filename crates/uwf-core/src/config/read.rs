@@ -35,8 +35,19 @@ const MIN_PROMPT_BUDGET: u64 = 1000;
 
 const PROVIDER_KEYS: [&str; 3] = ["baseUrl", "apiKeyEnv", "kind"];
 const MODEL_KEYS: [&str; 2] = ["provider", "name"];
-const AGENT_KEYS: [&str; 10] =
-    ["command", "args", "output", "model", "env", "timeout", "idleTimeout", "exitCodes", "expectFile", "config"];
+const AGENT_KEYS: [&str; 11] = [
+    "command",
+    "args",
+    "output",
+    "model",
+    "env",
+    "timeout",
+    "idleTimeout",
+    "exitCodes",
+    "expectFile",
+    "config",
+    "describe",
+];
 const EXTRACT_KEYS: [&str; 4] = ["submit", "frontmatter", "feedback", "llm"];
 
 pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
@@ -126,7 +137,7 @@ impl Reader {
         let mut agent = Agent::from_command(command.clone().unwrap_or_default(), self.args(fields));
         agent.output = self.output(fields);
         agent.model = self.text(fields, "model");
-        agent.env = self.texts(fields, "env");
+        (agent.env, agent.set) = self.env(fields);
         agent.timeout = self.timeout(fields, "timeout").filter(|limit| !limit.is_zero());
         if let Some(limit) = self.timeout(fields, "idleTimeout") {
             agent.idle_timeout = Some(limit).filter(|limit| !limit.is_zero());
@@ -134,6 +145,7 @@ impl Reader {
         agent.exit_codes = self.exit_codes(fields);
         agent.expect_file = self.text(fields, "expectFile");
         agent.config = Value::Object(self.object(fields, "config"));
+        agent.describe = self.describe(fields);
         command.map(|_| agent)
     }
 

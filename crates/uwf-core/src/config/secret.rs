@@ -46,7 +46,7 @@ fn is_named_api_key(key: &str) -> bool {
     letters.to_ascii_lowercase().starts_with("apikey")
 }
 
-fn looks_like_key(text: &str) -> bool {
+pub(super) fn looks_like_key(text: &str) -> bool {
     let begins = KEY_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));
     begins
         && text.len() >= SHORTEST_KEY

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::agent::{ExitMeaning, OutputMode};
+use super::agent::{Describe, ExitMeaning, OutputMode};
 use super::duration::parse_duration;
 use super::read::Reader;
 use crate::workflow::fields::{self, Fields, wrong_type};
@@ -131,6 +131,46 @@ impl Reader {
             }
         };
         Some((code?, meaning?))
+    }
+
+    /// Names of secrets to pass on, and variables to set: a list holds only the former, a mapping both.
+    pub(super) fn env(&mut self, fields: Fields<'_>) -> (Vec<String>, BTreeMap<String, String>) {
+        let Some(entry) = fields.get("env") else { return Default::default() };
+        if !matches!(entry.value.data, Data::Mapping(_)) {
+            return (self.texts(fields, "env"), BTreeMap::new());
+        }
+        let (mut given, mut set) = (Vec::new(), BTreeMap::new());
+        for variable in Fields::of(&entry.value, "env", &mut self.problems).into_iter().flat_map(Fields::iter) {
+            match variable.value.as_raw() {
+                _ if variable.value.is_null() => given.push(variable.key.clone()),
+                Some(value) => drop(set.insert(variable.key.clone(), value.to_owned())),
+                None => wrong_type(&variable.value, &variable.key, "a text, or null", &mut self.problems),
+            }
+        }
+        (given, set)
+    }
+
+    /// A description, or whether the program is asked for one.
+    pub(super) fn describe(&mut self, fields: Fields<'_>) -> Option<Describe> {
+        let entry = fields.get("describe")?;
+        if let Some(is_asked) = entry.value.as_bool() {
+            return Some(Describe::Asked(is_asked));
+        }
+        if !matches!(entry.value.data, Data::Mapping(_)) {
+            wrong_type(&entry.value, "describe", "true, false or a mapping", &mut self.problems);
+            return None;
+        }
+        let known = ["name", "version", "capabilities", "configSchema"];
+        Fields::of(&entry.value, "describe", &mut self.problems)?.warn_unknown(&known, &mut self.problems);
+        match serde_json::from_value(Value::Object(self.object(fields, "describe"))) {
+            Ok(description) => Some(Describe::Given(description)),
+            Err(error) => {
+                let message = format!("`describe` is not a description of an agent: {error}");
+                let hint = "it has the form {name: …, version: …, capabilities: […], configSchema: {…}}".to_owned();
+                self.problems.error("bad-value", entry.value.at, message, Some(hint));
+                None
+            }
+        }
     }
 
     pub(super) fn object(&mut self, fields: Fields<'_>, key: &str) -> Map<String, Value> {

@@ -22,7 +22,7 @@ pub use document::Document;
 pub use graph::{mermaid, role_order};
 pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
 pub use positions::Positions;
-pub(crate) use problem::Problems;
+pub(crate) use problem::{Position, Problems};
 pub use problem::{Problem, Severity};
 pub use shape::{Parsed, check, parse};
 pub use validate::validate;

@@ -16,6 +16,7 @@
 //! A line of another attempt (a late result) is ignored: the `opened` line says whose record it is.
 
 mod attempt;
+mod by_hand;
 mod lines;
 mod notice;
 mod output;
@@ -27,6 +28,8 @@ use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 pub use self::attempt::Attempt;
+pub(crate) use self::by_hand::is_by_hand;
+pub use self::by_hand::{dir_by_hand, open_by_hand};
 use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
 pub(crate) use self::notice::Notices;
@@ -45,6 +48,20 @@ use crate::{history, record, settings};
 /// `Io` when the file cannot be read.
 pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
     Ok(newest(&record::read(home, thread)?, thread))
+}
+
+/// The attempt that a process is part of: the thread's newest, or one that is run by hand. `running` is the id the process
+/// was told.
+///
+/// # Errors
+/// `Io` when the record cannot be read.
+pub fn of_process(home: &Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Option<Attempt>> {
+    let Some(running) = running else { return Ok(None) };
+    let attempt = match by_hand::read(home, thread, running) {
+        Some(opened) => Some(Attempt::begun(opened)),
+        None => read(home, thread)?,
+    };
+    Ok(attempt.filter(|attempt| attempt.opened.attempt == running && attempt.opened.role == role))
 }
 
 /// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
@@ -112,6 +129,9 @@ pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
 /// # Errors
 /// `Io`.
 pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
+    if is_by_hand(attempt) {
+        return Ok(());
+    }
     let raw = OutputFiles::of(home, thread, attempt).raw;
     let bytes = raw.metadata().at("look at", &raw)?.len();
     record::append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
@@ -130,6 +150,9 @@ pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Resul
 /// # Errors
 /// `Io`.
 pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
+    if is_by_hand(attempt) {
+        return Ok(());
+    }
     let line = Finished { attempt: attempt.to_owned(), step, finished_at: crate::ids::now_ms() };
     let file = record::append(home, thread, &Line::Finished(line))?;
     file.sync_data().at("sync", home.record_file(thread))
@@ -140,6 +163,9 @@ pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Re
 /// # Errors
 /// `Io`.
 pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
+    if is_by_hand(&gave_up.attempt) {
+        return Ok(());
+    }
     record::append(home, thread, &Line::GaveUp(gave_up)).map(drop)
 }
 

@@ -29,7 +29,8 @@ pub struct OutputFiles {
 impl OutputFiles {
     /// The files of an attempt.
     pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
-        let dir = home.attempts_dir(thread);
+        let is_by_hand = super::is_by_hand(attempt);
+        let dir = if is_by_hand { super::dir_by_hand(home, thread, attempt) } else { home.attempts_dir(thread) };
         let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
         OutputFiles {
             out: file("out"),

@@ -258,20 +258,10 @@ impl<'a, 'h> Step<'a, 'h> {
 
     fn job(&self, opened: &Opened) -> Result<Job> {
         let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
-        let env_path = self.home.env_file();
-        environment::protect_env_file(&env_path)?;
-        // The keepers of a child thread read the file themselves.
-        let reads_itself = opened.agent.built_in() == Some(agents::WORKFLOW);
-        let env_file = if reads_itself { Vec::new() } else { environment::read_env_file(&env_path)? };
-        let secrets = self.plan.config.secret_names();
-        let given = [opened.agent.env.as_slice(), &opened.agent.own_keys].concat();
-        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &given);
-        let variables = agents::protocol_variables(self.home, opened.thread.as_str(), &opened.role, &opened.attempt);
-        env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         Ok(Job {
             argv: opened.command_line(self.home.bin()),
             cwd: opened.workspace.clone(),
-            env,
+            env: environment::of_attempt(self.home, opened)?,
             watched: vec![files.out.clone(), files.err.clone(), files.raw.clone()],
             // Of the process that runs a command the record says all; its stdout would only repeat the hash.
             stdout: (!opened.is_wrapped()).then_some(files.out),

@@ -95,6 +95,8 @@ impl Step<'_, '_> {
         if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
             return self.suspend(attempt, mark, error);
         }
+        let is_unfinished = record.as_ref().is_none_or(|record| record.result().is_none());
+        let error = if is_unfinished { self.with_withheld(opened, error) } else { error };
         let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
         let kept = recover::fail(self.home, attempt, exit_code, &error.message);
         if self.still_active() {
@@ -115,6 +117,28 @@ impl Step<'_, '_> {
                 ))
             }
         }
+    }
+
+    /// The error of an agent that may have failed for want of a key.
+    fn with_withheld(&self, opened: &Opened, error: Error) -> Error {
+        let spec = &opened.agent;
+        if !matches!(error.kind, Kind::AgentFailed | Kind::NotExtractable) || !spec.runs_a_program() {
+            return error;
+        }
+        let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
+        let withheld = environment::withheld(opened, &file).join(", ");
+        if withheld.is_empty() {
+            return error;
+        }
+        let hint = match self.plan.config.agent(&spec.name) {
+            Some(_) => format!("if it needs {withheld}: `uwf config set agents.{}.env '[{withheld}]'`", spec.name),
+            None => format!("if it needs {withheld}: declare it in config.yaml, with `env: [{withheld}]`"),
+        };
+        let message = match error.kind {
+            Kind::AgentFailed => format!("{}; it was not given {withheld}", error.message),
+            _ => error.message.clone(),
+        };
+        Error { message, ..error }.hint(hint)
     }
 
     /// How an answer that is no use can be read again. Without a model that reads it, what was not found before is not

@@ -411,11 +411,12 @@ fn agents_describe_themselves() {
     hint: did you mean `scripted`?
     hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
-    assert_snapshot!(home.told(&["agent", "describe", "mok"]), @r"
+    assert_snapshot!(home.told(&["agent", "describe", "mok"]), @"
     exit 78
     --- stderr
     error: there is no agent `mok`
     hint: agents of config.yaml: gone, other, plain, scripted
+    hint: a program is found on PATH, or by a path relative to the thread's workspace
     hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_agents::describe::{Description, describe};
-use uwf_core::config::OutputMode;
+use uwf_agents::self_description;
+use uwf_core::config::{Agent, AgentDescription, Config};
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::bindings::Named;
 use uwf_engine::program;
@@ -31,8 +32,8 @@ pub(crate) struct Args {
 struct Described {
     name: String,
     /// Absent for programs uwf knows nothing of.
-    version: Option<&'static str>,
-    capabilities: Vec<&'static str>,
+    version: Option<String>,
+    capabilities: Vec<String>,
     config_schema: Option<Value>,
     /// What is run for it; absent for a built-in agent as such.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ struct Runs {
 
 impl Report for Described {
     fn text(&self) -> String {
-        let version = self.version.map(|version| format!(" {version}")).unwrap_or_default();
+        let version = self.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let mut text = format!("{}{version}\n", style::bold(&self.name));
         let mut line = |name: &str, value: String| text.push_str(&format!("{:<14}{value}\n", format!("{name}:")));
         if !self.capabilities.is_empty() {
@@ -82,6 +83,7 @@ impl Runs {
         let optional = [
             ("model", spec.model.clone()),
             ("secrets", (!spec.env.is_empty()).then(|| spec.env.join(", "))),
+            ("variables", (!spec.set.is_empty()).then(|| spec.set.keys().cloned().collect::<Vec<_>>().join(", "))),
             ("timeout", spec.timeout_ms.map(seconds)),
             ("idle timeout", spec.idle_timeout_ms.map(seconds)),
             ("expects file", spec.expect_file.clone()),
@@ -110,32 +112,51 @@ fn settings(schema: &Value) -> String {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let config = context.home.config()?;
-    let is_alias = config.agent(&args.name).is_some();
-    if let Some(description) = describe(&args.name).filter(|_| !is_alias) {
-        return Printed::new(&described(args.name.clone(), Some(description), None));
+    let alias = config.agent(&args.name);
+    if let Some(description) = describe(&args.name).filter(|_| alias.is_none()) {
+        return Printed::new(&described(args.name.clone(), Some(built_in(&description)), None));
     }
     let spec = Named::plain(&args.name)
         .spec(&config, &context.cwd)
         .map_err(|error| error.hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", "))))?;
-    let description = match (spec.built_in(), spec.output_mode()) {
-        (Some(name), _) => describe(name),
-        (None, OutputMode::Json | OutputMode::Text) => describe("command"),
-        (None, OutputMode::Step) => None,
+    let description = spec.played_by().and_then(describe);
+    let played_by = description.as_ref().map(|description| description.name);
+    let description = match (spec.built_in(), own(context, &config, alias, &spec)) {
+        (Some(_), _) => description.as_ref().map(built_in),
+        (None, Some(own)) => Some(own),
+        // The version of whatever runs a program is not the program's.
+        (None, None) => description.as_ref().map(|of| AgentDescription { version: None, ..built_in(of) }),
     };
     let program = program::look_up(&spec.command, &context.cwd).ok();
-    let built_in = description.as_ref().map(|description| description.name);
-    let is_built_in = spec.built_in().is_some();
-    let described = described(args.name.clone(), description, Some(Runs { spec, built_in, program }));
-    // The version of whatever runs a program is not the program's.
-    Printed::new(&Described { version: described.version.filter(|_| is_built_in), ..described })
+    Printed::new(&described(args.name.clone(), description, Some(Runs { spec, built_in: played_by, program })))
 }
 
-fn described(name: String, description: Option<Description>, runs: Option<Runs>) -> Described {
-    let (version, capabilities, config_schema) = match description {
-        Some(Description { version, capabilities, config_schema, .. }) => {
-            (Some(version), capabilities.to_vec(), Some(config_schema))
-        }
-        None => (None, Vec::new(), None),
+/// What an agent that is not built in says of itself.
+fn own(context: &Context, config: &Config, alias: Option<&Agent>, spec: &AgentSpec) -> Option<AgentDescription> {
+    let of_command_line = || {
+        let agent = Agent::from_command(&spec.command, spec.args.clone());
+        Agent { output: spec.output_mode(), ..agent }
     };
+    let agent = alias.cloned().unwrap_or_else(of_command_line);
+    match self_description::of(&agent, Some(&context.cwd), &config.secret_names())? {
+        Ok(description) => Some(description),
+        Err(why) => {
+            context.printer.warn(&format!("agent `{}`: {why}", spec.name));
+            None
+        }
+    }
+}
+
+fn built_in(of: &Description) -> AgentDescription {
+    AgentDescription {
+        name: Some(of.name.to_owned()),
+        version: Some(of.version.to_owned()),
+        capabilities: of.capabilities.iter().map(|word| (*word).to_owned()).collect(),
+        config_schema: Some(of.config_schema.clone()),
+    }
+}
+
+fn described(name: String, description: Option<AgentDescription>, runs: Option<Runs>) -> Described {
+    let AgentDescription { version, capabilities, config_schema, .. } = description.unwrap_or_default();
     Described { name, version, capabilities, config_schema, runs }
 }

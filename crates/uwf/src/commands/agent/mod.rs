@@ -3,6 +3,8 @@
 mod context;
 mod describe;
 mod extract;
+mod link;
+mod list;
 mod mcp;
 pub(crate) mod run;
 mod submit;
@@ -11,7 +13,7 @@ mod trace;
 use std::ffi::OsString;
 use std::path::Path;
 
-use uwf_engine::agents::BUILT_IN_PREFIX;
+use uwf_engine::agents::{BUILT_IN, BUILT_IN_PREFIX};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Format, Stdout};
@@ -27,8 +29,12 @@ pub(crate) enum Command {
     Extract(extract::Args),
     /// Be the MCP server that lets an agent hand in its result while it works. Agents start this.
     Mcp(mcp::Args),
-    /// Be a built-in agent for a role of a thread. `uwf thread step` does this.
+    /// Be a built-in agent for a role of a thread. By hand the step is stored, and the thread stays where it is.
     Run(run::Args),
+    /// List the agents: those of the configuration, and those built in.
+    List(list::Args),
+    /// Make links `uwf-NAME` to this program, by which the built-in agents can be called.
+    Link(link::Args),
     /// Name, version, capabilities and settings of an agent, and what would be run.
     Describe(describe::Args),
 }
@@ -48,9 +54,13 @@ impl Command {
     pub(crate) fn root(&self) -> Option<&Path> {
         match self {
             Command::Mcp(args) => args.root.as_deref(),
-            Command::Context(_) | Command::Submit(_) | Command::Extract(_) | Command::Run(_) | Command::Describe(_) => {
-                None
-            }
+            Command::Context(_)
+            | Command::Submit(_)
+            | Command::Extract(_)
+            | Command::Run(_)
+            | Command::List(_)
+            | Command::Link(_)
+            | Command::Describe(_) => None,
         }
     }
 }
@@ -64,7 +74,7 @@ impl Command {
             // The hash of the step, as agents print it.
             Command::Submit(_) => Stdout::Document(Format::Text),
             Command::Mcp(_) | Command::Run(_) => Stdout::Protocol,
-            Command::Describe(_) => Stdout::Report,
+            Command::List(_) | Command::Link(_) | Command::Describe(_) => Stdout::Report,
         }
     }
 }
@@ -77,15 +87,18 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Extract(args) => extract::run(context, &args),
         Command::Mcp(args) => mcp::run(context, &args),
         Command::Run(args) => run::run(context, &args),
+        Command::List(args) => list::run(context, &args),
+        Command::Link(args) => link::run(context, &args),
         Command::Describe(args) => describe::run(context, &args),
     }
 }
 
-/// A link to uwf that is named `uwf-<agent>` is that agent.
+/// A link to uwf that is named as a built-in agent is that agent. Under any other name it is uwf.
 pub(crate) fn by_program_name(args: Vec<OsString>) -> Vec<OsString> {
     let name = args
         .first()
-        .and_then(|program| Path::new(program).file_name()?.to_str()?.strip_prefix(BUILT_IN_PREFIX).map(str::to_owned));
+        .and_then(|program| Path::new(program).file_name()?.to_str()?.strip_prefix(BUILT_IN_PREFIX).map(str::to_owned))
+        .filter(|name| BUILT_IN.contains(&name.as_str()));
     match name {
         Some(name) => {
             let prefix = ["uwf", "agent", "run", &name].map(OsString::from);

@@ -1,5 +1,11 @@
 //! `uwf agent run`
 
+use agent_kit::DESCRIBE_ARGUMENT;
+use agent_kit::agent::{self, Arguments};
+use uwf_agents::describe::describe;
+use uwf_engine::agents::BUILT_IN_PREFIX;
+use uwf_engine::{attempts, hand};
+
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
@@ -7,19 +13,49 @@ use crate::printer::{CommandResult, Printed};
 /// Arguments of `uwf agent run`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf agent run mock 01ARZ3NDEKTSV4RRFFQ69G5FAV coder\n  uwf-mock -t 01ARZ3NDEKTSV4RRFFQ69G5FAV -r coder    the same, when uwf is also installed as uwf-mock"
+    override_usage = "uwf agent run <NAME> <THREAD> <ROLE>\n       uwf agent run <NAME> --uwf-describe",
+    after_help = "\
+Examples:
+  uwf agent run mock 01ARZ3NDEKTSV4RRFFQ69G5FAV coder
+  uwf-mock -t 01ARZ3NDEKTSV4RRFFQ69G5FAV -r coder    the same, after `uwf agent link DIR`
+  uwf agent run mock --uwf-describe                  what it is, as JSON
+
+By hand it works as in a step, with the settings of the agent that plays the role when that is the same built-in agent. \
+The step is stored and its hash printed; the thread stays where it is, as with `uwf agent submit`."
 )]
 pub(crate) struct Args {
     /// The built-in agent.
     pub(crate) name: String,
     /// Thread and role, plain or as `-t THREAD -r ROLE`.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) rest: Vec<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let (thread, role) = agent_kit::agent::thread_and_role(args.rest.iter().cloned()).map_err(CommandError::from)?;
-    uwf_agents::run(&context.home, &args.name, &thread, &role)?;
-    Ok(Printed::nothing())
+    if args.rest == [DESCRIBE_ARGUMENT] {
+        let described = describe(&args.name).ok_or_else(|| unknown(&args.name))?;
+        return Ok(Printed::line(&serde_json::json!(described).to_string()));
+    }
+    let Arguments { thread, role, own } = agent::arguments(args.rest.iter().cloned())?;
+    if let Some(further) = own.first() {
+        return Err(CommandError::usage(format!("unexpected argument `{further}`"))
+            .hint(format!("it is called as `{BUILT_IN_PREFIX}{} THREAD ROLE`", args.name)));
+    }
+    let thread = context.thread(&thread)?;
+    let running = std::env::var("UWF_ATTEMPT").ok();
+    if attempts::of_process(&context.home, &thread, &role, running.as_deref())?.is_some() {
+        uwf_agents::run(&context.home, &args.name, &thread, &role)?;
+        return Ok(Printed::nothing());
+    }
+    let code = hand::run(&context.home, &args.name, &thread, &role)?;
+    if code == 0 {
+        context.printer.warn("run by hand: the step is stored, but nothing links it");
+    }
+    Ok(Printed::already(code))
+}
+
+fn unknown(name: &str) -> CommandError {
+    CommandError::usage(format!("there is no built-in agent `{name}`"))
+        .hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", ")))
 }

@@ -1,0 +1,69 @@
+//! What agents that are not built in say of themselves: in the configuration, or by their program when it is asked.
+//!
+//! Only a program that is known to understand the question is asked: one named `uwf-…` that stores its steps itself, and
+//! one that the configuration says may be asked. Any other might take the question for its task.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use agent_kit::{AgentDescription, DESCRIBE_ARGUMENT};
+use serde_json::Value;
+use uwf_core::config::{Agent, Config, Describe, OutputMode};
+use uwf_engine::{agents, bindings, program};
+
+use crate::probe::program::ask;
+
+/// Whether the program of an agent is asked.
+pub(crate) fn is_asked(agent: &Agent) -> bool {
+    match &agent.describe {
+        Some(Describe::Asked(is_asked)) => *is_asked,
+        Some(Describe::Given(_)) => false,
+        None => {
+            let is_own = agent.output == OutputMode::Step && bindings::is_uwf_program(&agent.command);
+            is_own && agents::built_in(&agent.command).is_none()
+        }
+    }
+}
+
+/// What an agent says of itself; `None` when it says nothing. A relative path to its program is one below `dir`; without
+/// it such a program is not asked.
+///
+/// # Errors
+/// In words, when it is to be asked by the configuration and does not answer.
+pub fn of(agent: &Agent, dir: Option<&Path>, secrets: &BTreeSet<String>) -> Option<Result<AgentDescription, String>> {
+    if let Some(Describe::Given(description)) = &agent.describe {
+        return Some(Ok(description.clone()));
+    }
+    let is_relative = agent.command.contains('/') && !agent.command.starts_with('/');
+    if !is_asked(agent) || (is_relative && dir.is_none()) {
+        return None;
+    }
+    let program = program::look_up(&agent.command, dir.unwrap_or(Path::new("/"))).ok()?;
+    let answered = answer(&program, agent, secrets);
+    match (&agent.describe, answered) {
+        // By its name alone it need not know the question.
+        (None, Err(_)) => None,
+        (_, answered) => Some(answered),
+    }
+}
+
+/// What each agent of a configuration says of itself, by its alias. They are asked at the same time.
+pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, Result<AgentDescription, String>> {
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = config
+            .agents
+            .iter()
+            .map(|(alias, agent)| scope.spawn(move || Some((alias.clone(), of(agent, None, secrets)?))))
+            .collect();
+        asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+    })
+}
+
+fn answer(program: &Path, agent: &Agent, secrets: &BTreeSet<String>) -> Result<AgentDescription, String> {
+    let args: Vec<String> = agent.args.iter().cloned().chain([DESCRIBE_ARGUMENT.to_owned()]).collect();
+    let output = ask(program, &args, secrets).ok_or_else(|| format!("it does not answer {DESCRIBE_ARGUMENT}"))?;
+    let not_one =
+        |error: serde_json::Error| format!("what it answers to {DESCRIBE_ARGUMENT} is no description: {error}");
+    let value: Value = serde_json::from_slice(&output).map_err(not_one)?;
+    serde_json::from_value(value).map_err(not_one)
+}

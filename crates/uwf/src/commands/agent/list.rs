@@ -1,0 +1,90 @@
+//! `uwf agent list`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use uwf_engine::agents::{self, AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
+use uwf_engine::program;
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table::Table;
+
+/// Arguments of `uwf agent list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf agent list
+  uwf agent list | jq -r '.agents[] | select(.problem) | [.name, .problem] | @tsv'
+
+No program is started; `uwf agent describe NAME` asks an agent what it is, `uwf doctor` all of them.")]
+pub(crate) struct Args {}
+
+#[derive(Serialize)]
+struct Listed {
+    /// Those of the configuration.
+    agents: Vec<Agent>,
+    /// Commands that need no program.
+    #[serde(rename = "builtIn")]
+    built_in: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Agent {
+    name: String,
+    command: String,
+    args: Vec<String>,
+    output: String,
+    /// The built-in agent that it is.
+    built_in: Option<String>,
+    /// The file of its program.
+    program: Option<PathBuf>,
+    /// Why it could not be started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    /// Whether it plays every role without an agent of its own.
+    default: bool,
+}
+
+impl Report for Listed {
+    fn text(&self) -> String {
+        let mut table = Table::new(&["agent", "command", "prints", "program"]);
+        for agent in &self.agents {
+            let words: Vec<&str> = std::iter::once(&agent.command).chain(&agent.args).map(String::as_str).collect();
+            let program = match (&agent.built_in, &agent.program, &agent.problem) {
+                (Some(_), ..) => "built in".to_owned(),
+                (None, Some(program), _) => program.display().to_string(),
+                (None, None, problem) => style::red(problem.as_deref().unwrap_or("not found")),
+            };
+            let name = format!("{}{}", style::bold(&agent.name), if agent.default { " (default)" } else { "" });
+            table.row(vec![name, words.join(" "), agent.output.clone(), program]);
+        }
+        let listed = if self.agents.is_empty() { "config.yaml declares no agents\n".to_owned() } else { table.text() };
+        format!("{listed}\nbuilt in: {}\n", self.built_in.join(", "))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+    let config = context.home.config()?;
+    let agent = |(alias, agent): (&String, _)| {
+        let spec = AgentSpec::new(alias, agent);
+        let built_in = spec.built_in().map(str::to_owned);
+        let found = program::look_up(&spec.command, &context.cwd);
+        let (program, problem) = match (&built_in, found) {
+            (Some(name), _) if BUILT_IN.contains(&name.as_str()) => (None, None),
+            (Some(name), _) => (None, Some(format!("there is no built-in agent `{name}`"))),
+            (None, Ok(program)) => (Some(program), None),
+            (None, Err(why)) => (None, Some(why.to_string())),
+        };
+        let built_in = built_in.filter(|_| problem.is_none());
+        let default = config.default_agent.as_ref() == Some(alias);
+        let AgentSpec { name, command, args, output, .. } = spec;
+        Agent { name, command, args, output, built_in, program, problem, default }
+    };
+    let agents = config.agents.iter().map(agent).collect();
+    let built_in = agents::BUILT_IN.map(|name| format!("{BUILT_IN_PREFIX}{name}")).into();
+    Printed::new(&Listed { agents, built_in })
+}

@@ -1,0 +1,219 @@
+//! Built-in agents that somebody runs by hand, and the names they can be called by.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::{Ran, TestHome, counting_workflow};
+
+use crate::home;
+
+fn with_mock() -> (TestHome, String) {
+    let home = home();
+    fs::write(home.root().join("answers.yaml"), "worker: [ { reply: { n: 5 } } ]\n").unwrap();
+    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\n  c: { command: teller, output: json }\ndefaultAgent: m\n");
+    home.script("teller", "#!/bin/sh\ncat > /dev/null\necho \"{\\\"n\\\": 7}\"\necho \"in $PWD\" >&2\n");
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    (home, thread)
+}
+
+/// The output of a step that was stored.
+fn output(home: &TestHome, ran: &Ran) -> serde_json::Value {
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let hash = ran.stdout.trim_end();
+    assert!(hash.len() == 13 && ran.stdout.ends_with('\n'), "{ran:?}");
+    home.json(&["thread", "step-details", hash, "--format", "json"])["output"].clone()
+}
+
+#[test]
+fn it_stores_a_step_and_moves_no_head() {
+    let (home, thread) = with_mock();
+    let before = home.head(&thread);
+    let record = fs::read(home.record_file(&thread)).unwrap();
+    let ran = home.uwf(&["agent", "run", "mock", &thread, "worker"]);
+    assert_eq!(output(&home, &ran), json!({"n": 5}), "with the settings of the role's agent");
+    assert_eq!(ran.stderr, "warning: run by hand: the step is stored, but nothing links it\n");
+    assert_eq!(home.head(&thread), before);
+    assert_eq!(fs::read(home.record_file(&thread)).unwrap(), record, "the thread's record knows nothing of it");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+    // The thread is named as everywhere, and the step of the thread is not that of the hand.
+    let end = &thread[thread.len() - 6..];
+    assert_eq!(output(&home, &home.uwf(&["agent", "run", "mock", "-r", "worker", "-t", end])), json!({"n": 5}));
+    assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
+    let left = home.root().join("threads").join(&thread).join("by-hand");
+    assert_eq!(fs::read_dir(left).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn a_command_is_run_in_the_workspace_with_its_settings_and_its_failure_is_kept() {
+    let (home, thread) = with_mock();
+    assert_eq!(home.uwf(&["agent", "run", "command", &thread, "worker"]).code, Some(78), "the role has no command");
+    home.config("agents:\n  c: { command: teller, output: json }\ndefaultAgent: c\n");
+    let ran = home.uwf(&["agent", "run", "command", &thread, "worker"]);
+    assert_eq!(output(&home, &ran), json!({"n": 7}));
+    let work = fs::canonicalize(home.work()).unwrap();
+    assert!(ran.stderr.contains(&format!("in {}", work.display())), "{ran:?}");
+    home.script("teller", "#!/bin/sh\necho 'what it cost'\necho 'no luck' >&2\nexit 3\n");
+    let ran = home.uwf(&["agent", "run", "command", &thread, "worker"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(40), ""), "{ran:?}");
+    assert!(ran.stderr.contains("agent `c` exited with 3"), "{ran:?}");
+    let left = home.root().join("threads").join(&thread).join("by-hand");
+    let kept = fs::read_dir(left).unwrap().next().unwrap().unwrap().path();
+    let raw = fs::read_dir(&kept).unwrap().flatten().find(|entry| entry.path().extension().is_some_and(|e| e == "raw"));
+    assert_eq!(fs::read_to_string(raw.unwrap().path()).unwrap(), "what it cost\n");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active", "the thread is not stuck by it");
+}
+
+#[test]
+fn a_model_is_asked_with_its_own_key() {
+    let home = home();
+    let server = LlmServer::start(Script::new([Say::text("---\nn: 9\n---\n").repeated()]));
+    home.config(&format!(
+        "providers: {{ p: {{ baseUrl: \"{}\", apiKeyEnv: P_KEY }} }}\nmodels: {{ m: {{ provider: p, name: n }} }}\ndefaultModel: m\n",
+        server.url()
+    ));
+    fs::write(home.root().join(".env"), "P_KEY=made-up-key-0123456789\n").unwrap();
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = home.start("count-rounds", "count");
+    let ran = home.uwf(&["agent", "run", "llm", &thread, "worker"]);
+    assert_eq!(output(&home, &ran), json!({"n": 9}));
+    // The same as a step, by a link on PATH: it is still the built-in agent that has a model.
+    home.json(&["agent", "link", &home.bin_dir().display().to_string()]);
+    home.json(&["thread", "step", &thread, "--agent", "uwf-llm"]);
+    for request in server.asked() {
+        assert_eq!(request.header("authorization"), Some("Bearer made-up-key-0123456789"));
+    }
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[test]
+fn it_is_called_as_the_protocol_says() {
+    let (home, thread) = with_mock();
+    let mut told = String::new();
+    let cases: [&[&str]; 9] = [
+        &["mock"],
+        &["mock", "worker"],
+        &["mock", &thread, "worker", "more"],
+        &["mock", "--fast", &thread, "worker"],
+        &["mock", "-t", &thread],
+        &["mock", "-t"],
+        &["mock", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "worker"],
+        &["mock", &thread, "wroker"],
+        &["mok", &thread, "worker"],
+    ];
+    for case in cases {
+        let args: Vec<&str> = ["agent", "run"].iter().chain(case).copied().collect();
+        told.push_str(&format!("> {}\n{}", case.join(" "), home.uwf(&args).told()));
+    }
+    insta::assert_snapshot!(home.steady(&told), @"
+    > mock
+    exit 64
+    --- stderr
+    error: thread and role are missing
+    hint: an agent is called as `AGENT THREAD ROLE`, or `AGENT -t THREAD -r ROLE`
+    > mock worker
+    exit 64
+    --- stderr
+    error: the thread is missing, or the role
+    hint: an agent is called as `AGENT THREAD ROLE`, or `AGENT -t THREAD -r ROLE`
+    > mock <id> worker more
+    exit 64
+    --- stderr
+    error: unexpected argument `<id>`
+    hint: it is called as `uwf-mock THREAD ROLE`
+    > mock --fast <id> worker
+    exit 64
+    --- stderr
+    error: unexpected argument `--fast`
+    hint: it is called as `uwf-mock THREAD ROLE`
+    > mock -t <id>
+    exit 64
+    --- stderr
+    error: the role is missing
+    hint: an agent is called as `AGENT THREAD ROLE`, or `AGENT -t THREAD -r ROLE`
+    > mock -t
+    exit 64
+    --- stderr
+    error: -t needs a value
+    hint: an agent is called as `AGENT THREAD ROLE`, or `AGENT -t THREAD -r ROLE`
+    > mock <id> worker
+    exit 69
+    --- stderr
+    error: thread <id> is not active
+    hint: `uwf thread list --all` lists finished threads too
+    > mock <id> wroker
+    exit 64
+    --- stderr
+    error: workflow `count-rounds` has no role `wroker`
+    hint: its roles: worker
+    > mok <id> worker
+    exit 78
+    --- stderr
+    error: there is no built-in agent `mok`
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
+    ");
+}
+
+/// Calls a link to uwf.
+fn call(home: &TestHome, path: &Path, args: &[&str]) -> Ran {
+    let mut command = Command::new(path);
+    home.prepare(&mut command);
+    command.args(args).output().unwrap().into()
+}
+
+#[test]
+fn links_give_every_built_in_agent_its_name() {
+    let (home, thread) = with_mock();
+    let first = home.json(&["agent", "link", "tools"]);
+    let dir = home.work().join("tools");
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), first["links"].as_array().unwrap().len());
+    assert!(first["links"].as_array().unwrap().iter().all(|link| link["made"] == json!(true)), "{first}");
+    let ran = call(&home, &dir.join("uwf-mock"), &[&thread, "worker"]);
+    assert_eq!(output(&home, &ran), json!({"n": 5}));
+    let described = call(&home, &dir.join("uwf-hermes"), &["--uwf-describe"]);
+    let described: serde_json::Value = serde_json::from_str(&described.stdout).unwrap();
+    assert_eq!(described["name"], "hermes");
+    // Again, with one that leads nowhere since its uwf has moved, and one that is missing.
+    fs::remove_file(dir.join("uwf-acp")).unwrap();
+    fs::remove_file(dir.join("uwf-llm")).unwrap();
+    symlink("/no/such/uwf", dir.join("uwf-llm")).unwrap();
+    let again = home.json(&["agent", "link", "tools"]);
+    let made = again["links"].as_array().unwrap().iter().filter(|link| link["made"] == json!(true));
+    assert_eq!(made.count(), 2, "{again}");
+    fs::remove_file(dir.join("uwf-acp")).unwrap();
+    fs::remove_file(dir.join("uwf-react")).unwrap();
+    fs::write(dir.join("uwf-react"), "somebody else's").unwrap();
+    insta::assert_snapshot!(home.told(&["agent", "link", "tools"]), @"
+    exit 64
+    --- stderr
+    error: <dir>/work/tools/uwf-react is another program
+    hint: nothing was changed; move it away, or choose another directory
+    ");
+    assert!(!dir.join("uwf-acp").exists(), "nothing is changed then");
+}
+
+/// A built-in agent whose name is on PATH is still the one that uwf knows: it gets its model's key, for instance.
+#[test]
+fn a_link_on_the_path_is_the_built_in_agent() {
+    let (home, thread) = with_mock();
+    home.json(&["agent", "link", &home.bin_dir().display().to_string()]);
+    let described = home.json(&["agent", "describe", "m"]);
+    assert_eq!(described["runs"]["builtIn"], "mock");
+    assert_eq!(home.json(&["thread", "step", &thread])["agent"], "m");
+}
+
+#[test]
+fn under_any_other_name_it_is_uwf() {
+    let (home, _) = with_mock();
+    for name in ["uwf-1.2", "uwf-nightly", "uwf-mocker", "uwf-reextract", "flow"] {
+        let link = home.bin_dir().join(name);
+        symlink(env!("CARGO_BIN_EXE_uwf"), &link).unwrap();
+        let ran = call(&home, &link, &["--version"]);
+        assert!(ran.code == Some(0) && ran.stdout.starts_with("uwf "), "{name}: {ran:?}");
+        assert_eq!(call(&home, &link, &["thread", "list"]).code, Some(0), "{name}");
+    }
+}
