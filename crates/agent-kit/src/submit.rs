@@ -10,6 +10,7 @@ use uwf_core::node::{self, Payload, ReactSession};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempts::{self, Attempt, OutputFiles};
 use uwf_engine::child;
+use uwf_engine::digest;
 use uwf_engine::environment::Redactor;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
 use uwf_engine::turns::Batch;
@@ -188,10 +189,14 @@ fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash) -
     let agent = agent(context);
     // The command is what conditions of earlier workflows test. One that is not known here has only a name.
     let command = if agent.command.is_empty() { &agent.name } else { &agent.command };
-    let step = batch.add(context.step_node(output, detail, command).draft());
-    context.thread().home().store().put_all(&batch.drafts)?;
+    let node = context.step_node(output, detail, command);
+    let step = batch.add(node.draft());
+    let home = context.thread().home();
+    home.store().put_all(&batch.drafts)?;
     if let Some(attempt) = context.attempt() {
-        attempts::finished(context.thread().home(), &context.thread().id, &attempt.opened.attempt, step)?;
+        let opened = &attempt.opened;
+        let digest = opened.digest.map(|before| digest::of_step(home.store(), before, step, &node)).transpose()?;
+        attempts::finished(home, &opened.thread, &opened.attempt, step, digest)?;
     }
     Ok(step)
 }

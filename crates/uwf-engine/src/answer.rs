@@ -112,7 +112,11 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
         }
     };
     let attempt = step.open(&asked.role, asked.agent.clone(), earlier, None)?;
-    (given.store)(&attempt).and_then(|stored| step.link(&attempt, stored, true, &mut signals)).inspect_err(|_| {
+    let link = |stored| {
+        let recorded = attempts::read(home, id)?.and_then(|record| record.finished);
+        step.link(&attempt, stored, recorded.as_ref(), &mut signals)
+    };
+    (given.store)(&attempt).and_then(link).inspect_err(|_| {
         let record = attempts::read(home, id).ok().flatten();
         if record.is_some_and(|record| record.closed.is_none() && record.finished.is_none()) {
             // Left open, the next step concludes it just so.

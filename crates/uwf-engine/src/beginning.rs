@@ -11,6 +11,7 @@ use json_cas::{Hash, Swap};
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
+use crate::digest;
 use crate::error::{AtPath, Error, Result};
 use crate::history;
 use crate::home::Home;
@@ -29,10 +30,11 @@ enum Line {
 /// # Errors
 /// Those of settings and index.
 pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<Swap> {
+    let settings = with_digest(home, head, settings);
     let file = record::open_or_create(home, thread)?;
     let path = home.record_file(thread);
     let begun = file.lock().at("lock", &path).and_then(|()| {
-        settings.begun_at(head).write(home, thread, &file)?;
+        settings.write(home, thread, &file)?;
         json_cas::durable::begin_writing(&file);
         // Synced together with the index, before it takes its place: then the file system has one thing to commit.
         home.heads_files().create(thread.as_str(), head, &[&path, &home.threads_dir()]).map_err(Error::from)
@@ -53,7 +55,15 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
 /// # Errors
 /// `Io`.
 pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
-    record::renew(home, thread, settings.begun_at(head).text()?.as_bytes(), &Line::Begun)
+    let settings = with_digest(home, head, &Settings { digest: None, ..settings.clone() });
+    record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)
+}
+
+/// The settings of a thread that begins at a head. Nodes that cannot be read keep no thread from being begun: its first step
+/// tries again to make the digest.
+fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
+    let digest = settings.digest.or_else(|| digest::computed_at(home, head).ok());
+    Settings { digest, ..settings.begun_at(head) }
 }
 
 /// Whether the record of a thread says more than what it was to begin with, or might, being damaged.

@@ -7,6 +7,7 @@ use uwf_core::node;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::nearest;
 
+use crate::digest;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
@@ -61,7 +62,8 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
         None => thread.head,
         Some(role) => before_role(&thread, role)?,
     };
-    let settings = settings(Settings::load(home, id)?, changes, cwd)?;
+    let digest = digest::recorded_at(home, id, node)?;
+    let settings = Settings { digest, ..settings(Settings::load(home, id)?, changes, cwd)? };
     Ok(Forked { thread: start::create(home, node, &settings)?, step: node })
 }
 

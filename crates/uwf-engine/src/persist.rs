@@ -5,12 +5,23 @@ use uwf_core::node::{Kind, StepNode};
 use uwf_core::workflow::Role;
 
 use crate::closure::{self, Bounds, Unsound};
+use crate::digest::{Digest, Digester};
 use crate::error::{self, Error, Result};
 use crate::load::{self, Thread};
 use crate::spoken;
 
-/// Checks a StepNode that an agent named as its result, with all that it brings along, and makes that durable when somebody
-/// other than uwf wrote it (`synced` is false). Gives the thread as it stands once its head is there.
+/// A step that may become the head.
+#[must_use]
+pub struct Verified<'h> {
+    /// The thread as it stands once its head is there.
+    pub thread: Thread<'h>,
+    /// The digest then, when there is one before.
+    pub digest: Option<Digest>,
+    /// All that has to be durable before.
+    pub nodes: Vec<Hash>,
+}
+
+/// Checks a StepNode that an agent named as its result, with all that it brings along. `before` is the digest at the head.
 ///
 /// An agent is a program of anybody, and a record is a file of the same user: whether a result is fresh or adopted, and
 /// whatever is recorded of it, it is looked at here.
@@ -23,8 +34,8 @@ pub fn verify<'h>(
     role_name: &str,
     role: &Role,
     step_hash: Hash,
-    synced: bool,
-) -> Result<Thread<'h>> {
+    before: Option<Digest>,
+) -> Result<Verified<'h>> {
     let store = thread.home().store();
     let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
     if Kind::of(node.type_hash) != Some(Kind::StepNode) {
@@ -44,17 +55,16 @@ pub fn verify<'h>(
         return Err(refuse(step_hash, &format!("its output does not fit the role's schema: {}", first.message)));
     }
     store.get(step.detail).map_err(|error| unreadable(step_hash, "its detail is not readable", error))?;
-    let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |_| ())
+    let mut digester = Digester::default();
+    let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
     // This is what every later prompt reads of it.
     spoken::of_detail(store, step.detail).map_err(|error| match error.kind {
         error::Kind::Io => error,
         _ => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
     })?;
-    if !synced {
-        store.objects().sync(&sound.nodes)?;
-    }
-    Ok(thread.moved_to(step_hash, step, node.timestamp))
+    let digest = before.map(|before| digester.after(Some(before)));
+    Ok(Verified { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })
 }
 
 /// Whether a step is the next of its thread, by this role.

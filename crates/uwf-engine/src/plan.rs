@@ -121,6 +121,7 @@ impl Plan {
             reextract: None,
             rereads: 0,
             output_cap: self.config.limits.output_cap,
+            digest: None,
             earlier: Vec::new(),
             keeper: std::process::id(),
             boot_id: attempts::boot_id()?,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
 use crate::bindings::Bindings;
+use crate::digest::Digest;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::record;
@@ -31,6 +32,9 @@ pub struct Settings {
     /// The head the thread had when this record was made: what the index is rebuilt from while there is no attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_at: Option<Hash>,
+    /// Digest of the thread at that head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
     /// The thread whose role this one plays, for a child thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ThreadId>,

@@ -7,6 +7,7 @@ use uwf_core::workflow::START;
 
 use crate::attempts::{self, Outcome};
 use crate::children;
+use crate::digest::{self, Digest};
 use crate::error::Result;
 use crate::history;
 use crate::home::Home;
@@ -26,6 +27,9 @@ pub struct Shown {
     pub thread: ThreadId,
     /// Its head.
     pub head: Hash,
+    /// Digest recorded at its head, which stands for the whole run; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
     /// Whether it has ended.
     pub done: bool,
     /// What it is doing.
@@ -162,6 +166,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
         workflow: thread.start.workflow,
         thread: thread.id.clone(),
         head: thread.head,
+        digest: digest::recorded_at(thread.home(), &thread.id, thread.head)?,
         done: false,
         state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),

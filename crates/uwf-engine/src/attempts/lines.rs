@@ -8,6 +8,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
 use crate::agents::{self, AgentSpec};
+use crate::digest::Digest;
 use crate::error::Kind;
 use crate::history;
 use crate::{record, reextract};
@@ -76,6 +77,9 @@ pub struct Opened {
     pub rereads: u32,
     /// Bytes kept of each output stream.
     pub output_cap: u64,
+    /// Digest of the thread at `expected_head`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
     /// Attempt nodes of earlier failed tries at this position, oldest first.
     pub earlier: Vec<Hash>,
     /// Process id of the keeper.
@@ -143,6 +147,9 @@ pub struct Finished {
     pub attempt: String,
     /// The StepNode; everything below it was stored and synced before this line was written.
     pub step: Hash,
+    /// Digest of the thread at that step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
     /// Unix milliseconds.
     pub finished_at: u64,
 }

@@ -36,6 +36,7 @@ pub(crate) use self::notice::Notices;
 pub use self::notice::notify;
 pub(crate) use self::output::OUTPUT_DIR_MODE;
 pub use self::output::{OutputFiles, sweep};
+use crate::digest::Digest;
 use crate::error::{AtPath, Error, Result};
 use crate::home::Home;
 use crate::marks::{self, Mark};
@@ -77,6 +78,20 @@ fn newest(record: &[u8], thread: &ThreadId) -> Option<Attempt> {
         }
     })?;
     Some(later.into_iter().rev().fold(Attempt::begun(opened), Attempt::with))
+}
+
+/// The digests that attempts of a thread were recorded with, each with the node it is the digest at, newest first.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub(crate) fn digests(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
+    let record = record::read(home, thread)?;
+    let stated = record::newest_first(&record).filter_map(|line| match Line::parse(line)? {
+        Line::Opened(opened) if opened.thread == *thread => opened.digest.map(|digest| (opened.expected_head, digest)),
+        Line::Finished(finished) => finished.digest.map(|digest| (finished.step, digest)),
+        _ => None,
+    });
+    Ok(stated.collect())
 }
 
 /// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
@@ -149,11 +164,11 @@ pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Resul
 ///
 /// # Errors
 /// `Io`.
-pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
+pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, digest: Option<Digest>) -> Result<()> {
     if is_by_hand(attempt) {
         return Ok(());
     }
-    let line = Finished { attempt: attempt.to_owned(), step, finished_at: crate::ids::now_ms() };
+    let line = Finished { attempt: attempt.to_owned(), step, digest, finished_at: crate::ids::now_ms() };
     let file = record::append(home, thread, &Line::Finished(line))?;
     file.sync_data().at("sync", home.record_file(thread))
 }

@@ -55,6 +55,6 @@ impl Meanwhile for AtWork<'_, '_, '_> {
         let is_own = record.opened.attempt == self.opened.attempt;
         let Some(finished) = record.finished.filter(|_| is_own) else { return };
         self.notices = None;
-        self.result = Some((finished.step, self.step.advance(self.opened, finished.step, true)));
+        self.result = Some((finished.step, self.step.advance(self.opened, finished.step, Some(&finished))));
     }
 }

@@ -19,12 +19,13 @@ pub use self::report::{Report, Upcoming};
 use self::unlinked::Unmoved;
 use crate::advisors::Advisors;
 use crate::agents::{self, AgentSpec};
-use crate::attempts::{self, Attempt, Closed, Opened, Outcome, OutputFiles};
+use crate::attempts::{self, Attempt, Closed, Finished, Opened, Outcome, OutputFiles};
 use crate::bindings::Named;
 use crate::chain::{self, Record};
 use crate::child::{self, Ended, Job, Signals};
 use crate::children;
 use crate::closure::{self, Bounds};
+use crate::digest;
 use crate::end;
 use crate::environment;
 use crate::error::{AtPath, Error, Kind, Result};
@@ -34,7 +35,7 @@ use crate::lock;
 use crate::log::{Log, log};
 use crate::marks::{self, Mark};
 use crate::moderate;
-use crate::persist;
+use crate::persist::{self, Verified};
 use crate::plan::Plan;
 use crate::recover::{self, Left};
 use crate::reextract::{self, Readable};
@@ -199,7 +200,11 @@ impl<'a, 'h> Step<'a, 'h> {
         let rereads = last.map_or(0, |last| last.rereads());
         // A damaged record of an earlier failure must not make the result of this attempt unsound.
         let earlier = earlier.into_iter().filter(|hash| self.is_sound(*hash)).collect();
-        let opened = Opened { earlier, reextract, rereads, ..self.plan.attempt(self.thread, role, agent)? };
+        let digest = digest::at_head(self.thread).inspect_err(|error| {
+            log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {}", error.message);
+        });
+        let planned = self.plan.attempt(self.thread, role, agent)?;
+        let opened = Opened { earlier, reextract, rereads, digest: digest.ok(), ..planned };
         self.plan.role(role)?;
         crate::put::ensure_types(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
@@ -227,20 +232,20 @@ impl<'a, 'h> Step<'a, 'h> {
         let mut at_work = AtWork::new(self, opened);
         let ended = child::run(&job, signals, &mut at_work)?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: {ended:?}", opened.attempt);
-        let (step, synced) = match at_work.result {
+        let (step, recorded) = match at_work.result {
             Some((_, Ok(moved))) => return Ok(moved),
             Some((step, Err(why))) => return Err(self.unmoved(opened, step, why)),
             None => self.result(opened, &job, ended)?,
         };
-        self.advance(opened, step, synced).map_err(|why| self.unmoved(opened, step, why))
+        self.advance(opened, step, recorded.as_ref()).map_err(|why| self.unmoved(opened, step, why))
     }
 
-    /// The step an agent that has ended left, and whether uwf itself stored and synced it.
-    fn result(&self, opened: &Opened, job: &Job, ended: Ended) -> Result<(Hash, bool)> {
+    /// The step an agent that has ended left, and how it was recorded as finished.
+    fn result(&self, opened: &Opened, job: &Job, ended: Ended) -> Result<(Hash, Option<Finished>)> {
         let after = attempts::read(self.home, &opened.thread)?.filter(|after| after.opened.attempt == opened.attempt);
         if let Some(finished) = after.as_ref().and_then(|after| after.finished.as_ref()) {
             // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
-            return Ok((finished.step, true));
+            return Ok((finished.step, Some(finished.clone())));
         }
         // What an agent says when it is told to end is not why it ended.
         let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
@@ -253,7 +258,7 @@ impl<'a, 'h> Step<'a, 'h> {
             .map_or_else(|| Ok(String::new()), |path| child::read_capped(path, opened.output_cap))?;
         let step = verdict::result_line(&opened.agent, ended, &out, job)?;
         attempts::named(self.home, &opened.thread, &opened.attempt, step)?;
-        Ok((step, false))
+        Ok((step, None))
     }
 
     fn job(&self, opened: &Opened) -> Result<Job> {
@@ -279,7 +284,7 @@ impl<'a, 'h> Step<'a, 'h> {
     pub(crate) fn adopt(&self, attempt: &Attempt, step: Hash, signals: &mut Signals) -> Result<Report> {
         let role = &attempt.opened.role;
         let why = match moderate::next(self.thread, &self.plan.workflow)?.next {
-            Next::Role(next) if next == *role => return self.link(attempt, step, attempt.finished.is_some(), signals),
+            Next::Role(next) if next == *role => return self.link(attempt, step, attempt.finished.as_ref(), signals),
             Next::Role(next) => format!("it is the turn of role `{next}`"),
             Next::End(_) => "the thread is at its end".to_owned(),
         };
@@ -288,18 +293,34 @@ impl<'a, 'h> Step<'a, 'h> {
     }
 
     /// Moves the head to a finished step; then looks ahead and ends the thread if that was the last.
-    pub(crate) fn link(&self, attempt: &Attempt, step: Hash, synced: bool, signals: &mut Signals) -> Result<Report> {
+    pub(crate) fn link(
+        &self,
+        attempt: &Attempt,
+        step: Hash,
+        recorded: Option<&Finished>,
+        signals: &mut Signals,
+    ) -> Result<Report> {
         let opened = &attempt.opened;
-        let moved = self.advance(opened, step, synced).map_err(|why| self.unmoved(opened, step, why))?;
+        let moved = self.advance(opened, step, recorded).map_err(|why| self.unmoved(opened, step, why))?;
         Ok(self.linked(opened, &moved, signals))
     }
 
     /// Verifies a finished step and moves the head to it. Gives the thread as it stands then.
-    fn advance(&self, opened: &Opened, step: Hash, synced: bool) -> std::result::Result<Thread<'h>, Unmoved> {
+    ///
+    /// A line that says it was finished is believed when it has the digest of what was verified: then uwf wrote it, after it
+    /// had synced those nodes. Any other was written by somebody else.
+    fn advance(
+        &self,
+        opened: &Opened,
+        step: Hash,
+        recorded: Option<&Finished>,
+    ) -> std::result::Result<Thread<'h>, Unmoved> {
         let role = self.plan.role(&opened.role)?;
-        let moved = persist::verify(self.thread, &opened.role, role, step, synced)?;
-        if !synced {
-            attempts::finished(self.home, &opened.thread, &opened.attempt, step)?;
+        let Verified { thread: moved, digest, nodes } =
+            persist::verify(self.thread, &opened.role, role, step, opened.digest)?;
+        if recorded.is_none_or(|recorded| recorded.step != step || recorded.digest != digest) {
+            self.home.store().objects().sync(&nodes).map_err(Error::from)?;
+            attempts::finished(self.home, &opened.thread, &opened.attempt, step, digest)?;
         }
         match self.home.heads().swap(self.thread.id.as_str(), Some(&self.head.version), step) {
             Ok(Swap::Done) => Ok(moved),

@@ -56,6 +56,7 @@ mod stepping;
 mod supervising;
 mod terminal;
 mod traces;
+mod verifying;
 mod workflows;
 
 use uwf_testing::{TestHome, numbered};

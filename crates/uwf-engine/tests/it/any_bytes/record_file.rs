@@ -57,7 +57,7 @@ fn check(bytes: &[u8]) {
         let Some(before) = attempts::read(&home, &thread).expect("the same") else { return };
         let id = before.opened.attempt.clone();
         let step = Hash::from_u64(9);
-        attempts::finished(&home, &thread, &id, step).expect("a line is added");
+        attempts::finished(&home, &thread, &id, step, None).expect("a line is added");
         let closed = Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, closed_at: 4 };
         attempts::closed(&home, &thread, closed.clone()).expect("a line is added");
         let after = attempts::read(&home, &thread).expect("readable").expect("the attempt is still there");

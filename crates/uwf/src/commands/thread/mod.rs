@@ -17,6 +17,7 @@ mod start;
 pub(crate) mod step;
 mod step_details;
 mod steps;
+mod verify;
 pub(crate) mod which;
 
 use crate::context::Context;
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     StepDetails(OnDemand<step_details::Args>),
     /// Begin a new thread at an old step.
     Fork(OnDemand<fork::Args>),
+    /// Whether a thread is still what was recorded of it: its digests made anew and compared.
+    Verify(OnDemand<verify::Args>),
     /// Step past what makes a thread unreadable: sound steps in the place of those that are not.
     Repair(OnDemand<repair::Args>),
     /// End a thread and its running agent.
@@ -89,6 +92,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Read(OnDemand(args)) => read::run(context, &args),
         Command::StepDetails(OnDemand(args)) => step_details::run(context, &args),
         Command::Fork(OnDemand(args)) => fork::run(context, &args),
+        Command::Verify(OnDemand(args)) => verify::run(context, &args),
         Command::Repair(OnDemand(args)) => repair::run(context, &args),
         Command::Kill(OnDemand(args)) => kill::run(context, &args),
         Command::Rm(OnDemand(args)) => rm::run(context, &args),

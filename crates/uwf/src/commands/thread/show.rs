@@ -40,6 +40,7 @@ impl Report for Standing {
             ("agent", shown.agent.clone()),
             ("why", shown.why.clone()),
             ("since", shown.since.map(table::time)),
+            ("digest", shown.digest.map(|digest| digest.to_string())),
             ("attempt", shown.attempt.map(|hash| hash.to_string())),
             ("started", shown.started_at.map(table::time)),
             ("changed", shown.changed_at.map(table::time)),

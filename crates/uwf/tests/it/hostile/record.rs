@@ -142,8 +142,8 @@ fn everything_below_a_step_is_verified() {
 /// What the record says of the attempt that is running, as JSON.
 fn opened(home: &TestHome, thread: &str) -> Value {
     let record = fs::read_to_string(home.record_file(thread)).unwrap();
-    let lines = record.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    lines.filter(|line| line["event"] == "opened").next_back().expect("there was an attempt")
+    let mut lines = record.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.rfind(|line| line["event"] == "opened").expect("there was an attempt")
 }
 
 fn write_record(home: &TestHome, thread: &str, lines: &[Value]) {

@@ -1,0 +1,78 @@
+//! `uwf thread verify`
+
+use serde::Serialize;
+use uwf_engine::digest::Digest;
+use uwf_engine::error::Kind;
+use uwf_engine::verify::{self, Verdict, Verified};
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf thread verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf thread verify 7Q2M
+  uwf thread verify 7Q2M --expect \"$(cat digest-of-yesterday)\"
+
+Every finished step is recorded with a BLAKE3 digest over its nodes and the digest before; `uwf thread show` prints the last \
+one, which stands for the whole run. It is made anew from the nodes here and compared. Whoever can change nodes can also \
+change the record beside them: keep the digest elsewhere and give it with --expect to be sure.
+
+Exit 65 when something was changed or is missing, 69 when nothing was recorded to compare with: then the next step begins a \
+chain with what is there.")]
+pub(crate) struct Args {
+    /// The thread: its id, or a unique beginning or end of it.
+    thread: String,
+    /// A digest the thread had once, at its head or at an earlier step.
+    #[arg(long, value_name = "DIGEST")]
+    expect: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Compared(Verified);
+
+impl Report for Compared {
+    fn text(&self) -> String {
+        let Verified { thread, steps, verdict, digest, recorded, differs_at, differs_at_step, .. } = &self.0;
+        let thread = style::bold(thread.as_str());
+        match verdict {
+            Verdict::Intact => {
+                format!("{} thread {thread} is as it was recorded, {steps} steps\n{digest}\n", style::green("✓"))
+            }
+            Verdict::Unrecorded => format!(
+                "{} nothing was recorded of thread {thread} to compare with: it comes from elsewhere, or its record was lost\n{digest} is the digest of what is there now\n",
+                style::yellow("?")
+            ),
+            Verdict::Tampered => {
+                let place = match (differs_at_step, differs_at) {
+                    (Some(0), _) => "its start or workflow is not what was recorded".to_owned(),
+                    (Some(step), Some(hash)) => {
+                        format!("step {step} ({hash}) or one before it is not what was recorded")
+                    }
+                    _ => "it never had the expected digest".to_owned(),
+                };
+                let recorded = recorded.map(|recorded| format!("recorded {recorded}\n")).unwrap_or_default();
+                format!("{} thread {thread} was changed: {place}\n{recorded}now      {digest}\n", style::red("✗"))
+            }
+        }
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self.0.verdict {
+            Verdict::Intact => 0,
+            Verdict::Tampered => Kind::Data.exit_code(),
+            Verdict::Unrecorded => Kind::NotFound.exit_code(),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let expected = args.expect.as_deref().map(|text| text.trim().parse::<Digest>()).transpose()?;
+    let verified = verify::verify(&context.home, &thread, expected)?;
+    Printed::new(&Compared(verified))
+}
