@@ -6,7 +6,7 @@ use json_cas::{Draft, Hash};
 use serde_json::Value;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
-use uwf_core::node::{self, Payload, ReactSession};
+use uwf_core::node::{self, ExtractedBy, Payload, ReactSession};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempts::{self, Attempt, OutputFiles};
 use uwf_engine::child;
@@ -19,6 +19,7 @@ use crate::answer::Answer;
 use crate::context::Context;
 use crate::ladder::{Climb, Extracted, Ladder};
 use crate::recorder::Recorder;
+use crate::submitted;
 
 /// Bytes that are kept of what a successful agent said on stderr, its beginning and its end; some programs repeat all they do
 /// there, which is in the turns already.
@@ -35,9 +36,13 @@ pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: L
     let redactor = context.redactor()?;
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
+    // What was read out of the text can be read again; a value that was given instead of one is kept itself.
+    let is_given = answer.value.is_some() || extracted.by == ExtractedBy::Feedback;
+    let value = is_given.then(|| extracted.value.clone());
     store(context, &answer, extracted, &redactor).inspect_err(|error| {
-        if error.kind == Kind::Io && answer.value.is_none() {
-            keep_answered(context, &redactor.text(&answer.raw));
+        // The disk is full, or somebody has put another node in the place of one of these.
+        if matches!(error.kind, Kind::Io | Kind::Data) {
+            keep_answered(context, &redactor.text(&answer.raw), value.as_ref());
         }
     })
 }
@@ -53,10 +58,16 @@ pub fn output_of(context: &Context<'_>, answer: &Answer, form: AnswerForm, rungs
 }
 
 /// Keeps an answer that could not be stored, for the next step to read. A disk that takes no node may take no file either.
-fn keep_answered(context: &Context<'_>, raw: &str) {
-    let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.is_wrapped()) else { return };
+fn keep_answered(context: &Context<'_>, raw: &str, value: Option<&Value>) {
+    let Some(attempt) = context.attempt() else { return };
     let thread = context.thread();
-    let _ = keep(context, raw).and_then(|()| attempts::answered(thread.home(), &thread.id, &attempt.opened.attempt));
+    // One that came through the tool is there already.
+    let is_kept =
+        value.is_none_or(|value| submitted::keep(context, value).is_ok() || submitted::is_kept(context, value));
+    // The text is worth having; where there is a value, it is not what the next step needs.
+    if is_kept && (keep(context, raw).is_ok() || value.is_some()) {
+        let _ = attempts::answered(thread.home(), &thread.id, &attempt.opened.attempt);
+    }
 }
 
 /// The same for a role that was played by a child thread: `detail` is that thread's last step, which tells how the

@@ -1,9 +1,6 @@
 //! The value an agent has handed in through the submit tool while it is still at work. It waits in a file of the
 //! attempt; the last one counts.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-
 use json_cas::regular;
 use serde_json::Value;
 use uwf_engine::attempts::OutputFiles;
@@ -20,22 +17,23 @@ pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
         return Err(Error::new(Kind::Usage, "nothing is submitted outside a step")
             .hint("this is meant to be called by an agent that `uwf thread step` has started"));
     };
-    let path = &files.submitted;
-    let new = path.with_extension("submitted-new");
-    let mut file =
-        regular::open_with(OpenOptions::new().write(true).create(true).truncate(true), &new).at("create", &new)?;
-    file.write_all(value.to_string().as_bytes()).at("write", &new)?;
-    file.sync_all().at("sync", &new)?;
-    std::fs::rename(&new, path).at("write", path)
+    Ok(json_cas::durable::replace(&files.submitted, value.to_string().as_bytes())?)
+}
+
+/// Whether this very value is the one that is kept.
+pub(crate) fn is_kept(context: &Context<'_>, value: &Value) -> bool {
+    let text = files(context).and_then(|files| regular::read_to_string(&files.submitted, regular::MAX_OBJECT).ok());
+    text.and_then(|text| json_cas::json::parse(&text).ok()).is_some_and(|kept| kept == *value)
 }
 
 /// The value that was handed in last, if any. It stays there, so that it survives this process. Where the tool is
-/// switched off there is none, wherever the file comes from.
+/// switched off there is none, wherever the file comes from, but for an answer that is read again.
 ///
 /// # Errors
 /// `Io`.
 pub fn take(context: &Context<'_>) -> Result<Option<Value>> {
-    let Some(files) = files(context).filter(|_| context.offers_submit()) else { return Ok(None) };
+    let is_read_again = context.attempt().is_some_and(|attempt| attempt.opened.reextract.is_some());
+    let Some(files) = files(context).filter(|_| is_read_again || context.offers_submit()) else { return Ok(None) };
     let path = &files.submitted;
     let text = match regular::read_to_string(path, regular::MAX_OBJECT) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -111,7 +111,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
             return Ok(Report { adopted: true, ..report });
         }
     };
-    let attempt = step.open(&asked.role, asked.agent.clone(), earlier, None)?;
+    let attempt = step.open(&asked.role, asked.agent.clone(), earlier)?;
     let link = |stored| {
         let recorded = attempts::read(home, id)?.and_then(|record| record.finished);
         step.link(&attempt, stored, recorded.as_ref(), &mut signals)

@@ -151,6 +151,9 @@ impl From<StoreError> for Error {
             }
             error = error.hint(format!("`uwf cas verify {hash}` checks it; putting the same content again repairs it"));
         }
+        if let StoreError::Collision { hash } = &source {
+            error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));
+        }
         if source.is_disk_full() {
             error = error.hint("free some space, then run the same command again: nothing was lost");
         }

@@ -19,11 +19,12 @@ pub struct Readable {
     pub attempt: Option<Hash>,
 }
 
-/// The newest of the failed attempts at this position that can be read again.
+/// The newest of the failed attempts at this position that can be read again; one that handed in a value need not have said
+/// anything (`has_value`).
 ///
 /// # Errors
 /// `NotFound` when there is none, `Usage` when it is a child thread that has not ended, those of the nodes.
-pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<Readable> {
+pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: bool) -> Result<Readable> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
         let attempt = load::attempt(store, *hash)?;
@@ -34,7 +35,7 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash]) -> Result<Read
         if agent.is_built_in(agents::WORKFLOW) {
             return child_thread(thread, role).map(|()| Readable { agent, attempt: None });
         }
-        if !text(thread, *hash)?.trim().is_empty() {
+        if has_value || !text(thread, *hash)?.trim().is_empty() {
             return Ok(Readable { agent, attempt: Some(*hash) });
         }
     }

@@ -1,10 +1,9 @@
 //! An attempt as far as its record tells, and what follows from that.
 
-use std::io::ErrorKind;
-
 use json_cas::Hash;
 
 use super::lines::{Answered, Closed, Finished, GaveUp, Line, Named, Opened, Outcome, Started};
+use super::output::size;
 use super::{OutputFiles, boot_id};
 use crate::agents::HUMAN;
 use crate::error::{AtPath, Kind, Result};
@@ -72,7 +71,8 @@ impl Attempt {
     }
 
     /// Whether its agent had answered `role` at this head, and all that failed was to keep the answer: the disk was full,
-    /// or a process was killed. What the agent was paid for is then in the attempt node.
+    /// another node stands in the place of one of its nodes, or a process was killed. What the agent was paid for is then
+    /// in the attempt node, or in the file of the value it handed in.
     ///
     /// # Errors
     /// `Io` when it cannot be told: taken for "no", the agent would be paid again.
@@ -83,7 +83,7 @@ impl Attempt {
             && opened.role == role
             && is_kept
             && self.result().is_none()
-            && self.gave_up.as_ref().is_none_or(|gave_up| gave_up.kind == Kind::Io)
+            && self.gave_up.as_ref().is_none_or(|gave_up| matches!(gave_up.kind, Kind::Io | Kind::Data))
             && opened.rereads < MAX_REREADS;
         match &self.answered {
             _ if !may_be => Ok(false),
@@ -93,17 +93,14 @@ impl Attempt {
         }
     }
 
-    /// Whether all of an answer is in its file. Neither the line nor the file was synced: after a power loss the one may
-    /// be there without the other.
+    /// Whether all of an answer is in its file. That of a value is durable. Of a text neither the line nor the file was
+    /// synced: after a power loss the one may be there without the other.
     fn is_whole(&self, home: &Home, answered: &Answered) -> Result<bool> {
         let files = OutputFiles::of(home, &self.opened.thread, &self.opened.attempt);
-        let bytes = match files.raw.metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound => 0,
-            meta => meta.at("look at", &files.raw)?.len(),
-        };
-        Ok(answered.bytes == bytes
-            && self.opened.boot_id == boot_id()?
-            && !files.submitted.try_exists().at("look at", &files.submitted)?)
+        if files.submitted.try_exists().at("look at", &files.submitted)? {
+            return files.has_value();
+        }
+        Ok(answered.bytes == size(&files.raw)? && self.opened.boot_id == boot_id()?)
     }
 
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
@@ -176,6 +173,7 @@ mod tests {
         let unread = |more, gave_up| answered(&home, &more, gave_up).has_unread_answer(&home, head, "worker").unwrap();
         assert!(unread(json!({}), None), "its process was killed");
         assert!(unread(json!({}), Some(Kind::Io)), "the disk was full");
+        assert!(unread(json!({}), Some(Kind::Data)), "another node has its hash");
         assert!(!unread(json!({}), Some(Kind::NotExtractable)), "it was read, and is no use");
         assert!(!unread(json!({ "bootId": "another" }), None), "after a power loss the file may be shorter");
         assert!(unread(json!({ "reextract": head, "rereads": MAX_REREADS - 1 }), None));
@@ -188,5 +186,10 @@ mod tests {
         let raw = OutputFiles::of(&home, &attempt.opened.thread, &attempt.opened.attempt).raw;
         std::fs::write(raw, "an ans").unwrap();
         assert!(!attempt.has_unread_answer(&home, head, "worker").unwrap(), "it is not whole");
+        let value = OutputFiles::of(&home, &attempt.opened.thread, &attempt.opened.attempt).submitted;
+        std::fs::write(&value, "{}").unwrap();
+        assert!(attempt.has_unread_answer(&home, head, "worker").unwrap(), "its value is");
+        std::fs::write(&value, "{").unwrap();
+        assert!(!attempt.has_unread_answer(&home, head, "worker").unwrap(), "that is no value");
     }
 }

@@ -34,7 +34,7 @@ use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
 pub(crate) use self::notice::Notices;
 pub use self::notice::notify;
-pub(crate) use self::output::OUTPUT_DIR_MODE;
+pub(crate) use self::output::{OUTPUT_DIR_MODE, hand_on};
 pub use self::output::{OutputFiles, sweep};
 use crate::digest::Digest;
 use crate::error::{AtPath, Error, Result};
@@ -139,7 +139,8 @@ pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
     record::append(home, thread, &Line::Started(started)).map(drop)
 }
 
-/// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now.
+/// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now, if anything, or with the value that was
+/// handed in.
 ///
 /// # Errors
 /// `Io`.
@@ -148,7 +149,7 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
         return Ok(());
     }
     let raw = OutputFiles::of(home, thread, attempt).raw;
-    let bytes = raw.metadata().at("look at", &raw)?.len();
+    let bytes = output::size(&raw)?;
     record::append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
 }
 

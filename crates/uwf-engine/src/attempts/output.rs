@@ -1,9 +1,12 @@
 //! The files an attempt's output is kept in until it is read.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
+use json_cas::regular;
 use uwf_core::thread::ThreadId;
 
+use crate::error::{AtPath, Result};
 use crate::home::Home;
 
 /// Mode of the directory of [`OutputFiles`]: for nobody but their owner.
@@ -40,6 +43,42 @@ impl OutputFiles {
             trace: file("trace"),
             turn: file("turn"),
         }
+    }
+}
+
+impl OutputFiles {
+    /// Whether there is a value that was handed in. It was written whole or not at all, and durably; whatever else stands
+    /// there was not handed in.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be told.
+    pub fn has_value(&self) -> Result<bool> {
+        let is_no_value =
+            [ErrorKind::NotFound, ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
+        match regular::read_to_string(&self.submitted, regular::MAX_OBJECT) {
+            Err(error) if is_no_value.contains(&error.kind()) => Ok(false),
+            text => Ok(json_cas::json::parse(&text.at("read", &self.submitted)?).is_ok()),
+        }
+    }
+}
+
+/// Bytes of a file; none when there is none.
+pub(super) fn size(path: &Path) -> Result<u64> {
+    match path.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        meta => Ok(meta.at("look at", path)?.len()),
+    }
+}
+
+/// Gives a new attempt the value that was handed in to an earlier one, if there is one.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn hand_on(home: &Home, thread: &ThreadId, from: &str, to: &str) -> Result<()> {
+    let [from, to] = [from, to].map(|attempt| OutputFiles::of(home, thread, attempt).submitted);
+    match std::fs::hard_link(&from, &to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        linked => linked.at("write", &to),
     }
 }
 

@@ -126,13 +126,13 @@ impl<'a, 'h> Step<'a, 'h> {
             None => false,
         };
         let attempt = if self.request.reextract || is_unread {
-            self.open_again(&role, earlier)?
+            self.open_again(&role, earlier, last.as_deref().filter(|_| is_unread))?
         } else {
             let agent = self.plan.agent(&role, self.request.agent.as_ref())?;
             if let Some(waits) = self.still_asked(last.as_deref(), &role, &agent) {
                 return Err(waits);
             }
-            self.open(&role, agent, earlier, None)?
+            self.open(&role, agent, earlier)?
         };
         match self.attempt(&attempt, signals) {
             Ok(moved) => {
@@ -181,20 +181,28 @@ impl<'a, 'h> Step<'a, 'h> {
         Some(Error::new(Kind::Waiting, reason.message()))
     }
 
-    /// An attempt in which uwf reads what the agent of an earlier one wrote.
-    fn open_again(&self, role: &str, earlier: Vec<Hash>) -> Result<Attempt> {
-        let Readable { mut agent, attempt } = reextract::readable(self.thread, role, &earlier)?;
+    /// An attempt in which uwf reads what the agent of an earlier one wrote; of one that is `unread` also the value it
+    /// handed in.
+    fn open_again(&self, role: &str, earlier: Vec<Hash>, unread: Option<&Attempt>) -> Result<Attempt> {
+        let of_unread = |unread: &Attempt| OutputFiles::of(self.home, &self.thread.id, &unread.opened.attempt);
+        let has_value = unread.map_or(Ok(false), |unread| of_unread(unread).has_value())?;
+        let Readable { mut agent, attempt } = reextract::readable(self.thread, role, &earlier, has_value)?;
         agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
-        self.open(role, agent, earlier, attempt)
+        self.open_with(role, agent, earlier, attempt, unread)
     }
 
     /// Records the attempt before anything is started.
-    pub(crate) fn open(
+    pub(crate) fn open(&self, role: &str, agent: AgentSpec, earlier: Vec<Hash>) -> Result<Attempt> {
+        self.open_with(role, agent, earlier, None, None)
+    }
+
+    fn open_with(
         &self,
         role: &str,
         agent: AgentSpec,
         earlier: Vec<Hash>,
         reextract: Option<Hash>,
+        unread: Option<&Attempt>,
     ) -> Result<Attempt> {
         let last = if reextract.is_some() { attempts::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
@@ -210,8 +218,12 @@ impl<'a, 'h> Step<'a, 'h> {
         let dir = self.home.attempts_dir(&self.thread.id);
         // What an agent prints may hold secrets; it is cleaned of them only when it is stored.
         std::fs::DirBuilder::new().recursive(true).mode(attempts::OUTPUT_DIR_MODE).create(&dir).at("create", &dir)?;
-        attempts::sweep(self.home, &self.thread.id, None);
+        if let Some(unread) = unread {
+            attempts::hand_on(self.home, &self.thread.id, &unread.opened.attempt, &opened.attempt)?;
+        }
         attempts::open(self.home, opened.clone())?;
+        // Not before this attempt is on record: a value that is handed on would be lost with the one before.
+        attempts::sweep(self.home, &self.thread.id, Some(&opened.attempt));
         Ok(Attempt::begun(opened))
     }
 

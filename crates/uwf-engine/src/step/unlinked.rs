@@ -97,12 +97,17 @@ impl Step<'_, '_> {
         }
         let is_unfinished = record.as_ref().is_none_or(|record| record.result().is_none());
         let error = if is_unfinished { self.with_withheld(opened, error) } else { error };
-        let exit_code = record.and_then(|record| record.gave_up).and_then(|gave_up| gave_up.exit_code);
+        let exit_code = record.as_ref().and_then(|record| record.gave_up.as_ref()?.exit_code);
         let kept = recover::fail(self.home, attempt, exit_code, &error.message);
         if self.still_active() {
             self.mark(mark, &opened.role, &error.message);
         }
+        let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
         let error = match error.kind {
+            Kind::Data if has_answer => error.hint(format!(
+                "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` asks anew",
+                self.thread.id
+            )),
             Kind::NotExtractable => error.hint(self.reading_again()),
             _ => error,
         };

@@ -304,3 +304,67 @@ fn an_unreadable_registry_or_configuration_is_told_with_its_place() {
     assert_eq!(ran.code, Some(65));
     assert!(ran.stderr.contains("registry.yaml is not readable"), "{}", ran.stderr);
 }
+
+/// Steps while no node can be published, then again on a disk with room: what is there now, and how often the agent worked.
+fn stepped_after_a_full_disk(home: &TestHome, thread: &str) -> (serde_json::Value, String) {
+    let full = home.command(&["thread", "step", thread]);
+    let mut command = Command::new("strace");
+    home.prepare(&mut command);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat2:error=ENOSPC"]);
+    let ran: Ran = command.arg(full.get_program()).args(full.get_args()).output().expect("strace is installed").into();
+    assert_eq!(ran.code, Some(74), "{ran:?}");
+    let report = home.json(&["thread", "step", thread]);
+    assert_eq!(report["adopted"], true, "{report}");
+    let output = home.json(&["thread", "eval", thread, "steps[-1].output"]);
+    (output, fs::read_to_string(home.work().join("ledger")).unwrap_or_default())
+}
+
+#[test]
+fn a_value_that_was_submitted_and_could_not_be_stored_is_read_by_the_next_step() {
+    let (home, thread) = counting_home();
+    home.script(
+        "worker",
+        "#!/bin/sh\necho x >> ledger\necho 'I counted.' > said\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 7}' --raw said\n",
+    );
+    home.config("agents:\n  w: { command: worker }\ndefaultAgent: w\n");
+    assert_eq!(stepped_after_a_full_disk(&home, &thread), (json!({ "n": 7 }), "x\n".to_owned()));
+    let session = home.last_detail(&thread);
+    assert_eq!([&session["raw"], &session["extractedBy"]], [&json!("I counted.\n"), &json!("submit")]);
+}
+
+/// An agent that hands its value in by the tool, with a server that is run by this command line, and says nothing.
+fn by_tool(server: &str) -> String {
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "submit", "arguments": { "n": 7 } },
+    });
+    format!(
+        "#!/bin/sh\ncat > /dev/null\necho x >> ledger\nprintf '%s\\n' '{call}' | {server} \"$UWF_BIN\" agent mcp \"$UWF_THREAD\" \"$UWF_ROLE\" > heard\n"
+    )
+}
+
+#[test]
+fn a_value_the_tool_has_accepted_is_not_lost_with_the_store() {
+    let (home, thread) = counting_home();
+    home.script("worker", &by_tool(""));
+    home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
+    assert_eq!(stepped_after_a_full_disk(&home, &thread), (json!({ "n": 7 }), "x\n".to_owned()));
+    assert!(fs::read_to_string(home.work().join("heard")).unwrap().contains("accepted: "));
+}
+
+#[test]
+fn a_value_that_is_not_safe_is_not_accepted() {
+    let (home, thread) = counting_home();
+    let calls = [
+        "fsync:error=ENOSPC:when=1",
+        "fsync:error=ENOSPC:when=2",
+        "write:error=ENOSPC:when=1",
+        "renameat:error=ENOSPC",
+    ];
+    home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
+    for fault in calls {
+        home.script("worker", &by_tool(&format!("strace -qq -f -o /dev/null -e inject={fault}")));
+        home.uwf(&["thread", "step", &thread]);
+        let heard = fs::read_to_string(home.work().join("heard")).unwrap();
+        assert!(!heard.contains("accepted: ") && heard.contains("\"isError\":true"), "{fault}: {heard}");
+    }
+}

@@ -95,6 +95,7 @@ fn a_fork_keeps_the_settings_unless_told_otherwise() {
         let fields = settings.as_object_mut().unwrap();
         assert_eq!(fields.remove("event"), Some(json!("settings")));
         assert_eq!(fields.remove("begunAt"), Some(json!(home.head(thread))), "what the index is rebuilt from");
+        assert!(fields.remove("digest").is_some(), "the chain of digests begins here");
         settings
     };
     let fork = text(&home.json(&["thread", "fork", &thread]), "thread");

@@ -6,7 +6,10 @@ use json_cas::Hash;
 use serde_json::json;
 use uwf_testing::text;
 
+use uwf_testing::TestHome;
+
 use super::answering;
+use super::record::plant;
 
 const PRIME_1: u64 = 0x9E37_79B1_85EB_CA87;
 const PRIME_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
@@ -89,4 +92,50 @@ fn an_answer_that_collides_with_a_stored_text_fails_its_step_only() {
     home.file("answer", "{\"n\": 1}");
     assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
     assert_eq!(home.uwf(&["cas", "verify"]).code, Some(0));
+}
+
+/// A home whose agent counts how often it is paid and says the second of a colliding pair as its output, of which somebody
+/// has stored the first. Also the hash of both.
+fn kept_out(agent: &str) -> (TestHome, String, String) {
+    let (home, _) = answering("{ type: object, properties: { text: { type: string } }, required: [text] }");
+    let thread = home.start("work-once", "say");
+    let start = home.head(&thread).unwrap();
+    let workflow = text(&home.json(&["cas", "get", &start])["payload"], "workflow");
+    let meta: Hash =
+        text(&home.json(&["cas", "get", &workflow])["payload"]["roles"]["worker"], "meta").parse().unwrap();
+    let [one, two] = colliding_texts(meta);
+    let hash = plant(&home, meta, &json!({ "text": one }));
+    home.file("answer", &json!({ "text": two }).to_string());
+    home.script("worker", agent);
+    (home, thread, hash.to_string())
+}
+
+/// An output that somebody has kept out of the store ends the attempt as stuck: the answer is kept, and nobody is paid for it
+/// again, until the other node is out of the way.
+#[test]
+fn an_output_that_collides_is_kept_and_its_agent_not_paid_again() {
+    let printing = "#!/bin/sh\ncat > /dev/null\necho x >> ledger\ncat answer\n";
+    let submitting = "#!/bin/sh\ncat > /dev/null\necho x >> ledger\n\"$UWF_BIN\" agent submit \"$UWF_THREAD\" \"$UWF_ROLE\" --file answer\n";
+    for (agent, output) in [(printing, "json"), (submitting, "step")] {
+        let (home, thread, hash) = kept_out(agent);
+        home.config(&format!("agents:\n  w: {{ command: worker, output: {output} }}\ndefaultAgent: w\n"));
+        let head = home.head(&thread);
+        let paid = || fs::read_to_string(home.work().join("ledger")).unwrap();
+        for _ in 0..3 {
+            let ran = home.uwf(&["thread", "step", &thread]);
+            assert_eq!(ran.code, Some(65), "{ran:?}");
+            assert!(ran.stderr.contains(&format!("another node is already stored as {hash}")), "{ran:?}");
+            assert!(ran.stderr.contains("its answer is kept"), "{ran:?}");
+            assert_eq!(home.json(&["thread", "show", &thread])["state"], "stuck");
+            assert_eq!((home.head(&thread), paid().as_str()), (head.clone(), "x\n"));
+        }
+        let asked = home.uwf(&["thread", "step", &thread, "--agent", "w"]);
+        assert_eq!((asked.code, paid().as_str()), (Some(65), "x\nx\n"), "who asks for the agent gets it");
+        fs::remove_file(home.root().join(format!("cas/{hash}.bin"))).unwrap();
+        let report = home.json(&["thread", "step", &thread]);
+        assert_eq!((&report["adopted"], paid().as_str()), (&json!(true), "x\nx\n"));
+        let said = home.json(&["thread", "eval", &thread, "steps[-1].output"]);
+        assert_eq!(said.to_string(), fs::read_to_string(home.work().join("answer")).unwrap());
+        assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    }
 }

@@ -5,7 +5,7 @@ mod bombs;
 pub(crate) mod collision;
 mod paths;
 mod places;
-mod record;
+pub(crate) mod record;
 mod secrets;
 mod terminal;
 

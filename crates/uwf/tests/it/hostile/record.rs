@@ -27,7 +27,7 @@ fn naming() -> (TestHome, String) {
 }
 
 /// Writes a node past every check, as a program with the same rights can.
-fn plant(home: &TestHome, type_hash: Hash, payload: &Value) -> Hash {
+pub(crate) fn plant(home: &TestHome, type_hash: Hash, payload: &Value) -> Hash {
     let hash = Draft::new(type_hash, payload.clone()).unwrap().hash();
     let node = json!({ "type": type_hash, "payload": payload, "timestamp": 1 });
     fs::write(home.root().join(format!("cas/{hash}.bin")), cbor::encode(&node).unwrap()).unwrap();
