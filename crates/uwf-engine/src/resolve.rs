@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
-use uwf_core::workflow::nearest;
+use uwf_core::workflow::{Workflow, nearest};
 
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
@@ -78,6 +78,14 @@ pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
         None if looks_like_path => error.hint(format!("the file {} does not exist", as_path.display())),
         None => error.hint("`uwf workflow list` shows what there is; a path to a YAML file works too"),
     })
+}
+
+/// The workflow of a file or of the project, read for its names only: nothing is stored or said.
+pub fn peek(typed: &str, cwd: &Path) -> Option<Workflow> {
+    let as_path = cwd.join(typed);
+    let file = if as_path.is_file() { as_path } else { project_file(typed, cwd)? };
+    let draft = put::check(&file).ok()?.draft?;
+    draft.resolve(|_, schema| json_cas::Store::schema_draft(schema).map(|draft| draft.hash())).ok()
 }
 
 /// The file of `.workflows/` that a name stands for: in the current directory or above, up to the one holding `.git`.

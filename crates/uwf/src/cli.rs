@@ -9,7 +9,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
 
-use crate::commands::{agent, cas, completions, config, doctor, recover, reference, setup, thread, workflow};
+use crate::commands::{
+    agent, cas, completions, config, doctor, help, man, recover, reference, setup, thread, workflow,
+};
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::on_demand::OnDemand;
@@ -33,8 +36,8 @@ Exit codes:
   78   configuration
   130  interrupted (143: terminated)
 
-A failure is explained on stderr. Where JSON is printed, stdout has it too: {\"error\": {kind, message, hints, exitCode}}
-and beside it what is known, such as where the thread stands.";
+A failure is explained on stderr. Where JSON is printed, stdout has it too:
+{\"error\": {kind, message, hints, exitCode}, …}, with what is known of the thread.";
 
 /// Stateless workflow engine for AI agents: every step is one process, every output is kept.
 #[derive(Debug, Parser)]
@@ -58,6 +61,7 @@ Examples:
 
 A thread is named by its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
 Short forms: uwf ls, step, show and read are uwf thread list, step, show and read.
+`uwf help TOPIC` prints the documentation: workflow-format, configuration, agent-protocol and more.
 The storage root is $UNCAGED_WORKFLOW_STORAGE_ROOT, else $WORKFLOW_STORAGE_ROOT, else ~/.uncaged/workflow.";
 
 const THREAD_EXAMPLES: &str = "\
@@ -104,8 +108,12 @@ enum Group {
     Doctor(OnDemand<doctor::Args>),
     /// Make a damaged or lost index of threads anew from everything else that is known of them.
     Recover(OnDemand<recover::Args>),
-    /// Print shell completions.
+    /// Help for a command, or a page of the documentation.
+    Help(help::Args),
+    /// Print or install what a shell needs to complete commands.
     Completions(completions::Args),
+    /// Print or install manual pages.
+    Man(man::Args),
     /// Print the reference page of all commands.
     #[command(hide = true)]
     Reference,
@@ -118,7 +126,11 @@ impl Group {
             Group::Workflow(OnDemand(command)) => command.stdout(),
             Group::Thread(OnDemand(command)) => command.stdout(),
             Group::Agent(OnDemand(command)) => command.stdout(),
-            Group::Completions(_) | Group::Reference | Group::Read(_) => Stdout::Document(Format::Text),
+            Group::Completions(args) if args.installs() => Stdout::Report,
+            Group::Man(args) if args.installs() => Stdout::Report,
+            Group::Completions(_) | Group::Man(_) | Group::Help(_) | Group::Reference | Group::Read(_) => {
+                Stdout::Document(Format::Text)
+            }
             Group::Run(_)
             | Group::Ls(_)
             | Group::Step(_)
@@ -143,7 +155,11 @@ pub(crate) fn main() -> ExitCode {
     if let Some(code) = own_child(&args) {
         return ExitCode::from(code);
     }
+    if complete::answered(&args) {
+        return ExitCode::SUCCESS;
+    }
     let args = crate::commands::agent::by_program_name(args);
+    let args = help_first(args);
     let asked = usage::asked_format(&args);
     let cli = match parse(args) {
         Ok(cli) => cli,
@@ -160,6 +176,23 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+/// `uwf thread help step` is `uwf help thread step`: people ask for help where they are.
+fn help_first(args: Vec<OsString>) -> Vec<OsString> {
+    let Some(place) = args.iter().position(|arg| arg == "help").filter(|place| *place > 1) else { return args };
+    let mut root = command();
+    root.build();
+    let mut at = &root;
+    for arg in &args[1..place] {
+        match arg.to_str().and_then(|word| at.find_subcommand(word)) {
+            Some(below) if below.has_subcommands() => at = below,
+            // There it is a value.
+            _ => return args,
+        }
+    }
+    let words = args[1..place].iter().chain(&args[place + 1..]).cloned();
+    args.first().cloned().into_iter().chain([OsString::from("help")]).chain(words).collect()
+}
+
 /// As `Cli::try_parse_from` does it, but the description of the command line is not taken apart afterwards: in a process
 /// that soon ends, this would only be a seventh of all it does by itself.
 fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
@@ -171,6 +204,8 @@ fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
 fn run(command: Group, printer: Printer) -> CommandResult {
     match command {
         Group::Completions(args) => completions::run(&args),
+        Group::Man(args) => man::run(&args),
+        Group::Help(args) => help::run(&args),
         Group::Reference => reference::run(),
         command => {
             let context = Context::open_at(command.root(), printer)?;
@@ -181,7 +216,7 @@ fn run(command: Group, printer: Printer) -> CommandResult {
 
 fn in_root(context: &Context, command: Group) -> CommandResult {
     match command {
-        Group::Completions(_) | Group::Reference => Ok(Printed::nothing()),
+        Group::Completions(_) | Group::Man(_) | Group::Help(_) | Group::Reference => Ok(Printed::nothing()),
         Group::Workflow(OnDemand(command)) => workflow::run(context, command),
         Group::Thread(OnDemand(command)) => thread::run(context, command),
         Group::Run(args) => thread::run(context, thread::Command::Run(args)),

@@ -8,10 +8,12 @@ mod ask;
 mod checked;
 mod cli;
 mod commands;
+mod complete;
 mod context;
 mod editor;
 mod error;
 mod input;
+mod install;
 mod on_demand;
 mod pager;
 mod printer;
@@ -20,6 +22,7 @@ mod snippet;
 mod style;
 mod table;
 mod terminal;
+mod topics;
 mod usage;
 
 fn main() -> ExitCode {

@@ -92,5 +92,4 @@ fn changed(context: &Context<'_>) -> Result<Changed> {
     Err(Error::new(Kind::AgentFailed, told).hint(ROUTE))
 }
 
-const ROUTE: &str =
-    "route to this role only after a step whose output.mode is \"edit\", as examples/write-document.yaml does";
+const ROUTE: &str = "route to this role only after a step whose output.mode is \"edit\"";

@@ -14,7 +14,7 @@ pub type Lookup<'l> = &'l (dyn Fn(&str) -> Option<String> + Sync);
 /// Findings about every agent, one check `agent:ALIAS` each.
 pub fn agents(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {
     if config.agents.is_empty() {
-        let hint = "`uwf setup` chooses one, or declare them: docs/agent-protocol.md";
+        let hint = "`uwf setup` chooses one, or declare them: `uwf help agent-protocol`";
         return vec![Finding::warn("agents", "config.yaml declares no agents").hint(hint)];
     }
     program::findings(config, secrets)

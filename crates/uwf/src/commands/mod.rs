@@ -5,6 +5,8 @@ pub(crate) mod cas;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod help;
+pub(crate) mod man;
 pub(crate) mod recover;
 pub(crate) mod reference;
 pub(crate) mod setup;

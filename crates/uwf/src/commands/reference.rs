@@ -22,6 +22,11 @@ const COMMON: [&str; 2] = ["format", "help"];
 
 /// Prints the page.
 pub(crate) fn run() -> CommandResult {
+    Printed::new(&Page { markdown: page() })
+}
+
+/// The page.
+pub(crate) fn page() -> String {
     let mut root = crate::cli::command().term_width(100);
     root.build();
     let mut markdown = String::from(
@@ -29,7 +34,7 @@ pub(crate) fn run() -> CommandResult {
          too; exit codes are those of the first section.\n",
     );
     section(&mut markdown, &mut root, "uwf");
-    Printed::new(&Page { markdown })
+    markdown
 }
 
 fn section(markdown: &mut String, command: &mut clap::Command, path: &str) {

@@ -47,6 +47,22 @@ pub enum EditError {
     },
 }
 
+/// Every path in a value, those of mappings before what is in them.
+pub fn paths(value: &Value) -> Vec<KeyPath> {
+    below(value, None)
+}
+
+fn below(value: &Value, at: Option<&KeyPath>) -> Vec<KeyPath> {
+    let entries = value.as_object().into_iter().flatten();
+    entries
+        .flat_map(|(key, value)| {
+            let path = KeyPath::below(at, key);
+            let more = below(value, Some(&path));
+            std::iter::once(path).chain(more)
+        })
+        .collect()
+}
+
 /// What a file says, null when it says nothing.
 ///
 /// # Errors

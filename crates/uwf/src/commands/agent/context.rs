@@ -2,9 +2,11 @@
 
 use agent_kit::briefing::Briefing;
 use agent_kit::{Context as AgentContext, ToldStep};
+use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_core::prompt::AnswerForm;
 
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -27,8 +29,10 @@ goal, capabilities, procedure, output (the role's, in words), schema (of its out
 role, output, text, agent, detail, timestamp in Unix milliseconds), omittedSteps, prompt.")]
 pub(crate) struct Args {
     /// The thread.
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// The role to play.
+    #[arg(add = ArgValueCompleter::new(complete::roles))]
     role: String,
     /// Print only the prompt, as it is.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `uwf agent describe`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use uwf_engine::agents::AgentSpec;
 use uwf_engine::bindings::Named;
 use uwf_engine::program;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -24,6 +26,7 @@ Examples:
   uwf agent describe 'codex exec --json' --format json | jq .runs.program")]
 pub(crate) struct Args {
     /// A built-in agent, an alias of config.yaml, or a command line.
+    #[arg(add = ArgValueCompleter::new(complete::agents))]
     name: String,
 }
 

@@ -1,5 +1,6 @@
 //! `uwf agent submit`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use agent_kit::ladder::Ladder;
@@ -11,6 +12,7 @@ use uwf_core::prompt::AnswerForm;
 use uwf_engine::error::{Error, Kind};
 
 use super::trace;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
@@ -37,8 +39,10 @@ needed, the last one counts."
 )]
 pub(crate) struct Args {
     /// The thread.
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// The role.
+    #[arg(add = ArgValueCompleter::new(complete::roles))]
     role: String,
     /// Read the answer from stdin.
     #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
@@ -61,7 +65,7 @@ pub(crate) struct Args {
     /// How long the agent worked, milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 0, hide_default_value = true)]
     duration_ms: u64,
-    /// What the agent did, turn by turn: a trace as it, or uwf's own format, writes it. See docs/trace-format.md.
+    /// What the agent did, turn by turn: a trace as it, or uwf's own format, writes it. See `uwf help trace-format`.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Format of the trace; told from its content by default.

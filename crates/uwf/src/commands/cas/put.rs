@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(value_name = "TYPE")]
     type_name: String,
     /// The value: JSON, a file with JSON, or - for stdin.
-    #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true, value_hint = clap::ValueHint::FilePath)]
     value: Option<String>,
 }
 

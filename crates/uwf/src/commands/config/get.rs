@@ -1,5 +1,6 @@
 //! `uwf config get`
 
+use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, KeyPath};
@@ -8,6 +9,7 @@ use uwf_core::workflow::nearest::did_you_mean;
 use uwf_engine::error::Kind;
 
 use super::{key, values};
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report, yaml};
@@ -23,6 +25,7 @@ Examples:
 Exit 69 when the key is not set.")]
 pub(crate) struct Args {
     /// The key, its parts joined by dots.
+    #[arg(add = ArgValueCompleter::new(complete::config_keys))]
     key: String,
 }
 
@@ -58,20 +61,8 @@ fn not_set(context: &Context, values: &Value, path: &KeyPath) -> CommandError {
         return error.hint(format!("the default holds: {default}"));
     }
     let mut known: Vec<String> = CONFIG_KEYS.iter().map(|key| (*key).to_owned()).collect();
-    known.extend(every_path(values, None).iter().map(ToString::to_string));
+    known.extend(edit::paths(values).iter().map(ToString::to_string));
     let wanted = path.to_string();
     let near = did_you_mean(&wanted, known.iter().map(String::as_str).filter(|key| *key != wanted));
     error.hint(near.unwrap_or_else(|| "`uwf config list` shows what is set".to_owned()))
-}
-
-/// Every path in a value, those of mappings before what is in them.
-fn every_path(value: &Value, at: Option<&KeyPath>) -> Vec<KeyPath> {
-    let entries = value.as_object().into_iter().flatten();
-    entries
-        .flat_map(|(key, below)| {
-            let path = KeyPath::below(at, key);
-            let more = every_path(below, Some(&path));
-            std::iter::once(path).chain(more)
-        })
-        .collect()
 }

@@ -1,5 +1,6 @@
 //! `uwf config set`
 
+use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, BadValue, KeyPath};
@@ -7,6 +8,7 @@ use uwf_engine::configure::{self, Change, Configured};
 
 use super::key;
 use super::validate::problems_of;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -26,6 +28,7 @@ Only this value changes: comments, order, unknown keys and formatting elsewhere 
 valid is refused with exit 78, and nothing is written.")]
 pub(crate) struct Args {
     /// The key, its parts joined by dots.
+    #[arg(add = ArgValueCompleter::new(complete::config_keys))]
     key: String,
     /// The value, as YAML: true, 5, 30m, null, [a, b], {a: 1}.
     #[arg(allow_hyphen_values = true, required_unless_present = "unset", conflicts_with = "unset")]

@@ -1,8 +1,10 @@
 //! `uwf config unset`
 
+use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::configure::Change;
 
 use super::{key, set};
+use crate::complete;
 use crate::context::Context;
 use crate::printer::CommandResult;
 
@@ -16,6 +18,7 @@ Examples:
 What is below the key goes with it; comments and everything else in the file stay. A key that is not set is no error.")]
 pub(crate) struct Args {
     /// The key, its parts joined by dots.
+    #[arg(add = ArgValueCompleter::new(complete::config_keys))]
     key: String,
 }
 

@@ -1,8 +1,10 @@
 //! `--agent` and `--output`, wherever agents are bound to a thread.
 
+use clap_complete::engine::ArgValueCompleter;
 use uwf_core::config::{Config, OutputMode};
 use uwf_engine::bindings::{Bindings, Named};
 
+use crate::complete;
 use crate::error::CommandError;
 
 /// Agents a thread is bound to.
@@ -10,6 +12,7 @@ use crate::error::CommandError;
 pub(crate) struct AgentArgs {
     /// Agent of all roles, or with ROLE= of one: an alias, or a command line. Can be given several times.
     #[arg(long = "agent", value_name = "[ROLE=]AGENT")]
+    #[arg(add = ArgValueCompleter::new(complete::roles_with_agents))]
     pub(crate) agents: Vec<String>,
     /// What a command line given by --agent prints: the answer as `text` under a header or as `json`, or the hash of the
     /// `step` it stored. By default a text; a step when a word of it is a program `uwf-…`.

@@ -1,11 +1,13 @@
 //! `uwf thread eval`
 
+use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_engine::load::Thread;
 use uwf_engine::moderate;
 
 use super::which::NEWEST;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -17,6 +19,7 @@ use crate::printer::{CommandResult, Printed, Report};
 )]
 pub(crate) struct Args {
     /// The thread, active or finished: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// The JSONata expression.
     #[arg(required_unless_present = "last", conflicts_with = "last")]

@@ -1,5 +1,6 @@
 //! `uwf thread fork`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use json_cas::{Hash, HashPrefix};
@@ -10,6 +11,7 @@ use uwf_engine::fork::{self, Changes};
 use uwf_engine::thread_ids;
 
 use super::which::NEWEST;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -23,15 +25,17 @@ use crate::style;
 pub(crate) struct Args {
     /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
     #[arg(value_name = "THREAD|HASH", required_unless_present = "last", conflicts_with = "last")]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
     from: Option<String>,
     /// The newest thread, as @ is.
     #[arg(long)]
     last: bool,
     /// Fork before the last time this role was played.
     #[arg(long, value_name = "ROLE")]
+    #[arg(add = ArgValueCompleter::new(complete::roles))]
     from_role: Option<String>,
     /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     /// Most steps the new thread may have, those before the fork included.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -1,5 +1,6 @@
 //! `uwf thread list`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -15,6 +16,7 @@ use uwf_engine::state::State;
 use uwf_engine::{chain, ids, thread_ids};
 
 use crate::commands::thread::show;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::pager::Paging;
@@ -45,6 +47,7 @@ pub(crate) struct Args {
     all: bool,
     /// Only threads of this workflow: path, name (all its versions), hash or unique prefix of one.
     #[arg(long, value_name = "WORKFLOW")]
+    #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: Option<String>,
     /// Only threads in this state.
     #[arg(long, value_name = "STATE", value_parser = state_parser(), ignore_case = true)]

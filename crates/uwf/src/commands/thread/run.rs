@@ -1,5 +1,6 @@
 //! `uwf thread run`, also `uwf run`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -18,6 +19,7 @@ use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
 use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{start, step};
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -37,6 +39,7 @@ const TAIL: u64 = 4096;
 pub(crate) struct Args {
     /// A thread to go on with (@ is the newest), or with --prompt a workflow to start.
     #[arg(value_name = "THREAD|WORKFLOW", required_unless_present = "last", conflicts_with = "last")]
+    #[arg(add = ArgValueCompleter::new(complete::threads_or_workflows))]
     target: Option<String>,
     /// The newest thread, as @ is.
     #[arg(long, conflicts_with = "prompt")]

@@ -1,5 +1,6 @@
 //! `uwf thread start`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use json_cas::Hash;
@@ -8,6 +9,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::start;
 
 use crate::commands::thread::agent_args::AgentArgs;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
@@ -21,6 +23,7 @@ use crate::style;
 )]
 pub(crate) struct Args {
     /// A workflow: path, name, hash or unique prefix of one.
+    #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: String,
     #[command(flatten)]
     options: Options,
@@ -33,7 +36,7 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
     /// Directory agents work in.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) agents: AgentArgs,

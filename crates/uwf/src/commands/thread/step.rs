@@ -1,5 +1,6 @@
 //! `uwf thread step`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use agent_kit::Context as AgentContext;
@@ -18,6 +19,7 @@ use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
 use super::which::Which;
 use crate::commands::thread::agent_args::output_parser;
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -35,13 +37,14 @@ pub(crate) struct Args {
     which: Which,
     /// Agent for this step only: an alias, or a command line.
     #[arg(long, value_name = "AGENT")]
+    #[arg(add = ArgValueCompleter::new(complete::agents))]
     agent: Option<String>,
     /// What the command line given by --agent prints: the answer as `text` under a header or as `json`, or the hash of
     /// the `step` it stored. By default a text; a step when a word of it is a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agent", value_parser = output_parser())]
     output: Option<OutputMode>,
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     /// Tell how the moderator decided: each expression, its value, why it did or did not match.
     #[arg(long)]

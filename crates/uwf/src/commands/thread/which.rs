@@ -1,10 +1,13 @@
 //! How the commands are told which thread they are about.
 
+use crate::complete;
+use clap_complete::engine::ArgValueCompleter;
 /// The thread a command is about.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
     /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
     #[arg(required_unless_present = "last", conflicts_with = "last")]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
     /// The newest thread, as @ is.
     #[arg(long)]

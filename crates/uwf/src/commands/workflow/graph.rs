@@ -1,5 +1,6 @@
 //! `uwf workflow graph`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::collections::BTreeMap;
 
 use json_cas::Hash;
@@ -7,6 +8,7 @@ use serde::Serialize;
 use uwf_core::workflow::{Transition, mermaid};
 use uwf_engine::load;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 
@@ -22,6 +24,7 @@ Always Mermaid, also in a pipe, unless --format asks for data.")]
 pub(crate) struct Args {
     /// The workflow: a file, a name, or a hash.
     #[arg(value_name = "NAME|HASH|FILE")]
+    #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: String,
 }
 

@@ -1,9 +1,11 @@
 //! `uwf workflow history`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_engine::registry;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -19,6 +21,7 @@ Examples:
 Newest first. `timestamp` is when the name was given to the version, in Unix milliseconds; 0: not known.")]
 pub(crate) struct Args {
     /// The name.
+    #[arg(add = ArgValueCompleter::new(complete::workflow_names))]
     name: String,
 }
 

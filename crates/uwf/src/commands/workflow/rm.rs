@@ -1,10 +1,12 @@
 //! `uwf workflow rm`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_engine::error::{Error, Kind};
 use uwf_engine::registry;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -18,6 +20,7 @@ Examples:
 Threads that run the workflow go on: they name it by its hash. So can you: `uwf workflow show HASH`.")]
 pub(crate) struct Args {
     /// The name.
+    #[arg(add = ArgValueCompleter::new(complete::workflow_names))]
     name: String,
 }
 

@@ -1,10 +1,12 @@
 //! `uwf workflow rollback`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::{Hash, HashPrefix};
 use serde::Serialize;
 use uwf_engine::registry::{self, Entry};
 use uwf_engine::{error, ids};
 
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -21,6 +23,7 @@ Examples:
 The two versions swap places: the one left goes to the history. Running threads keep the version they began with.")]
 pub(crate) struct Args {
     /// The name.
+    #[arg(add = ArgValueCompleter::new(complete::workflow_names))]
     name: String,
     /// A version of its history: the hash, or a unique beginning of it. Default: the newest.
     #[arg(value_name = "HASH")]

@@ -1,5 +1,6 @@
 //! `uwf workflow show`
 
+use clap_complete::engine::ArgValueCompleter;
 use std::collections::BTreeMap;
 
 use json_cas::{Hash, Store};
@@ -8,6 +9,7 @@ use serde_json::Value;
 use uwf_core::workflow::{START, Transition, Workflow, role_order};
 use uwf_engine::load;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -25,6 +27,7 @@ Examples:
 pub(crate) struct Args {
     /// The workflow: a file, a name, or a hash.
     #[arg(value_name = "NAME|HASH|FILE")]
+    #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: String,
 }
 

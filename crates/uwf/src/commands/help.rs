@@ -1,0 +1,79 @@
+//! `uwf help`: the help of a command, or a page about a topic.
+
+use clap::Command;
+use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
+use uwf_core::workflow::nearest;
+
+use crate::complete;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::topics::{self, Topic};
+
+/// Arguments of `uwf help`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("Examples:\n  uwf help thread step\n  uwf help workflow-format | less\n\n{}", topics::overview()))]
+pub(crate) struct Args {
+    /// A command, such as `thread step`, or a topic.
+    #[arg(value_name = "COMMAND|TOPIC", add = ArgValueCompleter::new(complete::help))]
+    words: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Help {
+    help: String,
+}
+
+impl Report for Help {
+    fn text(&self) -> String {
+        self.help.clone()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    if args.words == ["topics"] {
+        return Printed::new(&Help { help: format!("{}\n", topics::overview()) });
+    }
+    if let [word] = args.words.as_slice()
+        && let Some(Topic { text, .. }) = topics::find(word)
+    {
+        return Printed::new(&Help { help: text() });
+    }
+    let mut root = crate::cli::command();
+    root.build();
+    let command = find(&root, &args.words)?;
+    let help = command.clone().render_long_help().to_string();
+    let help = if args.words.is_empty() { format!("{}\n\n{}\n", help.trim_end(), topics::overview()) } else { help };
+    Printed::new(&Help { help })
+}
+
+/// The command that words name, below `root`.
+///
+/// # Errors
+/// `Usage` with what was probably meant.
+pub(crate) fn find<'c>(root: &'c Command, words: &[String]) -> Result<&'c Command, CommandError> {
+    let mut at = root;
+    for (index, word) in words.iter().enumerate() {
+        let Some(below) = at.find_subcommand(word) else {
+            return Err(unknown(at, &words[..index], word));
+        };
+        at = below;
+    }
+    Ok(at)
+}
+
+fn unknown(at: &Command, before: &[String], word: &str) -> CommandError {
+    let within = ["uwf"].into_iter().chain(before.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    let what = if before.is_empty() { "command or topic" } else { "command" };
+    let error = CommandError::usage(format!("there is no {what} `{within} {word}`"));
+    let commands = at.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
+    let topics = topics::ALL.iter().map(|topic| topic.name).filter(|_| before.is_empty());
+    match nearest::nearest(word, commands.chain(topics)) {
+        Some(near) => {
+            let path = before.iter().map(String::as_str).chain([near]).collect::<Vec<_>>().join(" ");
+            error.hint(format!("did you mean `uwf help {path}`?"))
+        }
+        None => error.hint(format!("`{within} --help` lists the commands, `uwf help topics` the topics")),
+    }
+}

@@ -1,0 +1,92 @@
+//! `uwf man`: the manual pages of all commands.
+
+use std::path::PathBuf;
+
+use clap_mangen::Man;
+use serde::Serialize;
+use uwf_engine::error::Kind;
+
+use crate::error::CommandError;
+use crate::install::{self, Planned};
+use crate::printer::{CommandResult, Printed, Report};
+
+/// Arguments of `uwf man`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf man --install                     then: man uwf-thread-step
+  uwf man thread step | man -l -        one page, installed or not
+  uwf man --install --dir /usr/local/share/man/man1")]
+pub(crate) struct Args {
+    /// The command of which to print the page. Default: uwf itself.
+    #[arg(conflicts_with = "install")]
+    command: Vec<String>,
+    /// Write the pages of all commands where `man` looks for them.
+    #[arg(long)]
+    install: bool,
+    /// Directory to write them to. Default: man/man1 in $XDG_DATA_HOME, else ~/.local/share.
+    #[arg(long, requires = "install", value_hint = clap::ValueHint::DirPath)]
+    dir: Option<PathBuf>,
+    /// With --install: only report what would be written.
+    #[arg(long, requires = "install")]
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+struct Page {
+    roff: String,
+}
+
+impl Report for Page {
+    fn text(&self) -> String {
+        self.roff.clone()
+    }
+}
+
+impl Args {
+    /// Whether a report is printed and not a page.
+    pub(crate) fn installs(&self) -> bool {
+        self.install
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let mut root = crate::cli::command();
+    root.build();
+    if !args.install {
+        let command = super::help::find(&root, &args.command)?;
+        let roff = page(command, &file_name("uwf", &args.command))?;
+        return Printed::new(&Page { roff: String::from_utf8_lossy(&roff).into_owned() });
+    }
+    let dir = match &args.dir {
+        Some(dir) => dir.clone(),
+        None => install::dir("XDG_DATA_HOME", ".local/share")?.join("man/man1"),
+    };
+    let mut files = Vec::new();
+    for (name, command) in all(&root, "uwf") {
+        files.push(Planned { path: dir.join(format!("{name}.1")), content: page(command, &name)? });
+    }
+    install::install(&files, args.dry_run, None)
+}
+
+/// Every command with the name of its page.
+fn all<'c>(command: &'c clap::Command, name: &str) -> Vec<(String, &'c clap::Command)> {
+    let below = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let below = below.flat_map(|sub| all(sub, &format!("{name}-{}", sub.get_name())));
+    std::iter::once((name.to_owned(), command)).chain(below).collect()
+}
+
+fn file_name(root: &str, words: &[String]) -> String {
+    std::iter::once(root).chain(words.iter().map(String::as_str)).collect::<Vec<_>>().join("-")
+}
+
+fn page(command: &clap::Command, name: &str) -> Result<Vec<u8>, CommandError> {
+    let mut page = Vec::new();
+    let rendered = Man::new(command.clone().display_name(name.to_owned()))
+        .title(name.to_uppercase())
+        .source(concat!("uwf ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page);
+    rendered.map_err(|error| CommandError::new(Kind::Internal, format!("no page for {name}: {error}")))?;
+    Ok(page)
+}

@@ -1,0 +1,245 @@
+//! What a shell completes: threads with their tasks, workflows, roles, agents and keys of the configuration.
+//!
+//! A shell asks while somebody types. So nothing here fails or prints: what cannot be read, or not soon, is no candidate.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::env::{CompleteEnv, Shells};
+use uwf_core::config::CONFIG_KEYS;
+use uwf_core::config::edit::{self, KeyPath};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::Workflow;
+use uwf_engine::home::Home;
+use uwf_engine::load::{self, Thread};
+use uwf_engine::{configure, registry, resolve, thread_ids};
+
+use crate::table;
+use crate::topics;
+
+/// Variable by which a shell asks: its value is the name of the shell.
+pub(crate) const VARIABLE: &str = "COMPLETE";
+
+/// How long somebody who pressed Tab waits at most.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+/// Threads that are offered, the newest; more do not fit on a screen.
+const MOST_THREADS: usize = 50;
+
+/// Characters of a task that are shown beside its thread.
+const TASK: usize = 60;
+
+/// What is offered, with what is shown beside it.
+type Offers = Vec<(String, String)>;
+
+/// Answers a shell that asks for completions; `false` when none does.
+pub(crate) fn answered(args: &[OsString]) -> bool {
+    let Some(shell) = std::env::var_os(VARIABLE) else { return false };
+    // Another program may use a variable of that name.
+    let name = Path::new(&shell).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    if Shells::builtins().completer(name).is_none() {
+        return false;
+    }
+    let completed = CompleteEnv::with_factory(crate::cli::command).bin("uwf").completer(program());
+    // A shell cannot show what went wrong.
+    let _ = completed.try_complete(args.iter().cloned(), std::env::current_dir().ok().as_deref());
+    true
+}
+
+/// How a shell calls this program: by its name where that is found on PATH, so that it survives an upgrade.
+pub(crate) fn program() -> String {
+    let own = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    let found = uwf_engine::program::find("uwf").and_then(|found| std::fs::canonicalize(found).ok());
+    match own {
+        Some(own) if found.as_ref() != Some(&own) => own.display().to_string(),
+        _ => "uwf".to_owned(),
+    }
+}
+
+/// Threads, newest first, with the first words of their tasks. An end of an id is completed to the whole.
+pub(crate) fn threads(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    soon(move |home| offered_threads(home, &typed))
+}
+
+/// Names of workflows, and workflow files.
+pub(crate) fn workflows(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut offers = workflow_names(current);
+    offers.extend(workflow_files(current));
+    offers
+}
+
+/// Threads, workflows and workflow files, as `uwf run` takes them.
+pub(crate) fn threads_or_workflows(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut offers = threads(current);
+    offers.extend(workflows(current));
+    offers
+}
+
+/// Names of workflows.
+pub(crate) fn workflow_names(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    soon(move |home| {
+        let registered = registry::read(home).unwrap_or_default().into_keys().map(|name| (name, "registry".to_owned()));
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let files = resolve::project_files(&cwd).into_iter().map(|(name, file)| (name, file.display().to_string()));
+        beginning_with(&typed, registered.chain(files))
+    })
+}
+
+fn workflow_files(current: &OsStr) -> Vec<CompletionCandidate> {
+    let is_workflow = |path: &Path| {
+        let extension = path.extension().and_then(OsStr::to_str);
+        path.is_dir() || extension.is_some_and(|extension| matches!(extension, "yaml" | "yml" | "json"))
+    };
+    PathCompleter::any().filter(is_workflow).complete(current)
+}
+
+/// Roles of the thread or workflow that stands on the command line.
+pub(crate) fn roles(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    soon(move |home| beginning_with(&typed, meant_roles(home)))
+}
+
+/// Aliases of agents, and built-in agents.
+pub(crate) fn agents(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    soon(move |home| beginning_with(&typed, offered_agents(home)))
+}
+
+/// `ROLE=`, then the alias; an alias alone is for every role.
+pub(crate) fn roles_with_agents(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    soon(move |home| match typed.split_once('=') {
+        Some((role, _)) => {
+            let of_role = offered_agents(home).into_iter().map(|(alias, what)| (format!("{role}={alias}"), what));
+            beginning_with(&typed, of_role)
+        }
+        None => {
+            let roles = meant_roles(home).into_iter().map(|(role, what)| (format!("{role}="), what));
+            beginning_with(&typed, roles.chain(aliases(home)))
+        }
+    })
+}
+
+/// Commands and topics, as `uwf help` takes them.
+pub(crate) fn help(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut root = crate::cli::command();
+    root.build();
+    let words: Vec<String> = std::env::args().skip_while(|arg| arg != "--").skip(3).collect();
+    let before = words.split_last().map(|(_, before)| before).unwrap_or_default();
+    let mut at = &root;
+    for word in before {
+        let Some(below) = at.find_subcommand(word) else { return Vec::new() };
+        at = below;
+    }
+    let describe =
+        |sub: &clap::Command| (sub.get_name().to_owned(), sub.get_about().map(ToString::to_string).unwrap_or_default());
+    let commands = at.get_subcommands().filter(|sub| !sub.is_hide_set()).map(describe);
+    let topics = topics::ALL.iter().filter(|_| before.is_empty());
+    let topics = topics.map(|topic| (topic.name.to_owned(), topic.about.to_owned()));
+    candidates(beginning_with(&text(current), commands.chain(topics)))
+}
+
+/// Keys of the configuration: what is set, and what could be.
+pub(crate) fn config_keys(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    soon(move |home| {
+        let text = configure::read(&home.config_file()).unwrap_or_default();
+        let values = edit::values(&text, "config.yaml").unwrap_or_default();
+        let set = edit::paths(&values).into_iter().map(|path| {
+            let value = edit::get(&values, &path).map(ToString::to_string).unwrap_or_default();
+            (path.to_string(), table::excerpt(&value, TASK))
+        });
+        let known = CONFIG_KEYS.iter().map(|key| {
+            let default = uwf_core::config::default_of(&KeyPath::of(&[(*key).to_owned()]));
+            ((*key).to_owned(), default.map(|default| format!("default {default}")).unwrap_or_default())
+        });
+        let mut offers: Offers = set.chain(known).collect();
+        offers.sort_by(|a, b| a.0.cmp(&b.0));
+        offers.dedup_by(|a, b| a.0 == b.0);
+        beginning_with(&typed, offers)
+    })
+}
+
+fn offered_threads(home: &Home, typed: &str) -> Offers {
+    let wanted = typed.to_ascii_uppercase();
+    let mut ids = thread_ids::all(home).unwrap_or_default();
+    ids.reverse();
+    let begins = |id: &String| id.starts_with(&wanted);
+    if !ids.iter().any(begins) {
+        ids.retain(|id| wanted.len() >= thread_ids::MIN_SYMBOLS && id.ends_with(&wanted));
+    }
+    let offered = ids.into_iter().filter(|id| begins(id) || id.ends_with(&wanted)).take(MOST_THREADS);
+    offered
+        .map(|id| {
+            let thread = id.parse::<ThreadId>().ok().and_then(|id| Thread::any(home, &id).ok());
+            let task = thread.map(|thread| table::excerpt(&thread.start.prompt, TASK)).unwrap_or_default();
+            (id, task)
+        })
+        .collect()
+}
+
+/// Roles of the first thread or workflow that a word of the command line names, else of every workflow with a name.
+fn meant_roles(home: &Home) -> Offers {
+    let words: Vec<String> = std::env::args().skip_while(|arg| arg != "--").skip(3).collect();
+    let registry = registry::read(home).unwrap_or_default();
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let named = |word: &String| {
+        let of_thread = || {
+            let id = thread_ids::resolve(home, word).ok()?;
+            Thread::any(home, &id).ok()?.workflow().ok()
+        };
+        let hash = registry.get(word).map(|entry| entry.hash);
+        let of_name = || load::workflow(home.store(), hash?).ok();
+        of_name().or_else(|| resolve::peek(word, &cwd)).or_else(of_thread)
+    };
+    let workflows: Vec<Workflow> = match words.iter().find_map(named) {
+        Some(workflow) => vec![workflow],
+        None => registry.values().filter_map(|entry| load::workflow(home.store(), entry.hash).ok()).collect(),
+    };
+    let roles = workflows.iter().flat_map(|workflow| &workflow.roles);
+    roles.map(|(name, role)| (name.clone(), table::excerpt(&role.description, TASK))).collect()
+}
+
+fn aliases(home: &Home) -> Offers {
+    let agents = home.config().map(|config| config.agents).unwrap_or_default();
+    agents.into_iter().map(|(alias, agent)| (alias, agent.command)).collect()
+}
+
+fn offered_agents(home: &Home) -> Offers {
+    let built_in = uwf_agents::NAMES.iter().map(|name| (format!("uwf-{name}"), "built in".to_owned()));
+    aliases(home).into_iter().chain(built_in).collect()
+}
+
+fn beginning_with(typed: &str, offers: impl IntoIterator<Item = (String, String)>) -> Offers {
+    offers.into_iter().filter(|(value, _)| value.starts_with(typed)).collect()
+}
+
+fn text(current: &OsStr) -> String {
+    current.to_string_lossy().into_owned()
+}
+
+/// What is found while somebody is willing to wait.
+fn soon(find: impl FnOnce(&Home) -> Offers + Send + 'static) -> Vec<CompletionCandidate> {
+    let (send, receive) = mpsc::channel();
+    // It ends with the process, which ends when the shell has its answer.
+    std::thread::spawn(move || {
+        let offers = Home::from_environment().map(|home| find(&home)).unwrap_or_default();
+        // Nobody may be waiting any more.
+        let _ = send.send(offers);
+    });
+    candidates(receive.recv_timeout(PATIENCE).unwrap_or_default())
+}
+
+fn candidates(offers: Offers) -> Vec<CompletionCandidate> {
+    offers.into_iter().map(|(value, help)| CompletionCandidate::new(value).help(Some(plain(&help).into()))).collect()
+}
+
+/// Without what would control the terminal: a shell prints it as it is.
+fn plain(text: &str) -> String {
+    text.chars().map(|symbol| if symbol.is_control() { ' ' } else { symbol }).collect()
+}

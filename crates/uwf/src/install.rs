@@ -1,0 +1,73 @@
+//! Files for the person's shell and manual, written where these look for them.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use uwf_engine::error::{AtPath, Kind};
+
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// A file to write.
+pub(crate) struct Planned {
+    /// Where.
+    pub(crate) path: PathBuf,
+    /// What.
+    pub(crate) content: Vec<u8>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Installed {
+    files: Vec<String>,
+    /// Whether nothing was written, because it was only asked what would be.
+    dry_run: bool,
+    /// What is left to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    todo: Option<String>,
+}
+
+impl Report for Installed {
+    fn text(&self) -> String {
+        let verb = if self.dry_run { "would write" } else { "wrote" };
+        let mut text: String = match self.files.as_slice() {
+            [first, .., last] => format!("{verb} {} files, {first} to {last}\n", self.files.len()),
+            files => files.iter().map(|file| format!("{verb} {file}\n")).collect(),
+        };
+        if let Some(todo) = &self.todo {
+            text.push_str(&format!("{todo}\n"));
+        }
+        text
+    }
+}
+
+/// Writes files and reports which.
+pub(crate) fn install(files: &[Planned], dry_run: bool, todo: Option<String>) -> CommandResult {
+    for Planned { path, content } in files.iter().filter(|_| !dry_run) {
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).at("create", dir)?;
+        }
+        std::fs::write(path, content).at("write", path)?;
+    }
+    let files = files.iter().map(|file| file.path.display().to_string()).collect();
+    Printed::new(&Installed { files, dry_run, todo })
+}
+
+/// A directory of the person: what a variable says, else one below the home directory.
+pub(crate) fn dir(variable: &str, below_home: &str) -> Result<PathBuf, CommandError> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || set("HOME").map(|home| home.join(below_home));
+    set(variable).or_else(home).ok_or_else(|| {
+        CommandError::new(Kind::Config, "there is no home directory to install to: HOME is not set")
+            .hint("without --install the same is printed")
+    })
+}
+
+/// A path below the home directory as people write it.
+pub(crate) fn short(path: &Path) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}

@@ -1,0 +1,101 @@
+//! `uwf help`, wherever somebody asks for it, and the pages it prints.
+
+use std::fs;
+use std::path::Path;
+
+use uwf_testing::repository;
+
+use crate::home;
+
+#[test]
+fn help_is_found_wherever_it_is_asked_for() {
+    let home = home();
+    let direct = home.uwf(&["thread", "step", "--help"]);
+    assert_eq!(direct.code, Some(0));
+    for args in [&["help", "thread", "step"][..], &["thread", "help", "step"]] {
+        let ran = home.uwf(args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
+        assert_eq!(ran.stdout.trim_end(), direct.stdout.trim_end(), "{args:?}");
+    }
+    let deep = home.uwf(&["cas", "schema", "help", "put"]).stdout;
+    assert_eq!(deep.trim_end(), home.uwf(&["cas", "schema", "put", "--help"]).stdout.trim_end());
+    assert_eq!(home.uwf(&["thread", "help"]).stdout.trim_end(), home.uwf(&["thread", "--help"]).stdout.trim_end());
+    let all = home.uwf(&["help"]).stdout;
+    assert!(all.contains("Commands:") && all.contains("Topics, printed by `uwf help TOPIC`"), "{all}");
+    assert_eq!(home.uwf(&["help", "thread", "step", "--format", "json"]).json()["help"], direct.stdout.as_str());
+}
+
+#[test]
+fn topics_are_the_pages_of_the_documentation() {
+    let home = home();
+    let topics = home.uwf(&["help", "topics"]).stdout;
+    for name in
+        ["workflow-format", "configuration", "agent-protocol", "trace-format", "storage", "security", "reliability"]
+    {
+        let page = fs::read_to_string(repository().join(format!("docs/{name}.md"))).unwrap();
+        assert_eq!(home.uwf(&["help", name]).stdout, page, "{name}");
+        assert!(topics.contains(name), "{topics}");
+    }
+    assert_eq!(home.uwf(&["help", "reference"]).stdout, home.uwf(&["reference"]).stdout);
+    assert!(home.uwf(&["help", "exit-codes"]).stdout.contains("  65   bad data"));
+}
+
+#[test]
+fn what_has_no_help_is_a_misuse_with_a_hint() {
+    let home = home();
+    for (args, said) in [
+        (&["help", "workflow-fromat"][..], "did you mean `uwf help workflow-format`?"),
+        (&["help", "thread", "stpe"], "did you mean `uwf help thread step`?"),
+        (&["thread", "help", "stpe"], "did you mean `uwf help thread step`?"),
+        (&["help", "qqqqqqq"], "`uwf --help` lists the commands, `uwf help topics` the topics"),
+    ] {
+        let ran = home.uwf(args);
+        assert_eq!(ran.code, Some(64), "{args:?}");
+        assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_word_help_is_still_a_value() {
+    let home = home();
+    let ran = home.uwf(&["thread", "start", "help", "-p", "x"]);
+    assert!(ran.stderr.contains("there is no workflow `help`"), "{}", ran.stderr);
+    assert_eq!(home.json(&["cas", "hash", "content", "{\"text\": \"help\"}"]), home.json(&["cas", "put-text", "help"]));
+}
+
+#[test]
+fn nothing_that_is_printed_names_a_file_that_is_not_installed() {
+    let mut named = Vec::new();
+    for file in sources(&repository().join("crates")) {
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let is_comment = line.trim_start().starts_with("//") && !line.trim_start().starts_with("///");
+            let names_file = line.contains("docs/") || line.contains("examples/") || line.contains("README");
+            if !is_comment && names_file && !line.trim_start().starts_with("/// A page of docs/") {
+                named.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    // Where the pages are taken from.
+    named.retain(|line| !line.contains("concat!(env!(\"CARGO_MANIFEST_DIR\")") && !line.contains("include_str!"));
+    assert_eq!(named, Vec::<String>::new());
+}
+
+/// Sources of what is installed.
+fn sources(dir: &Path) -> Vec<std::path::PathBuf> {
+    let crates = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let installed = crates.filter(|path| !path.ends_with("uwf-testing"));
+    let mut dirs: Vec<_> = installed.map(|path| path.join("src")).filter(|path| path.is_dir()).collect();
+    let mut files = Vec::new();
+    while let Some(dir) = dirs.pop() {
+        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
