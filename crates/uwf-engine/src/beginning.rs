@@ -3,7 +3,6 @@
 //! lives: that tells it from a thread the index has lost.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::time::Duration;
 
 use json_cas::regular;
@@ -106,9 +105,10 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()
 /// The locked record of a thread that nobody is beginning, and nobody has ever been at: one that was stepped has a lock.
 fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Option<File>> {
     let path = home.record_file(thread);
-    let file = match regular::open(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other.at("open", &path)?,
+    let file = match regular::open(&path).at("open", &path) {
+        // What is no file may stand in the place of a record that had steps, as a damaged one.
+        Err(error) if error.is_damage() => return Ok(None),
+        other => other?,
     };
     let modified = file.metadata().and_then(|meta| meta.modified()).at("look at", &path)?;
     let is_old = modified.elapsed().is_ok_and(|elapsed| elapsed >= age);

@@ -43,7 +43,6 @@ pub struct Shown {
     /// Unix milliseconds of its start, from its id; absent when that is no ULID.
     pub started_at: Option<u64>,
     /// Unix milliseconds of its last change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<u64>,
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]

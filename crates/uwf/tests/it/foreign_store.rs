@@ -149,19 +149,19 @@ fn its_threads_are_listed_and_shown() {
     ");
     assert_snapshot!(told(&home, &["thread", "show", ACTIVE]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":"coder","steps":2,"startedAt":null,"changedAt":<ms>}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":"coder","task":"# Fix the bug\n\nIt crashes.","steps":2,"startedAt":null,"changedAt":<ms>}
     "##);
     assert_snapshot!(told(&home, &["thread", "show", "7zzz"]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":"coder","steps":2,"startedAt":null,"changedAt":<ms>}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":"coder","task":"# Fix the bug\n\nIt crashes.","steps":2,"startedAt":null,"changedAt":<ms>}
     "##);
     assert_snapshot!(told(&home, &["thread", "show", FRESH]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":null,"steps":0,"startedAt":null,"changedAt":<ms>}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":null,"task":"Another task.","steps":0,"startedAt":null,"changedAt":null}
     "##);
     assert_snapshot!(told(&home, &["thread", "show", FINISHED]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"state":"completed","role":"coder","steps":2,"startedAt":null,"changedAt":<ms>}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"state":"completed","role":"coder","task":"# Fix the bug\n\nIt crashes.","steps":2,"startedAt":null,"changedAt":<ms>}
     "##);
     let head = hashes.steps[1].to_string();
     assert_eq!(home.json(&["thread", "show", ACTIVE])["head"], json!(head));
@@ -172,7 +172,7 @@ fn its_steps_are_read() {
     let (home, _) = foreign_home();
     assert_snapshot!(told(&home, &["thread", "steps", ACTIVE]), @r##"
     exit 0
-    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"# Fix the bug\n\nIt crashes."},{"hash":"#3","role":"planner","output":{"plan":"Read a.rs"},"detail":"#4","agent":"hermes","timestamp":<ms>},{"hash":"#5","role":"coder","output":{"done":false,"files":["a.rs"]},"detail":"#6","agent":"hermes","timestamp":<ms>}]}
+    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","prompt":"# Fix the bug\n\nIt crashes.","timestamp":null},{"hash":"#3","role":"planner","output":{"plan":"Read a.rs"},"detail":"#4","agent":"hermes","timestamp":<ms>},{"hash":"#5","role":"coder","output":{"done":false,"files":["a.rs"]},"detail":"#6","agent":"hermes","timestamp":<ms>}]}
     "##);
     assert_snapshot!(told(&home, &["thread", "read", ACTIVE]), @r"
     exit 0
