@@ -44,10 +44,16 @@ pub fn question(context: &Context<'_>) -> String {
 /// The commands that answer it, each one line.
 pub fn ways(context: &Context<'_>) -> Vec<String> {
     let id = &context.thread().id;
-    let form = prompt::json_form(context.schema().value());
     vec![
         format!("uwf thread answer {id}              on a terminal: asks key by key"),
         format!("uwf thread answer {id} --editor     the form, in your editor"),
-        format!("uwf thread answer {id} --data '{}'", form.replace('\'', "'\\''")),
+        by_data(context),
     ]
+}
+
+/// The command that answers it with a value that fits, which can be copied as it is; with placeholders when none is found.
+pub fn by_data(context: &Context<'_>) -> String {
+    let fitting = prompt::sample(context.schema()).map(|value| value.to_string());
+    let value = fitting.unwrap_or_else(|| prompt::json_form(context.schema().value()));
+    format!("uwf thread answer {} --data '{}'", context.thread().id, value.replace('\'', "'\\''"))
 }

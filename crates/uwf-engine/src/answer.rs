@@ -8,6 +8,7 @@ use uwf_core::thread::ThreadId;
 use crate::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
 use crate::attempts::{self, Attempt};
 use crate::child::Signals;
+use crate::children;
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::{self, Thread};
@@ -17,6 +18,9 @@ use crate::moderate;
 use crate::plan::Plan;
 use crate::recover::{self, Left};
 use crate::step::{self, Report, Request, Step};
+
+/// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
+const MAX_GENERATIONS: usize = 64;
 
 /// What a person is asked, as the thread stood when it was looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,11 +37,17 @@ pub struct Asked {
     pub since: Option<u64>,
 }
 
-/// Whom a thread asks: it waits, or its next role is bound to a person.
+/// Whom a thread asks: it waits, or its next role is bound to a person. Where a child thread plays that role, its only child
+/// that waits is asked for it.
 ///
 /// # Errors
-/// `NotFound` when it is not active, `Waiting` when it is paused, `Usage` when nobody is asked, those of the moderator.
+/// `NotFound` when it is not active, `Waiting` when it is paused, `Usage` when nobody is asked, or several children are; those
+/// of the moderator.
 pub fn asked(home: &Home, id: &ThreadId) -> Result<Asked> {
+    asked_within(home, id, MAX_GENERATIONS)
+}
+
+fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked> {
     let (thread, head) = Thread::active(home, id)?;
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
@@ -53,9 +63,22 @@ pub fn asked(home: &Home, id: &ThreadId) -> Result<Asked> {
     };
     let since = mark.as_ref().map(|reason| reason.since);
     if agent.is_built_in(WORKFLOW) {
-        let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
-        return Err(Error::new(Kind::Usage, format!("thread {id} asks nobody itself: {why}"))
-            .hint("answer the child thread: `uwf thread list --state waiting` shows what waits"));
+        let waiting: Vec<ThreadId> = children::active(home, id)?
+            .into_iter()
+            .filter(|child| marks::of(home, child).contains(&Mark::Waiting))
+            .collect();
+        return match waiting.as_slice() {
+            [only] if generations > 0 => asked_within(home, only, generations - 1),
+            [] => {
+                let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
+                Err(Error::new(Kind::Usage, format!("thread {id} asks nobody itself: {why}"))
+                    .hint(format!("step it: `uwf thread step {id}`")))
+            }
+            several => Err(several.iter().fold(
+                Error::new(Kind::Usage, format!("several child threads of thread {id} wait")),
+                |error, child| error.hint(format!("answer one: `uwf thread answer {child}`")),
+            )),
+        };
     }
     if mark.is_none() && !agent.is_built_in(HUMAN) {
         return Err(Error::new(

@@ -4,13 +4,13 @@ use json_cas::{Hash, Node, Store};
 use serde_json::Value;
 use uwf_core::node::{self, ExtractedBy, Kind, ReactSession, ThreadEnd};
 use uwf_core::thread::ThreadId;
-use uwf_core::view::{self, Ending, Failure, Source, Told};
+use uwf_core::view::{self, Ending, Failure, Section, Source, Told};
 
 use crate::attempts;
 use crate::end;
 use crate::error::Result;
 use crate::home::Home;
-use crate::load;
+use crate::load::{self, Thread};
 use crate::show::Shown;
 use crate::spoken;
 use crate::state::State;
@@ -37,6 +37,15 @@ pub fn step(store: &Store, position: usize, hash: Hash) -> Result<Told> {
         timestamp_ms,
         output: output.map(|node| in_schema_order(store, node)).map_err(|error| error.to_string()),
     })
+}
+
+/// The last step of a thread as a section of a page; `None` before the first. What is not readable is told as such.
+///
+/// # Errors
+/// Those of the StepNode and the chain.
+pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
+    let Some(position) = thread.chain()?.len().checked_sub(1) else { return Ok(None) };
+    Ok(Some(view::section(&step(thread.home().store(), position, thread.head)?, quota)))
 }
 
 /// An output with its keys in the order of its schema; as it is stored when the schema is not readable.

@@ -4,7 +4,11 @@ mod hidden;
 
 use std::cell::OnceCell;
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use signal_hook::SigId;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use uwf_engine::error::{AtPath, Kind};
 
 use crate::error::CommandError;
@@ -19,6 +23,35 @@ pub(crate) struct Asker {
     printer: Printer,
     /// From the first hidden line on.
     hidden: OnceCell<hidden::Guard>,
+}
+
+/// While it lives, Ctrl-C and the like end this process at once, though it has learnt to listen to them: it waits for a person
+/// and has nothing to lose.
+pub(crate) struct Interruptible {
+    usual: Arc<AtomicBool>,
+    actions: Vec<SigId>,
+}
+
+impl Interruptible {
+    /// From now on.
+    ///
+    /// # Errors
+    /// `Io` when the handlers cannot be installed.
+    pub(crate) fn begin() -> Result<Interruptible, CommandError> {
+        let usual = Arc::new(AtomicBool::new(true));
+        let register = |signal| signal_hook::flag::register_conditional_default(signal, Arc::clone(&usual));
+        let actions = [SIGINT, SIGTERM, SIGHUP].into_iter().map(register).collect::<Result<_, _>>();
+        Ok(Interruptible { actions: actions.at("listen to", "signals")?, usual })
+    }
+}
+
+impl Drop for Interruptible {
+    fn drop(&mut self) {
+        self.usual.store(false, Ordering::SeqCst);
+        for action in self.actions.drain(..) {
+            signal_hook::low_level::unregister(action);
+        }
+    }
 }
 
 /// One of several things a person can choose from.

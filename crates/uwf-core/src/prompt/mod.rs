@@ -17,6 +17,7 @@ mod history;
 mod instruction;
 mod note;
 mod question;
+mod sample;
 mod step;
 
 use serde_json::Value;
@@ -25,6 +26,7 @@ pub use brief::brief;
 use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
+pub use sample::sample;
 pub use step::{LONG_STEP, PriorStep, StepSection};
 
 pub(crate) use format::{header_example, json_example};

@@ -373,3 +373,91 @@ fn stderr_of_a_successful_step_is_kept_without_secrets_and_up_to_a_limit() {
     let verified = home.uwf(&["cas", "verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
 }
+
+#[test]
+fn a_parent_is_answered_by_its_only_child_that_waits() {
+    let (home, parent) = family();
+    let ran = home.uwf(&["thread", "answer", &parent]);
+    assert_eq!(ran.code, Some(64));
+    let command = ran.stderr.lines().find_map(|line| line.split("uwf thread answer ").nth(1)).unwrap();
+    let (child, value) = command.split_once(" --data ").unwrap();
+    assert_ne!(child, parent);
+    assert_eq!(value, r#"'{"approved":false}'"#);
+    let ran = home.uwf(&["thread", "answer", &parent, "--data", r#"{"approved": true}"#]);
+    assert_eq!(ran.json()["thread"], json!(child), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("child thread {child} of {parent} is asked")), "{ran:?}");
+    assert_eq!(home.json(&["run", &parent])["done"], json!(true));
+}
+
+/// What is offered to be copied is run as it is.
+#[test]
+fn the_form_for_data_can_be_copied() {
+    let home = home();
+    home.put("sign-off", "name: sign-off\ndescription: x\nroles:\n  boss:\n    description: x\n    goal: x\n    meta:\n      type: object\n      properties:\n        approved: { type: boolean }\n        why: { type: string, minLength: 7 }\n        risk: { enum: [\"it's low\", high] }\n        paths: { type: array, items: { type: string }, minItems: 2 }\n      required: [approved, why, risk, paths]\ngraph:\n  $START: [ { role: boss } ]\n  boss: [ { role: $END } ]\n");
+    home.config("agents:\n  h: { command: uwf-human }\ndefaultAgent: h\n");
+    let thread = home.start("sign-off", "x");
+    let waits = home.uwf(&["thread", "step", &thread]);
+    let command = waits.stderr.lines().find(|line| line.contains("--data")).unwrap().trim().to_owned();
+    let mut shell = Command::new("sh");
+    home.prepare(&mut shell);
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_uwf")).parent().unwrap();
+    let output = shell.args(["-c", &format!("PATH='{}':$PATH; {command}", bin.display())]).output().unwrap();
+    assert!(output.status.success(), "{command}\n{output:?}");
+    let step = home.last_step(&thread);
+    assert_eq!(
+        step["output"],
+        json!({"approved": false, "why": "texttext", "risk": "it's low", "paths": ["text", "text"]})
+    );
+}
+
+/// A person who approves what an agent has written.
+fn approving() -> (TestHome, String) {
+    let home = home();
+    home.put("review-text", WORKFLOW);
+    let writer = home.script("writer", "#!/bin/sh\nwhile read -r line; do :; done\nprintf -- '---\\ntitle: All about cats\\n---\\nCats are small.\\n'\n");
+    home.config(&format!("agents:\n  w: {{ command: '{}', output: text }}\n  h: {{ command: uwf-human }}\ndefaultAgent: w\nagentOverrides:\n  review-text: {{ reviewer: h }}\n", writer.display()));
+    let thread = home.start("review-text", "Write about cats.");
+    (home, thread)
+}
+
+#[test]
+fn a_person_sees_what_is_to_be_approved_and_is_asked_right_there() {
+    let (home, thread) = approving();
+    home.json(&["thread", "step", &thread]);
+    let no = [("`approved` (required)", "false\r")];
+    let session = session_in(&home, 100, &["thread", "answer", &thread], &no);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    let shown = plain(&session.shown);
+    for part in ["## 1. writer", "Cats are small.", "All about cats", "You are asked as `reviewer`"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    // A run goes on through the question to the end.
+    let yes = [("`approved` (required)", "true\r")];
+    let session = session_in(&home, 100, &["run", &thread], &yes);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    let shown = plain(&session.shown);
+    assert!(
+        shown.contains("## 3. writer") && shown.contains("✓ reviewer by h") && shown.contains("done (end)"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn whoever_does_not_answer_leaves_the_thread_waiting() {
+    let (home, thread) = approving();
+    for (typed, code) in [("\u{4}", 130), ("\u{3}", -2), ("<signal 15>", -15)] {
+        let session = session_in(&home, 100, &["run", &thread], &[("`approved` (required)", typed)]);
+        assert_eq!(session.code, Some(code), "{typed:?}: {}", session.shown);
+        assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("waiting"));
+    }
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(20), "nobody is asked without a terminal: {ran:?}");
+}
+
+#[test]
+fn a_run_asks_for_a_child_thread() {
+    let (home, parent) = family();
+    let session = session_in(&home, 100, &["run", &parent], &[("`approved` (required)", "true\r")]);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    assert!(plain(&session.shown).contains("done (end)"), "{}", session.shown);
+}

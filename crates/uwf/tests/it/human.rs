@@ -151,7 +151,7 @@ fn a_role_that_is_a_person_waits_and_says_what_is_asked() {
     Answer it:
       uwf thread answer <id>              on a terminal: asks key by key
       uwf thread answer <id> --editor     the form, in your editor
-      uwf thread answer <id> --data '{"approved":"<true or false>","why":"<text>"}'
+      uwf thread answer <id> --data '{"approved":false,"why":"text"}'
     See what was done before:
       uwf thread read <id>
     "#);
@@ -227,7 +227,7 @@ fn what_does_not_fit_is_refused_and_the_thread_goes_on_waiting() {
     exit 64
     --- stderr
     error: no answer was given, and there is no terminal to ask on
-    hint: uwf thread answer <id> --data '{"approved":"<true or false>","why":"<text>"}'
+    hint: uwf thread answer <id> --data '{"approved":false,"why":"text"}'
     hint: or -m TEXT, --file FILE, --editor
     "#);
     assert_eq!((nodes(&home), &home.json(&["thread", "show", &thread])["state"]), (before, &json!("waiting")));
@@ -309,7 +309,7 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
     --- stderr
     waiting: nothing was written, so the thread goes on waiting
     ");
-    assert_snapshot!(fs::read_to_string(home.work().join("form.md")).unwrap(), @"
+    assert_snapshot!(numbered(&home.steady(&fs::read_to_string(home.work().join("form.md")).unwrap())), @"
     ---
     approved: <true or false>
     why: <text>
@@ -317,6 +317,12 @@ fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
 
 
     <!-- From this line on nothing is read. -->
+
+    ## 1. writer
+
+    by mock (uwf-mock) · <time> UTC · step `#1`
+
+    - **post**: Hello
 
     You are asked as `approver` of workflow `publish-post`.
 

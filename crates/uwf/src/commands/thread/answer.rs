@@ -12,20 +12,25 @@ use agent_kit::{Context as AgentContext, submit};
 use clap::ArgGroup;
 use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
-use uwf_core::prompt::{self, AnswerForm};
+use uwf_core::prompt::AnswerForm;
 use uwf_engine::answer::{self, Asked, Given};
 use uwf_engine::attempts::Attempt;
 use uwf_engine::child::Signals;
 use uwf_engine::ids;
 use uwf_engine::load::Thread;
+use uwf_engine::step::Report as StepReport;
+use uwf_engine::told;
 
 use super::which::Which;
-use crate::ask::Asker;
+use crate::ask::{Asker, Interruptible};
 use crate::commands::thread::step;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::CommandResult;
+
+/// Characters of the last step that are shown, about two screens.
+const STEP_SHOWN: usize = 4000;
 
 /// Where answers of people are said to come from.
 const SOURCE: &str = "human";
@@ -42,7 +47,8 @@ Examples:
   uwf thread answer 7Q2M -m 'Looks good to me.'           when the answer is one text
   uwf thread answer 7Q2M --file answer.md                 JSON, or markdown under a YAML header; - is stdin
 
-The answer is checked against the role's schema and recorded as the step of that role; the report is that of `thread \
+On a terminal it shows the last step, which is most often what is to be approved, and asks; so does `uwf run`. Of a thread \
+whose role is played by a child thread, its only child that waits is answered.\n\nThe answer is checked against the role's schema and recorded as the step of that role; the report is that of `thread \
 step`. Only a thread that waits, or whose next role is bound to the agent `human`, takes an answer. Exit 41 says what \
 does not fit; 75 that somebody else was first."
 )]
@@ -70,11 +76,42 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
     let asked = answer::asked(&context.home, &id)?;
-    let thread = Thread::at(&context.home, id, asked.head)?;
-    let agent = AgentContext::of(thread, &asked.role, None)?;
+    let agent = asked_agent(context, &asked)?;
+    if asked.thread != id {
+        context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));
+    }
     let answer =
         if args.editor { editor::write(context, &agent, &asked)? } else { of_arguments(context, &args, &agent)? };
-    let answer = told(answer, &agent, &asked);
+    let report = record(context, &asked, &agent, answer)?;
+    if asked.thread != id {
+        context.printer.talk(&format!("go on with: uwf run {id}"));
+    }
+    step::printed(context, report, args.exit_code)
+}
+
+/// The role that is asked, as an agent sees it.
+fn asked_agent<'c>(context: &'c Context, asked: &Asked) -> Result<AgentContext<'c>, CommandError> {
+    let thread = Thread::at(&context.home, asked.thread.clone(), asked.head)?;
+    Ok(AgentContext::of(thread, &asked.role, None)?)
+}
+
+/// Asks the person at the terminal and records the answer.
+///
+/// # Errors
+/// `Interrupted` when nobody answers; the thread goes on waiting.
+pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport, CommandError> {
+    let agent = asked_agent(context, asked)?;
+    let answer = ask_person(context, &agent)?;
+    record(context, asked, &agent, answer)
+}
+
+fn record(
+    context: &Context,
+    asked: &Asked,
+    agent: &AgentContext<'_>,
+    answer: Answer,
+) -> Result<StepReport, CommandError> {
+    let answer = exchange(answer, agent, asked);
     // From here on it takes milliseconds: Ctrl-C neither loses the answer nor records half of it.
     let _signals = Signals::listen()?;
     let within = |attempt: &Attempt| {
@@ -86,9 +123,9 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         output: &|attempt| submit::output_of(&within(attempt)?, &answer, form, &ExtractRungs::default()),
         store: &|attempt| submit::submit(&within(attempt)?, answer.clone(), form, Ladder::default()),
     };
-    let report = answer::record(&context.home, &asked, &given)?;
-    editor::forget(context, &asked);
-    step::printed(context, report, args.exit_code)
+    let report = answer::record(&context.home, asked, &given)?;
+    editor::forget(context, asked);
+    Ok(report)
 }
 
 fn of_arguments(context: &Context, args: &Args, agent: &AgentContext<'_>) -> Result<Answer, CommandError> {
@@ -103,18 +140,30 @@ fn of_arguments(context: &Context, args: &Args, agent: &AgentContext<'_>) -> Res
         return given::file(agent, input::from_file(file)?);
     }
     if Asker::has_person() {
-        let asker = Asker::new(context.printer);
-        asker.say(&human::question(agent));
-        return ask::key_by_key(agent, &mut |prompt| asker.typed(prompt));
+        return ask_person(context, agent);
     }
-    let form = prompt::json_form(agent.schema().value());
     Err(CommandError::usage("no answer was given, and there is no terminal to ask on")
-        .hint(format!("uwf thread answer {} --data '{form}'", agent.thread().id))
+        .hint(human::by_data(agent))
         .hint("or -m TEXT, --file FILE, --editor"))
 }
 
+/// Shows what was done last and what is asked for, and asks key by key.
+fn ask_person(context: &Context, agent: &AgentContext<'_>) -> Result<Answer, CommandError> {
+    let asker = Asker::new(context.printer);
+    let _ends = Interruptible::begin()?;
+    asker.say(&shown(agent)?);
+    ask::key_by_key(agent, &mut |prompt| asker.typed(prompt))
+}
+
+/// What a person reads before answering: the last step, which is most often what is to be approved, then the question.
+fn shown(agent: &AgentContext<'_>) -> Result<String, CommandError> {
+    let step = told::last_step(agent.thread(), STEP_SHOWN)?;
+    let step = step.map(|step| format!("{}\n", step.text)).unwrap_or_default();
+    Ok(format!("{step}{}", human::question(agent)))
+}
+
 /// The answer as an exchange: what was asked, what was said, how long it took since the thread began to wait.
-fn told(answer: Answer, agent: &AgentContext<'_>, asked: &Asked) -> Answer {
+fn exchange(answer: Answer, agent: &AgentContext<'_>, asked: &Asked) -> Answer {
     let duration_ms = asked.since.map_or(0, |since| ids::now_ms().saturating_sub(since));
     let turn = Turn {
         input: vec![human::question(agent)],

@@ -17,8 +17,9 @@ use uwf_engine::show;
 use uwf_engine::state::State;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
+use crate::ask::Asker;
 use crate::commands::thread::which::NEWEST;
-use crate::commands::thread::{start, step};
+use crate::commands::thread::{answer, start, step};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -97,6 +98,11 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
                 Some(report) if error.kind == Kind::NotFound => {
                     return Printed::new(&Ran { error: None, report, code: done });
                 }
+                _ if error.kind == Kind::Waiting && Asker::has_person() => match answered(context, &thread, error) {
+                    Ok(Some(report)) => report,
+                    Ok(None) => continue,
+                    Err(error) => return stopped(context, &thread, error),
+                },
                 _ => return stopped(context, &thread, error),
             },
         };
@@ -113,6 +119,23 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             return Printed::new(&Ran { error: None, report, code: Kind::Limit.exit_code() });
         }
     }
+}
+
+/// Asks the person at the terminal what a waiting thread asks for: the step of the thread, or `None` when it was a child that
+/// waited. What waits for something else goes on waiting.
+fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
+    // Paused, say, or there are several children that wait.
+    let Ok(asked) = uwf_engine::answer::asked(&context.home, thread) else { return Err(waits) };
+    let report = answer::at_terminal(context, &asked)?;
+    if let Some(role) = &report.role {
+        context.printer.talk(&format!(
+            "{} {} by {}",
+            style::green("✓"),
+            style::bold(role),
+            report.agent.as_deref().unwrap_or_default()
+        ));
+    }
+    Ok(Some(report).filter(|report| report.thread == *thread))
 }
 
 /// What there is to report of a thread that has come to its end before.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use agent_kit::Context as AgentContext;
 use agent_kit::answer::Answer;
-use uwf_agents::human;
 use uwf_core::prompt;
 use uwf_engine::answer::Asked;
 use uwf_engine::error::{AtPath, Error, Kind};
@@ -26,7 +25,7 @@ pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) 
     let form = prompt::header_form(agent.schema().value());
     if !path.exists() {
         context.home.make_thread_dir(&asked.thread)?;
-        let text = format!("{form}\n\n{SCISSORS}\n\n{}", human::question(agent));
+        let text = format!("{form}\n\n{SCISSORS}\n\n{}", super::shown(agent)?);
         std::fs::write(&path, text).at("write", &path)?;
     }
     let mut edits = 0;
