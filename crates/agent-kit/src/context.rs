@@ -13,10 +13,11 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
 use uwf_engine::attempts::{self, Attempt, Opened};
 use uwf_engine::chain::{Record, role_key};
-use uwf_engine::environment::{Redactor, read_env_file};
+use uwf_engine::environment::{Redactor, own_environment, read_env_file};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 use uwf_engine::load::{self, Thread};
+use uwf_engine::processes;
 use uwf_engine::spoken;
 use uwf_engine::turns::Batch;
 
@@ -30,6 +31,8 @@ pub struct Context<'h> {
     role: Role,
     schema: Arc<Schema>,
     attempt: Option<Attempt>,
+    /// The environment of the attempt's keeper: it has the secrets that this agent was not given, and may find all the same.
+    of_keeper: Vec<(String, String)>,
     /// What is expected to be stored of this step, and how it was redacted.
     expected: Cell<Option<(Redactor, Batch)>>,
 }
@@ -73,7 +76,10 @@ impl<'h> Context<'h> {
         let role_names = workflow.roles.into_keys().map(|name| (role_key(&name), name)).collect();
         let (workflow_name, role_name) = (workflow.name, role_name.to_owned());
         let expected = Cell::new(None);
-        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt, expected })
+        let keeper =
+            attempt.as_ref().map(|attempt| attempt.opened.keeper).filter(|keeper| *keeper != std::process::id());
+        let of_keeper = keeper.map(processes::environment_of).unwrap_or_default();
+        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt, of_keeper, expected })
     }
 
     /// The thread.
@@ -232,7 +238,8 @@ impl<'h> Context<'h> {
             Some(attempt) => attempt.opened.secrets.clone(),
             None => home.config()?.secret_names().into_iter().collect(),
         };
-        Ok(Redactor::new(names, &env_file))
+        let environment = [own_environment(), self.of_keeper.clone()].concat();
+        Ok(Redactor::knowing(names, &env_file, &environment))
     }
 
     /// Makes ready what will be stored of an input, for an agent that waits while somebody else works on it. What fails here

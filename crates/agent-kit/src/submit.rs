@@ -87,7 +87,7 @@ pub fn submit_child(
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
     let mut batch = Batch::default();
     let output = self::output(&mut batch, context, &extracted, &redactor)?;
-    finish(context, batch, output, detail)
+    finish(context, batch, output, detail, &redactor)
 }
 
 fn extract(
@@ -149,7 +149,7 @@ fn each(rungs: &[node::Rung]) -> String {
 fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
     let mut batch = context.expected(redactor);
     let raw = batch.content(redactor.text(&answer.raw));
-    let agent_hash = batch.add(agent(context).draft());
+    let agent_hash = batch.add(redactor.draft(agent(context).draft()));
     let output = self::output(&mut batch, context, &extracted, redactor)?;
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
     let mut attempts = context.attempt().map(|attempt| attempt.opened.earlier.clone()).unwrap_or_default();
@@ -170,8 +170,8 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
         extras: (!extracted.extras.is_empty()).then_some(extracted.extras),
         extraction: extracted.rungs,
     };
-    let detail = batch.add(session.draft());
-    finish(context, batch, output, detail)
+    let detail = batch.add(redactor.draft(session.draft()));
+    finish(context, batch, output, detail, redactor)
 }
 
 /// What an attempt that succeeded said on stderr, as an attempt node without an error; `None` when it said nothing.
@@ -196,11 +196,11 @@ fn said(
 }
 
 /// Stores the batch and the StepNode that links it to the thread, and records the result.
-fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash) -> Result<Hash> {
+fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash, redactor: &Redactor) -> Result<Hash> {
     let agent = agent(context);
     // The command is what conditions of earlier workflows test. One that is not known here has only a name.
     let command = if agent.command.is_empty() { &agent.name } else { &agent.command };
-    let node = context.step_node(output, detail, command);
+    let node = context.step_node(output, detail, &redactor.text(command));
     let step = batch.add(node.draft());
     let home = context.thread().home();
     home.store().put_all(&batch.drafts)?;

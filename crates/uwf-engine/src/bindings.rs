@@ -8,6 +8,7 @@ use uwf_core::config::{self, Config, OutputMode};
 use uwf_core::workflow::{Workflow, nearest};
 
 use crate::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
+use crate::environment::Redactor;
 use crate::error::{Error, Kind, Result};
 use crate::program::{self, Unusable};
 
@@ -79,6 +80,14 @@ impl Bindings {
         Bindings { agents: self.agents.into_iter().chain(further.agents).collect(), ..self }
     }
 
+    /// Refuses command lines with a secret in them.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn refuse_secrets(&self, redactor: &Redactor) -> Result<()> {
+        self.agents.values().chain(&self.every_role).try_for_each(|named| named.refuse_secret(redactor))
+    }
+
     /// Whether the workflow has each role that is bound, and there are such agents. `dir` is where they will work.
     ///
     /// # Errors
@@ -122,6 +131,20 @@ pub fn choose(
 }
 
 impl Named {
+    /// Refuses a command line that has a secret in it: it would be in the list of processes and in every record of the step.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn refuse_secret(&self, redactor: &Redactor) -> Result<()> {
+        match redactor.found_in(&self.agent) {
+            None => Ok(()),
+            Some(name) => {
+                Err(Error::new(Kind::Usage, format!("the agent's command line has the value of {name} in it"))
+                    .hint(format!("leave it out and give the agent the variable: `env: [{name}]` in config.yaml")))
+            }
+        }
+    }
+
     /// An agent by its alias or command line.
     pub fn plain(agent: impl Into<String>) -> Named {
         Named { agent: agent.into(), output: None }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use json_cas::regular;
+use json_cas::{Draft, regular};
 
 use crate::agents;
 use crate::attempts::Opened;
@@ -121,30 +121,64 @@ pub fn withheld(opened: &Opened, env_file: &[(String, String)]) -> Vec<String> {
     opened.secrets.iter().filter(|name| !is_given(name) && value_of(name, env_file).is_some()).cloned().collect()
 }
 
-/// Replaces secrets in texts that are about to be stored: a node is for ever.
+/// Replaces secrets in everything that is about to be stored, logged or shown: a node is for ever.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Redactor {
+    /// Names, and values in every form they are written in, the longest first.
     secrets: Vec<(String, String)>,
 }
 
 impl Redactor {
-    /// Knows every configured secret by name, and whatever in `.env` is named like one.
+    /// Knows every configured secret by name, and whatever in `.env` or the environment is named like one.
     pub fn new(names: impl IntoIterator<Item = String>, env_file: &[(String, String)]) -> Redactor {
-        // Every value there is: of the environment and the file it depends on who asks which one counts.
-        let configured = names.into_iter().flat_map(|name| {
-            let in_file = env_file.iter().filter(|(known, _)| *known == name).map(|(_, value)| value.clone());
-            let values: Vec<String> = std::env::var(&name).ok().into_iter().chain(in_file).collect();
-            values.into_iter().map(move |value| (name.clone(), value))
-        });
-        let named_like_one = env_file.iter().filter(|(name, _)| looks_secret(name)).cloned();
-        // White space around a key is no part of what is sent, and so of what comes back.
-        let trimmed = |(name, value): (String, String)| (name, value.trim().to_owned());
-        let mut secrets: Vec<(String, String)> =
-            configured.chain(named_like_one).map(trimmed).filter(|(_, value)| value.len() >= SHORTEST_SECRET).collect();
+        Redactor::knowing(names, env_file, &own_environment())
+    }
+
+    /// The same for a root, whose configuration names the secrets.
+    ///
+    /// # Errors
+    /// `Config` when configuration or `.env` is not readable.
+    pub fn of(home: &Home) -> Result<Redactor> {
+        Ok(Redactor::new(home.config()?.secret_names(), &read_env_file(&home.env_file())?))
+    }
+
+    /// The same for a process that does not have every secret in its own environment: `environment` is what others have.
+    pub fn knowing(
+        names: impl IntoIterator<Item = String>,
+        env_file: &[(String, String)],
+        environment: &[(String, String)],
+    ) -> Redactor {
+        let names: BTreeSet<String> = names.into_iter().collect();
+        let in_file = env_file.iter().filter(|(name, _)| names.contains(name) || looks_secret(name));
+        let in_environment = environment
+            .iter()
+            .filter(|(name, value)| names.contains(name) || is_named_secret(name) && !value.starts_with('/'));
+        let mut secrets: Vec<(String, String)> = in_file
+            .chain(in_environment)
+            // White space around a key is no part of what is sent, and so of what comes back.
+            .map(|(name, value)| (name, value.trim()))
+            .filter(|(_, value)| value.len() >= SHORTEST_SECRET)
+            .flat_map(|(name, value)| written(value).into_iter().map(move |form| (name.clone(), form)))
+            .collect();
         // The longest first, so that a secret that contains another is replaced whole.
         secrets.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
         Redactor { secrets }
+    }
+
+    /// The name of a secret that is in a text.
+    pub fn found_in(&self, text: &str) -> Option<&str> {
+        self.secrets.iter().find(|(_, value)| text.contains(value.as_str())).map(|(name, _)| name.as_str())
+    }
+
+    /// The node without secrets in any text of it.
+    pub fn draft(&self, draft: Draft) -> Draft {
+        let clean = self.value(draft.payload());
+        if clean == *draft.payload() {
+            return draft;
+        }
+        // Only texts are others, so what could be written before can be now.
+        Draft::new(draft.type_hash(), clean).map_or(draft, Draft::trusted)
     }
 
     /// The text without secrets.
@@ -179,6 +213,47 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
+}
+
+/// The variables of this process, as far as they are text.
+pub fn own_environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// A secret as it stands in texts: as it is, and as JSON has it, also within a text that is JSON itself (the arguments of a
+/// tool), with other symbols than ASCII as they are or by number, with `/` as it is or as `\\/`.
+fn written(value: &str) -> BTreeSet<String> {
+    let quoted = |text: &str| {
+        let quoted = serde_json::Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let once = [quoted(value), by_number(&quoted(value))];
+    let slashed = once.clone().map(|form| form.replace('/', "\\/"));
+    let twice = once.clone().map(|form| quoted(&form));
+    [value.to_owned()].into_iter().chain(once).chain(slashed).chain(twice).collect()
+}
+
+/// JSON with symbols beyond ASCII by their numbers, as many programs write it.
+fn by_number(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for symbol in json.chars() {
+        match symbol.is_ascii() {
+            true => ascii.push(symbol),
+            false => symbol.encode_utf16(&mut [0; 2]).iter().for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    ascii
+}
+
+/// Words of names that only secrets have.
+const SECRET_WORDS: [&str; 9] =
+    ["KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"];
+
+/// Whether a variable of an environment is named like a secret. Unlike a `.env` an environment is full of other things, so
+/// only whole words count: `KEYCLOAK_URL` is none.
+fn is_named_secret(name: &str) -> bool {
+    name.to_ascii_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
 }
 
 fn looks_secret(name: &str) -> bool {
@@ -217,6 +292,39 @@ mod tests {
         assert_eq!(
             redactor.value(&serde_json::json!({"k": ["sk-0123456789", 1]})),
             serde_json::json!({"k": ["[redacted A_KEY]", 1]})
+        );
+    }
+
+    #[test]
+    fn a_secret_is_found_in_every_form_it_is_written_in() {
+        let redactor = Redactor::knowing([], &[pair("A_KEY", "q\"b\\s/n\nt\tä")], &[]);
+        let json = r#"q\"b\\s/n\nt\tä"#;
+        let texts = [
+            "q\"b\\s/n\nt\tä".to_owned(),
+            json.to_owned(),
+            json.replace('/', "\\/"),
+            json.replace('ä', "\\u00e4"),
+            serde_json::json!(json).to_string().trim_matches('"').to_owned(),
+        ];
+        for text in texts {
+            assert_eq!(redactor.text(&format!("<{text}>")), "<[redacted A_KEY]>", "{text}");
+            assert_eq!(redactor.found_in(&text), Some("A_KEY"));
+        }
+        assert_eq!(redactor.found_in("q"), None);
+    }
+
+    #[test]
+    fn an_environment_has_more_than_secrets() {
+        let environment = [
+            pair("GITHUB_TOKEN", "ghp-0123456789"),
+            pair("KEYCLOAK_URL", "https://keycloak.example"),
+            pair("SSH_KEY", "/home/me/.ssh/id"),
+            pair("CONFIGURED", "configured-value"),
+        ];
+        let redactor = Redactor::knowing(["CONFIGURED".to_owned()], &[], &environment);
+        assert_eq!(
+            redactor.text("ghp-0123456789 https://keycloak.example /home/me/.ssh/id configured-value"),
+            "[redacted GITHUB_TOKEN] https://keycloak.example /home/me/.ssh/id [redacted CONFIGURED]"
         );
     }
 

@@ -2,6 +2,7 @@
 
 use uwf_core::thread::ThreadId;
 
+use crate::environment::Redactor;
 use crate::error::Result;
 use crate::home::Home;
 use crate::marks::{self, Mark, Reason};
@@ -19,6 +20,7 @@ const NO_REASON: &str = "paused by hand";
 pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>) -> Result<State> {
     refuse_ended(home, id)?;
     let why = reason.map(str::trim).filter(|why| !why.is_empty()).unwrap_or(NO_REASON).to_owned();
+    let why = Redactor::of(home)?.text(&why);
     let reason = Reason { role: None, why, since: crate::ids::now_ms(), asks: None };
     marks::set(home, id, Mark::Paused, &reason)?;
     marks::sync(home, id, Mark::Paused)?;

@@ -115,14 +115,16 @@ pub fn ancestry() -> BTreeSet<u32> {
     found
 }
 
+/// The variables a live process was started with, as far as they are text and we may see them.
+pub fn environment_of(pid: u32) -> Vec<(String, String)> {
+    let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
 /// The variables each live process was started with, as far as we may see them.
 pub fn environments() -> Vec<(u32, BTreeMap<String, String>)> {
-    let variables = |pid: u32| {
-        let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-        let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
-        Some((pid, pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
-    };
-    process_table().into_keys().filter_map(variables).collect()
+    process_table().into_keys().map(|pid| (pid, environment_of(pid).into_iter().collect())).collect()
 }
 
 fn signal_all(group: Option<u32>, attempt: &str, reach: Reach, signal: Signal) {

@@ -8,6 +8,7 @@ use uwf_core::node::{self, Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{self, Meta, Parsed, Problem, Role, Workflow};
 
+use crate::environment::{Redactor, read_env_file};
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::{ids, registry};
@@ -90,8 +91,21 @@ pub fn store(home: &Home, draft: workflow::WorkflowDraft) -> Result<(String, Has
     let node = workflow.draft();
     let hash = node.hash();
     drafts.push(node);
+    refuse_secrets(home, &drafts)?;
     home.store().put_all(&drafts)?;
     Ok((workflow.name, hash))
+}
+
+/// Refuses a workflow that has a secret in it: a node is for ever.
+fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
+    // Where the configuration cannot be read no agent is started either; what `.env` and the environment have is known.
+    let names = home.config().map(|config| config.secret_names()).unwrap_or_default();
+    let redactor = Redactor::new(names, &read_env_file(&home.env_file()).unwrap_or_default());
+    match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
+        None => Ok(()),
+        Some(name) => Err(Error::new(Kind::Data, format!("the workflow has the value of {name} in it"))
+            .hint("take it out: agents are given secrets by `env` in config.yaml")),
+    }
 }
 
 /// What the roles are told in every thread, in the form most agents are asked for. The first prompt of each role would

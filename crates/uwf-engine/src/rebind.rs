@@ -3,6 +3,7 @@
 use uwf_core::thread::ThreadId;
 
 use crate::bindings::Bindings;
+use crate::environment::Redactor;
 use crate::error::Result;
 use crate::home::Home;
 use crate::load::Thread;
@@ -19,6 +20,7 @@ pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings) -> Result<()> {
     let _lock = lock::take(home, id)?;
     let (thread, _) = Thread::active(home, id)?;
     let Plan { config, mut settings, workflow } = Plan::load(&thread, None)?;
+    bound.refuse_secrets(&Redactor::of(home)?)?;
     bound.check(&config, &workflow, &settings.workspace)?;
     settings.bound = settings.bound.with(bound);
     let begun_at = settings.begun_at.unwrap_or(thread.head);

@@ -114,7 +114,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
         let mut batch = Batch::default();
         let node = node::Attempt {
             role: opened.role.clone(),
-            agent: batch.add(opened.agent.payload().draft()),
+            agent: batch.add(redactor.draft(opened.agent.payload().draft())),
             raw: batch.content(format!("{lead}{raw}")),
             stderr: batch.content(format!("{lead}{stderr}")),
             exit_code,
@@ -146,7 +146,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
 /// The attempt with what its agent did until it failed, as far as that is known.
 fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor: &Redactor) -> Hash {
     if trace.turns.is_empty() {
-        return batch.add(attempt.draft());
+        return batch.add(redactor.draft(attempt.draft()));
     }
     let session = trace.session.as_ref();
     let traced = node::TracedAttempt {
@@ -156,5 +156,5 @@ fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor
         source: session.map_or_else(|| UNTOLD_SOURCE.to_owned(), |session| session.source.clone()),
         session_id: session.and_then(|session| session.id.clone()),
     };
-    batch.add(traced.draft())
+    batch.add(redactor.draft(traced.draft()))
 }

@@ -9,6 +9,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{END, Workflow, endless_roles};
 
 use crate::bindings::Bindings;
+use crate::environment::Redactor;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::resolve::{self, Found, Origin};
@@ -62,8 +63,13 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     let settings =
         Settings { workspace, bound: request.bound.clone(), max_steps: request.max_steps, ..Settings::default() };
     check_agents(home, hash, &settings)?;
-    let head =
-        put_start(home, &StartNode { workflow: hash, prompt: request.prompt.clone(), parent: None, depth: None })?;
+    let redactor = Redactor::of(home)?;
+    request.bound.refuse_secrets(&redactor)?;
+    if let Some(name) = redactor.found_in(&request.prompt) {
+        notes.push(format!("the task had the value of {name} in it, which was replaced: a node is for ever"));
+    }
+    let prompt = redactor.text(&request.prompt);
+    let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None })?;
     let thread = create(home, head, &settings)?;
     Ok(Started { workflow: hash, thread, head, notes })
 }

@@ -27,7 +27,7 @@ use crate::children;
 use crate::closure::{self, Bounds};
 use crate::digest;
 use crate::end;
-use crate::environment;
+use crate::environment::{self, Redactor};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
@@ -128,6 +128,9 @@ impl<'a, 'h> Step<'a, 'h> {
         let attempt = if self.request.reextract || is_unread {
             self.open_again(&role, earlier, last.as_deref().filter(|_| is_unread))?
         } else {
+            if let Some(asked) = &self.request.agent {
+                asked.refuse_secret(&Redactor::of(self.home)?)?;
+            }
             let agent = self.plan.agent(&role, self.request.agent.as_ref())?;
             if let Some(waits) = self.still_asked(last.as_deref(), &role, &agent) {
                 return Err(waits);

@@ -80,3 +80,133 @@ fn files_that_may_hold_a_key_are_for_their_owner() {
     assert_eq!(mode(home.root().join("threads").join(&thread).join("attempts")), 0o700);
     assert_eq!(holding_the_key(&home.root()), Vec::<PathBuf>::new());
 }
+
+/// A secret as JSON cannot have it as it is: quotes, a backslash, a tab and a symbol beyond ASCII.
+const ODD: &str = "odd\"secret\\with\tä/0123456789";
+
+/// Runs `uwf` with a secret in its environment and none in `.env`.
+fn with_variable(home: &TestHome, value: &str, args: &[&str]) -> uwf_testing::Ran {
+    home.command(args).env("A_KEY", value).output().unwrap().into()
+}
+
+/// Whether any node or file of the root holds a secret, in whatever form.
+fn is_held(home: &TestHome, secret: &str) -> bool {
+    let quoted = serde_json::Value::from(secret).to_string();
+    let forms = [
+        secret.to_owned(),
+        quoted[1..quoted.len() - 1].to_owned(),
+        quoted.replace('ä', "\\u00e4").trim_matches('"').to_owned(),
+    ];
+    fn any(dir: &Path, forms: &[String]) -> bool {
+        fs::read_dir(dir).unwrap().map(Result::unwrap).any(|entry| {
+            let (path, name) = (entry.path(), entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                return name != "attempts" && any(&path, forms);
+            }
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            name != ".env" && forms.iter().any(|form| text.contains(form.as_str()))
+        })
+    }
+    any(&home.root(), &forms)
+}
+
+/// It is in the environment of whoever runs `uwf`. An agent that is not given it finds it there all the same.
+#[test]
+fn a_key_of_the_environment_that_an_agent_was_not_given_is_redacted() {
+    // The processes it descends from: its keeper has the key.
+    let finds = "up=$PPID; key=\n\
+                 while [ -z \"$key\" ] && [ \"$up\" -gt 1 ]; do\n\
+                 key=$(tr '\\0' '\\n' < /proc/$up/environ | sed -n 's/^A_KEY=//p')\n\
+                 up=$(sed 's/.*) //' /proc/$up/stat | cut -d' ' -f2)\n\
+                 done\n\
+                 [ -n \"$key\" ] && [ -z \"$A_KEY\" ] || exit 9\n";
+    let scripts = [
+        ("json", format!("#!/bin/sh\ncat > /dev/null\n{finds}printf '{{\"n\": 1, \"note\": \"%s\"}}' \"$key\"\n")),
+        ("text", format!("#!/bin/sh\ncat > /dev/null\n{finds}printf -- '---\\nn: 1\\n---\\n%s\\n' \"$key\"\n")),
+        (
+            "step",
+            format!(
+                "#!/bin/sh\n{finds}\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{{\"n\": 1}}' --session-id \"session $key\"\n"
+            ),
+        ),
+    ];
+    for (output, script) in scripts {
+        let home = home();
+        home.script("worker", &script);
+        home.config(&format!(
+            "agents:\n  w: {{ command: worker, output: {output} }}\n  other: {{ command: worker, env: [A_KEY] }}\ndefaultAgent: w\nsecrets: [A_KEY]\n"
+        ));
+        home.put("count-rounds", &counting_workflow(5));
+        let thread = home.start("count-rounds", "count");
+        let ran = with_variable(&home, SECRET, &["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(0), "{output}: {ran:?}");
+        assert!(!is_held(&home, SECRET), "{output}");
+        let step = home.uwf(&["thread", "step-details", &home.head(&thread).unwrap(), "--format", "json"]);
+        assert!(step.stdout.contains("[redacted A_KEY]"), "{output}: {step:?}");
+    }
+}
+
+#[test]
+fn a_key_is_redacted_as_json_has_it() {
+    let scripts = [
+        "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': os.environ['A_KEY']}))\n",
+        "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': os.environ['A_KEY']}, ensure_ascii=False))\n",
+        "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': json.dumps({'k': os.environ['A_KEY']})}))\n",
+        "import json, os, sys\nsys.stdin.read()\nprint('bad', json.dumps(os.environ['A_KEY']), file=sys.stderr)\nsys.exit(3)\n",
+    ];
+    for script in scripts {
+        let home = home();
+        home.script("worker", &format!("#!/usr/bin/env python3\n{script}"));
+        home.config("agents:\n  w: { command: worker, output: json, env: [A_KEY] }\ndefaultAgent: w\n");
+        home.put("count-rounds", &counting_workflow(5));
+        let thread = home.start("count-rounds", "count");
+        let ran = with_variable(&home, ODD, &["thread", "step", &thread]);
+        assert!(matches!(ran.code, Some(0 | 40)), "{script}: {ran:?}");
+        assert!(!is_held(&home, ODD), "{script}");
+    }
+}
+
+#[test]
+fn a_key_that_is_typed_is_not_stored() {
+    let (home, _) = trusted("#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n", "json");
+    let ran = home.uwf(&["thread", "start", "count-rounds", "-p", &format!("count with {SECRET}")]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("the task had the value of A_KEY in it") && !ran.stderr.contains(SECRET), "{ran:?}");
+    let thread = uwf_testing::text(&ran.json(), "thread");
+    let read = home.uwf(&["thread", "read", &thread]);
+    assert!(read.stdout.contains("count with [redacted A_KEY]"), "{read:?}");
+
+    let by_hand = home.uwf(&["thread", "step", &thread, "--agent", &format!("worker --key {SECRET}")]);
+    assert_eq!(by_hand.code, Some(64), "{by_hand:?}");
+    assert!(by_hand.stderr.contains("the agent's command line has the value of A_KEY in it"), "{by_hand:?}");
+    assert!(by_hand.stderr.contains("env: [A_KEY]") && !by_hand.stderr.contains(SECRET), "{by_hand:?}");
+
+    home.json(&["thread", "pause", &thread, "--reason", &format!("{SECRET} is out")]);
+    home.json(&["thread", "resume", &thread]);
+    home.json(&["thread", "pause", &thread, "--reason", &format!("{SECRET} is out")]);
+    let shown = home.uwf(&["thread", "show", &thread]);
+    assert!(shown.stdout.contains("[redacted A_KEY] is out"), "{shown:?}");
+
+    let workflow =
+        home.file("leaky.yaml", &counting_workflow(5).replace("goal: Count.", &format!("goal: Count with {SECRET}.")));
+    let put = home.uwf(&["workflow", "put", workflow.to_str().unwrap()]);
+    assert_eq!(put.code, Some(65), "{put:?}");
+    assert!(
+        put.stderr.contains("the workflow has the value of A_KEY in it") && !put.stderr.contains(SECRET),
+        "{put:?}"
+    );
+    assert_eq!(holding_the_key(&home.root()), Vec::<PathBuf>::new());
+}
+
+/// An agent of the configuration may have a key among its arguments, against all advice: its node has not.
+#[test]
+fn a_key_among_the_arguments_of_a_configured_agent_is_in_no_node() {
+    for (script, code) in [("echo '{\"n\": 1}'", 0), ("exit 3", 40)] {
+        let (home, thread) = trusted(&format!("#!/bin/sh\ncat > /dev/null\n{script}\n"), "json");
+        home.config(&format!("agents:\n  w: {{ command: worker, args: [--key, {SECRET}], output: json, env: [A_KEY] }}\ndefaultAgent: w\n"));
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        let held = holding_the_key(&home.root().join("cas"));
+        assert_eq!(held, Vec::<PathBuf>::new());
+    }
+}
