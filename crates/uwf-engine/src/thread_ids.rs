@@ -19,6 +19,8 @@ pub const MIN_SYMBOLS: usize = 4;
 /// # Errors
 /// `Usage` when it cannot be one, `NotFound` when there is none, `Usage` when it is not unique.
 pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
+    // As a listing shows it on a narrow terminal.
+    let typed = typed.trim_start_matches('…');
     if let Ok(id) = typed.parse() {
         return Ok(id);
     }

@@ -175,6 +175,8 @@ fn people_are_shown_thirty_threads_and_programs_all() {
     };
     assert_eq!(session(&pager, &[]), "");
     let listed = plain(&std::fs::read_to_string(&paged).unwrap());
+    let copied = listed.lines().nth(1).unwrap().split(' ').next().unwrap();
+    assert_eq!(home.json(&["thread", "show", copied])["thread"], json!(ids[34]));
     assert_eq!(listed.lines().filter(|line| line.starts_with('…')).count(), 31, "{listed}");
     assert!(listed.lines().all(|line| columns(line) <= 80), "{listed}");
     std::fs::remove_file(&paged).unwrap();

@@ -141,10 +141,10 @@ fn its_threads_are_listed_and_shown() {
     "##);
     assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @"
     exit 0
-    thread                      state      workflow     role     steps  changed              task
-    <id>  completed  solve-issue  –        2      <time>  # Fix the bug It crashes.
-    <id>  active     solve-issue  planner  0      –                    Another task.
-    <id>  active     solve-issue  coder    2      <time>  # Fix the bug It crashes.
+    thread                      state      workflow     role     steps  changed     task
+    <id>  completed  solve-issue  –        2      2026-02-02  # Fix the bug It crashes.
+    <id>  active     solve-issue  planner  0      –           Another task.
+    <id>  active     solve-issue  coder    2      2026-02-02  # Fix the bug It crashes.
     the last 4 symbols of a thread are enough
     ");
     assert_snapshot!(told(&home, &["thread", "show", ACTIVE]), @r##"
