@@ -5,6 +5,8 @@
 //! themselves nodes, JSON Schemas, and a string with `format: "cas_ref"` refers to another node.
 //! [`Store`] is the typed door. Below it are two traits, [`Objects`] (immutable bytes by hash)
 //! and [`Heads`] (mutable names); nothing above them assumes a local disk.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod bootstrap;
 pub mod cbor;

@@ -8,7 +8,7 @@ use uwf_core::workflow::{Workflow, nearest};
 
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
-use crate::{put, registry};
+use crate::{load, put, registry};
 
 /// Directory of a project's own workflow files.
 pub const PROJECT_DIR: &str = ".workflows";
@@ -45,27 +45,49 @@ pub struct Found {
 /// Finds a workflow by what was typed; one that comes from a file is stored first, without a name.
 ///
 /// # Errors
-/// `NotFound` with the nearest name, `Data` when the file has errors, those of store and registry.
+/// As of [`locate`], and `Data` when the file has errors.
 pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
+    let (file, origin) = match locate(home, typed, cwd)? {
+        Located::Stored(hash, origin) => return Ok(Found { hash, origin, notes: Vec::new() }),
+        Located::File(file, origin) => (file, origin),
+    };
+    let shadows = matches!(origin, Origin::Project { shadows: true, .. });
+    let mut found = from_file(home, &file, origin)?;
+    if shadows {
+        found.notes.insert(0, format!("{} shadows the registry's `{typed}`", file.display()));
+    }
+    Ok(found)
+}
+
+/// What stands for a workflow, before a file of it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Located {
+    /// A file, and what it was found as.
+    File(PathBuf, Origin),
+    /// A node, and what it was found as.
+    Stored(Hash, Origin),
+}
+
+/// Finds what stands for a workflow; nothing is stored.
+///
+/// # Errors
+/// `NotFound` with the nearest name, those of store and registry.
+pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<Located> {
     let as_path = cwd.join(typed);
     let looks_like_path = typed.contains('/') || has_workflow_extension(Path::new(typed));
     if looks_like_path && as_path.is_file() {
-        return from_file(home, &as_path, Origin::File(as_path.clone()));
+        return Ok(Located::File(as_path.clone(), Origin::File(as_path)));
     }
     let registry = registry::read(home)?;
     if let Some(file) = project_file(typed, cwd) {
         let shadows = registry.contains_key(typed);
-        let mut found = from_file(home, &file, Origin::Project { file: file.clone(), shadows })?;
-        if shadows {
-            found.notes.insert(0, format!("{} shadows the registry's `{typed}`", file.display()));
-        }
-        return Ok(found);
+        return Ok(Located::File(file.clone(), Origin::Project { file, shadows }));
     }
     if let Some(entry) = registry.get(typed) {
-        return Ok(Found { hash: entry.hash, origin: Origin::Registry, notes: Vec::new() });
+        return Ok(Located::Stored(entry.hash, Origin::Registry));
     }
     if let Some(hash) = by_hash(home, typed)? {
-        return Ok(Found { hash, origin: Origin::Store, notes: Vec::new() });
+        return Ok(Located::Stored(hash, Origin::Store));
     }
     let project = project_files(cwd);
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
@@ -80,12 +102,15 @@ pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
     })
 }
 
-/// The workflow of a file or of the project, read for its names only: nothing is stored or said.
-pub fn peek(typed: &str, cwd: &Path) -> Option<Workflow> {
-    let as_path = cwd.join(typed);
-    let file = if as_path.is_file() { as_path } else { project_file(typed, cwd)? };
-    let draft = put::check(&file).ok()?.draft?;
-    draft.resolve(|_, schema| json_cas::Store::schema_draft(schema).map(|draft| draft.hash())).ok()
+/// The workflow that was typed, read for its names only: nothing is stored or said.
+pub fn peek(home: &Home, typed: &str, cwd: &Path) -> Option<Workflow> {
+    match locate(home, typed, cwd).ok()? {
+        Located::Stored(hash, _) => load::workflow(home.store(), hash).ok(),
+        Located::File(file, _) => {
+            let draft = put::check(&file).ok()?.draft?;
+            draft.resolve(|_, schema| json_cas::Store::schema_draft(schema).map(|draft| draft.hash())).ok()
+        }
+    }
 }
 
 /// The file of `.workflows/` that a name stands for: in the current directory or above, up to the one holding `.git`.
@@ -99,11 +124,16 @@ fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
 
 /// Names of the project's workflow files with their paths, sorted.
 pub fn project_files(cwd: &Path) -> Vec<(String, PathBuf)> {
-    let Some(entries) = project_dir(cwd).and_then(|dir| std::fs::read_dir(dir).ok()) else { return Vec::new() };
+    project_dir(cwd).map(|dir| files_of(&dir)).unwrap_or_default()
+}
+
+/// Names of the workflow files of a directory with their paths, sorted.
+pub fn files_of(dir: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let mut files: Vec<(String, PathBuf)> = entries
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| has_workflow_extension(path) && path.is_file())
+        .filter(|path| has_workflow_extension(path) && path.is_file() && !is_config(path))
         .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
         .collect();
     files.sort();
@@ -111,8 +141,13 @@ pub fn project_files(cwd: &Path) -> Vec<(String, PathBuf)> {
     files
 }
 
+/// Whether a file is the configuration of a project, which lies beside its workflows.
+fn is_config(path: &Path) -> bool {
+    path.ends_with(Path::new(PROJECT_DIR).join("config.yaml"))
+}
+
 /// The project's `.workflows`: the search never leaves the repository.
-fn project_dir(cwd: &Path) -> Option<PathBuf> {
+pub fn project_dir(cwd: &Path) -> Option<PathBuf> {
     for dir in cwd.ancestors() {
         let candidate = dir.join(PROJECT_DIR);
         if candidate.is_dir() {

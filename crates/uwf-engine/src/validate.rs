@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use json_cas::{Draft, Hash, Store};
+use serde_json::Value;
 use uwf_core::node::Payload;
 use uwf_core::workflow::{self, Meta, Parsed, Problem, Severity, WorkflowDraft};
 
 use crate::error::Result;
 use crate::home::Home;
-use crate::put;
+use crate::{load, put};
 
 /// A file as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,10 +38,34 @@ pub fn file(home: &Home, path: &Path) -> Result<Validated> {
         }
     };
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let Parsed { draft, mut problems, .. } = workflow::check(&text, &origin, stem.as_deref());
+    self::text(home, text, &origin, stem.as_deref())
+}
+
+/// Checks a workflow that is stored, with the schemas of its roles: rules may be newer than it.
+///
+/// # Errors
+/// Those of its nodes.
+pub fn stored(home: &Home, hash: Hash, origin: &str) -> Result<Validated> {
+    let mut payload = load::payload::<Value>(hash, &home.store().get(hash)?)?;
+    for role in payload.get_mut("roles").and_then(Value::as_object_mut).into_iter().flat_map(|roles| roles.values_mut())
+    {
+        let schema = role.get("meta").and_then(Value::as_str).and_then(|meta| meta.parse().ok());
+        if let Some(schema) = schema {
+            role["meta"] = home.store().schema(schema)?.value().clone();
+        }
+    }
+    text(home, format!("{payload:#}\n"), origin, None)
+}
+
+/// Checks the text of a workflow, which comes from `origin`; the name should be that of its file, if it is from one.
+///
+/// # Errors
+/// Those of looking for the stored schemas it names.
+pub fn text(home: &Home, text: String, origin: &str, stem: Option<&str>) -> Result<Validated> {
+    let Parsed { draft, mut problems, .. } = workflow::check(&text, origin, stem);
     // The draft of `check` is there only without errors; schemas that are missing are told beside any other error.
-    if let Some(all) = workflow::parse(&text, &origin).draft {
-        problems.extend(missing_schemas(home, &all, &text, &origin)?);
+    if let Some(all) = workflow::parse(&text, origin).draft {
+        problems.extend(missing_schemas(home, &all, &text, origin)?);
         problems.sort_by_key(|problem| (problem.line, problem.column));
     }
     let usable = draft.filter(|_| !problems.iter().any(Problem::is_error));

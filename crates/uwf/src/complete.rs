@@ -79,6 +79,13 @@ pub(crate) fn threads_or_workflows(current: &OsStr) -> Vec<CompletionCandidate> 
     offers
 }
 
+/// Names of workflows, and any file.
+pub(crate) fn workflows_or_any_file(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut offers = workflow_names(current);
+    offers.extend(PathCompleter::any().complete(current));
+    offers
+}
+
 /// Names of workflows.
 pub(crate) fn workflow_names(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
@@ -193,9 +200,7 @@ fn meant_roles(home: &Home) -> Offers {
             let id = thread_ids::resolve(home, word).ok()?;
             Thread::any(home, &id).ok()?.workflow().ok()
         };
-        let hash = registry.get(word).map(|entry| entry.hash);
-        let of_name = || load::workflow(home.store(), hash?).ok();
-        of_name().or_else(|| resolve::peek(word, &cwd)).or_else(of_thread)
+        resolve::peek(home, word, &cwd).or_else(of_thread)
     };
     let workflows: Vec<Workflow> = match words.iter().find_map(named) {
         Some(workflow) => vec![workflow],

@@ -58,6 +58,7 @@ mod stepping;
 mod supervising;
 mod terminal;
 mod traces;
+mod validating;
 mod verifying;
 mod workflows;
 

@@ -1,13 +1,18 @@
 //! `uwf workflow validate`
 
-use std::path::PathBuf;
+use std::path::Path;
 
+use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_engine::error::Kind;
+use uwf_engine::resolve::{self, Located};
 use uwf_engine::validate::{self, Validated};
 
 use crate::checked::Checked;
+use crate::complete;
 use crate::context::Context;
+use crate::error::CommandError;
+use crate::input;
 use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf workflow validate`.
@@ -16,13 +21,17 @@ use crate::printer::{CommandResult, Printed, Report};
 Examples:
   uwf workflow validate solve-issue.yaml
   uwf workflow validate --strict flows/*.yaml
+  uwf workflow validate                       the project's .workflows
+  uwf workflow validate solve-issue           what the name stands for
+  generate-flow | uwf workflow validate -
   uwf workflow validate flow.yaml | jq '.[].problems[] | [.line, .message]'
 
 Exit 65 when a file has errors, with --strict also when it has warnings.")]
 pub(crate) struct Args {
-    /// The workflows, YAML or JSON.
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    /// Files (YAML or JSON), `-` for stdin, or names and hashes of stored workflows. Default: the
+    /// project's .workflows directory.
+    #[arg(value_name = "FILE|NAME|-", add = ArgValueCompleter::new(complete::workflows_or_any_file))]
+    workflows: Vec<String>,
     /// Warnings are errors.
     #[arg(long)]
     strict: bool,
@@ -44,10 +53,44 @@ impl Report for Files {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let mut files = Vec::with_capacity(args.files.len());
-    for path in &args.files {
-        let Validated { text, problems, .. } = validate::file(&context.home, path)?;
-        files.push(Checked::new(path.display().to_string(), text, problems, args.strict));
+    let typed = if args.workflows.is_empty() { of_project(context)? } else { args.workflows.clone() };
+    let mut files = Vec::with_capacity(typed.len());
+    for typed in &typed {
+        let (origin, Validated { text, problems, .. }) = validated(context, typed)?;
+        files.push(Checked::new(origin, text, problems, args.strict));
     }
     Printed::new(&Files(files))
+}
+
+/// The files of the project's workflows.
+fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
+    let hint = "name what is to be checked: uwf workflow validate FILE|NAME|-";
+    let dir = resolve::project_dir(&context.cwd).ok_or_else(|| {
+        let what = format!("there is no directory {} here or above, up to the repository", resolve::PROJECT_DIR);
+        CommandError::usage(what).hint(hint)
+    })?;
+    let files: Vec<String> = resolve::files_of(&dir).iter().map(|(_, file)| file.display().to_string()).collect();
+    if files.is_empty() {
+        let error = CommandError::new(Kind::NotFound, format!("{} has no workflow files", dir.display()));
+        return Err(error.hint("they end in .yaml, .yml or .json"));
+    }
+    Ok(files)
+}
+
+/// What was typed, checked: a file, stdin, or a workflow that has a name or a hash.
+fn validated(context: &Context, typed: &str) -> Result<(String, Validated), CommandError> {
+    let home = &context.home;
+    let path = Path::new(typed);
+    if typed == "-" {
+        let text = input::from_stdin()?;
+        return Ok(("stdin".to_owned(), validate::text(home, text, "stdin", None)?));
+    }
+    let is_name = path.components().count() == 1 && path.extension().is_none() && !path.exists();
+    if !is_name {
+        return Ok((typed.to_owned(), validate::file(home, path)?));
+    }
+    Ok(match resolve::locate(home, typed, &context.cwd)? {
+        Located::File(path, _) => (path.display().to_string(), validate::file(home, &path)?),
+        Located::Stored(hash, _) => (typed.to_owned(), validate::stored(home, hash, typed)?),
+    })
 }
