@@ -9,4 +9,4 @@ mod yaml;
 
 pub use heads::FsHeads;
 pub use objects::FsObjects;
-pub use rebuild::Salvaged;
+pub use rebuild::{Held, Salvaged};

@@ -2,7 +2,8 @@
 //! of a thread there never was. Until it has a head its record has nothing but settings, and is locked while the command
 //! lives: that tells it from a thread the index has lost.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use json_cas::regular;
@@ -73,6 +74,22 @@ pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
     match record::read(home, thread) {
         Err(error) if error.is_damage() => Ok(true),
         record => Ok(record::newest_first(&record?).filter_map(record::event).any(|event| event != "settings")),
+    }
+}
+
+/// Whether a command is beginning a thread at this moment: it has no head yet, and its record is locked.
+///
+/// # Errors
+/// `Io` when that cannot be told.
+pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
+    if has_begun(home, thread)? {
+        return Ok(false);
+    }
+    let path = home.record_file(thread);
+    match regular::open(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("open", &path, error)),
+        Ok(file) => Ok(matches!(file.try_lock(), Err(TryLockError::WouldBlock))),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::heads::FsHeads;
 use super::index::{self, Index};
-use crate::durable::{self, FileError};
+use crate::durable::{self, FileError, FileLock};
 use crate::hash::Hash;
 use crate::heads::{HeadsError, check_name};
 use crate::regular::{self, MAX_LIST};
@@ -25,7 +25,20 @@ pub struct Salvaged {
     seen: Option<Vec<u8>>,
 }
 
+/// While it lives nobody changes index or journal.
+#[derive(Debug)]
+#[must_use = "dropped at once, it keeps nobody from anything"]
+pub struct Held(FileLock);
+
 impl FsHeads {
+    /// Keeps everybody else from changing index and journal.
+    ///
+    /// # Errors
+    /// [`HeadsError::Busy`] when somebody else does for too long, [`HeadsError::Io`].
+    pub fn hold(&self) -> Result<Held, HeadsError> {
+        self.locked().map(Held)
+    }
+
     /// Reads what can be read of the index. Takes no lock and never fails: what is wrong is told
     /// in the result.
     pub fn salvage(&self) -> Salvaged {
@@ -55,13 +68,14 @@ impl FsHeads {
 
     /// Writes an index with just these names in the place of the one that was salvaged; `ended` are
     /// records the journal lacks. What has to give way is kept under a name with `suffix` at its
-    /// end. Says whether it did: not when the file has changed since it was
-    /// salvaged, which then has to be done again.
+    /// end. Says whether it did: not when the file has changed since it was salvaged, which nobody does who asks for
+    /// the lock that is `held`.
     ///
     /// # Errors
     /// [`HeadsError`]; the index is then as it was, or gone and told to be so.
     pub fn rebuild(
         &self,
+        held: &Held,
         salvaged: &Salvaged,
         entries: &[(String, Hash)],
         ended: &[Value],
@@ -72,7 +86,6 @@ impl FsHeads {
             check_name(name)?;
             index.set(name, *hash);
         }
-        let lock = self.locked()?;
         if self.seen() != salvaged.seen {
             return Ok(false);
         }
@@ -88,7 +101,7 @@ impl FsHeads {
         for record in ended {
             durable::append(&self.journal, &record.to_string())?;
         }
-        self.save(&lock, &index)?;
+        self.save(&held.0, &index)?;
         Ok(true)
     }
 }

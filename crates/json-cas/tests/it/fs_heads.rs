@@ -135,17 +135,24 @@ fn a_broken_index_is_replaced_by_another_and_kept() {
     assert_eq!(salvaged.entries, [("a".to_owned(), A), ("b".to_owned(), B)]);
     assert!(matches!(salvaged.fault, Some(HeadsError::Unreadable { .. })));
     let wanted = [("b".to_owned(), A), ("c".to_owned(), B)];
-    assert!(home.heads.rebuild(&salvaged, &wanted, &[], ".broken-1").unwrap());
+    assert!(home.heads.rebuild(&home.heads.hold().unwrap(), &salvaged, &wanted, &[], ".broken-1").unwrap());
     assert_eq!(home.heads.list().unwrap(), wanted);
     assert_eq!(home.text("threads.yaml.broken-1"), broken);
-    assert!(!home.heads.rebuild(&salvaged, &[], &[], ".broken-1").unwrap(), "it has changed since");
+    assert!(
+        !home.heads.rebuild(&home.heads.hold().unwrap(), &salvaged, &[], &[], ".broken-1").unwrap(),
+        "it has changed since"
+    );
     assert_eq!(home.heads.list().unwrap(), wanted);
     fs::remove_file(home.path("threads.yaml")).unwrap();
     fs::create_dir(home.path("threads.yaml")).unwrap();
     std::os::unix::fs::symlink(home.path("nowhere"), home.path("history.jsonl")).unwrap();
     assert!(home.heads.journal_is_no_file());
     let salvaged = home.heads.salvage();
-    assert!(home.heads.rebuild(&salvaged, &wanted, &[json!({"thread": "a"})], ".broken-2").unwrap());
+    assert!(
+        home.heads
+            .rebuild(&home.heads.hold().unwrap(), &salvaged, &wanted, &[json!({"thread": "a"})], ".broken-2")
+            .unwrap()
+    );
     assert_eq!(home.text("history.jsonl"), "{\"thread\":\"a\"}\n");
     assert!(home.path("threads.yaml.broken-2").is_dir());
     assert_eq!(home.heads.list().unwrap(), wanted);

@@ -27,9 +27,6 @@ use crate::settings::Settings;
 use crate::{beginning, history, ids, put};
 use evidence::{Evidence, Known};
 
-/// Tries when somebody else changes the index meanwhile. Each takes far longer than a change.
-const TRIES: usize = 5;
-
 /// What became of a thread's line in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -93,28 +90,46 @@ pub struct Recovered {
 /// The old one is kept beside it. uwf's own types are stored again if they are damaged.
 ///
 /// # Errors
-/// `Io` when files cannot be read or written, `Busy` when others change the index all the time.
+/// `Io` when files cannot be read or written, `Busy` when somebody holds the index for too long.
 pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     if !dry_run && home.objects_dir().exists() {
         // Without them no node can be read or written.
         put::repair_types(home)?;
     }
-    for _ in 0..TRIES {
-        let salvaged = home.heads_files().salvage();
-        refuse_unread(&salvaged)?;
-        let mut plan = plan(home, &salvaged)?;
-        if dry_run || !plan.report.changed {
-            return Ok(plan.report);
-        }
-        let suffix = format!(".broken-{}", stamp(ids::now_ms()));
-        if home.heads_files().rebuild(&salvaged, &plan.heads, &plan.ended, &suffix)? {
-            let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));
-            plan.report.kept_as = kept.symlink_metadata().is_ok().then_some(kept);
-            return Ok(plan.report);
-        }
+    let (_, plan) = compared(home)?;
+    if plan.is_whole() {
+        return Ok(plan.report);
     }
-    Err(Error::new(Kind::Busy, "the index changed while it was being recovered")
-        .hint("try again when less is going on"))
+    // Index, history and records were read one after the other, and heads may have moved in between. While the index is
+    // held none does: what is still wrong then is wrong.
+    let held = match home.heads_files().hold() {
+        // Of a root that nobody can write to, the first look is as good.
+        Err(HeadsError::Io { .. }) if dry_run => return Ok(plan.report),
+        held => held?,
+    };
+    let (salvaged, mut plan) = compared(home)?;
+    if dry_run || !plan.report.changed {
+        return Ok(plan.report);
+    }
+    let suffix = format!(".broken-{}", stamp(ids::now_ms()));
+    if !home.heads_files().rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
+        return Err(Error::new(
+            Kind::Busy,
+            "somebody who does not lock it changed the index while it was being recovered",
+        )
+        .hint("nothing was changed; try again"));
+    }
+    let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));
+    plan.report.kept_as = kept.symlink_metadata().is_ok().then_some(kept);
+    Ok(plan.report)
+}
+
+/// The index, and what follows from comparing it with all else.
+fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
+    let salvaged = home.heads_files().salvage();
+    refuse_unread(&salvaged)?;
+    let plan = plan(home, &salvaged)?;
+    Ok((salvaged, plan))
 }
 
 /// Threads that have begun, says this machine's record of them, and are neither in the index nor in the history.
@@ -133,7 +148,11 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     }
     let mut begun = Vec::new();
     for id in missing {
-        if beginning::has_begun(home, &id)? {
+        // It may have begun since the index was read.
+        let is_missing = beginning::has_begun(home, &id)?
+            && home.heads().read(id.as_str())?.is_none()
+            && history::of(home, &id)?.is_none();
+        if is_missing {
             begun.push(id);
         }
     }
@@ -187,6 +206,12 @@ struct Plan {
     report: Recovered,
     heads: Vec<(String, Hash)>,
     ended: Vec<Value>,
+}
+
+impl Plan {
+    fn is_whole(&self) -> bool {
+        !self.report.changed && self.report.threads.iter().all(|row| row.finding == Finding::Kept)
+    }
 }
 
 fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
@@ -337,11 +362,12 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
     }
 }
 
-/// Threads with records on this machine, those included that were killed before they had a head.
+/// Threads with records on this machine, those included that were killed before they had a head, but not those that a living
+/// command is just beginning.
 fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     let mut ids = BTreeSet::new();
     for id in home.recorded_threads()? {
-        if records(home, &id)? {
+        if records(home, &id)? && !beginning::is_under_way(home, &id)? {
             ids.insert(id);
         }
     }

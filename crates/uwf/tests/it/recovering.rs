@@ -1,9 +1,14 @@
 //! `uwf recover`: an index that is broken or gone, made anew from what else is known.
 
 use std::fs;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use insta::assert_snapshot;
+use json_cas::FileLock;
 use serde_json::{Value, json};
+use uwf_testing::processes::until;
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::faults::failing_at;
@@ -210,4 +215,66 @@ fn a_head_that_moved_without_its_sync_is_told_to_be_unsure() {
     fs::write(home.root().join("threads.yaml"), moved).unwrap();
     assert_eq!(home.json(&["thread", "step", &stepped])["done"], true);
     assert_eq!(paid(), so_far + 1);
+}
+
+/// A command that is just beginning a thread has written its record and waits for the index: nothing is damaged.
+#[test]
+fn a_thread_that_is_being_begun_is_left_to_who_begins_it() {
+    let (home, _) = home_with_threads();
+    for args in [&["recover"] as &[&str], &["recover", "--dry-run"]] {
+        let lock = home.root().join("threads.lock");
+        let held = FileLock::acquire(&lock, Duration::from_secs(60)).unwrap().expect("nobody has it");
+        let before = home.records("").len();
+        let begin =
+            home.command(&["thread", "start", "count-rounds", "-p", "new"]).stdout(Stdio::piped()).spawn().unwrap();
+        until("its record is written", || {
+            let records = home.records("");
+            records.len() > before && records.iter().all(|record| fs::metadata(record).is_ok_and(|meta| meta.len() > 0))
+        });
+        let recover = home.command(args).stdout(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        drop(held);
+        let [begun, recovered] = [begin, recover].map(|child| child.wait_with_output().unwrap());
+        assert_eq!(begun.status.code(), Some(0), "{begun:?}");
+        assert_eq!(recovered.status.code(), Some(0), "{recovered:?}");
+        let report: Value = serde_json::from_slice(&recovered.stdout).unwrap();
+        assert_eq!(report["changed"], false, "{report}");
+        assert!(findings(&report).iter().all(|(finding, _)| finding == "kept"), "{report}");
+        let thread = text(&serde_json::from_slice(&begun.stdout).unwrap(), "thread");
+        assert!(home.head(&thread).is_some());
+    }
+}
+
+/// Threads that begin, move and end beside it are not damage.
+#[test]
+fn recover_finds_nothing_in_what_others_are_at() {
+    let (home, _) = home_with_threads();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..2)
+            .map(|worker| {
+                let home = &home;
+                scope.spawn(move || {
+                    for number in 0..8 {
+                        let thread = home.start("count-rounds", &format!("beside {worker} {number}"));
+                        let ran = home.uwf(&["run", &thread]);
+                        assert_eq!(ran.code, Some(0), "{ran:?}");
+                    }
+                })
+            })
+            .collect();
+        for args in [&["recover"] as &[&str], &["recover", "--dry-run"]] {
+            let (home, is_over) = (&home, &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::SeqCst) {
+                    let report = home.json(args);
+                    assert_eq!(report["changed"], false, "{args:?} {report}");
+                    assert!(findings(&report).iter().all(|(finding, _)| finding == "kept"), "{args:?} {report}");
+                }
+            });
+        }
+        let done: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        is_over.store(true, Ordering::SeqCst);
+        assert!(done.into_iter().all(|done| done.is_ok()), "each began and ended its threads");
+    });
 }
