@@ -1,6 +1,6 @@
 //! What has to hold after every case.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -179,13 +179,16 @@ fn check_leftovers(play: &Play, shape: &Shape) -> Result<(), String> {
     Ok(())
 }
 
-/// Attempts whose output files are there.
+/// Attempts whose output files are there, of the thread that has the most: one of a child thread has its own.
 fn attempts(root: &Path) -> BTreeSet<String> {
-    files(&root.join("threads"), &|name| name.len() > 26)
-        .iter()
-        .filter(|path| path.parent().is_some_and(|dir| dir.ends_with("attempts")))
-        .filter_map(|path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
-        .collect()
+    let mut by_thread: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    for path in files(&root.join("threads"), &|name| name.len() > 26) {
+        let dir = path.parent().filter(|dir| dir.ends_with("attempts"));
+        if let Some((dir, stem)) = dir.zip(path.file_stem()) {
+            by_thread.entry(dir.to_owned()).or_default().insert(stem.to_string_lossy().into_owned());
+        }
+    }
+    by_thread.into_values().max_by_key(BTreeSet::len).unwrap_or_default()
 }
 
 /// What cleans up removes temporary files of an age at which nobody can be writing them.

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use json_cas::Hash;
+use serde_json::json;
+use uwf_testing::llm_server::{LlmServer, Say, Script};
 use uwf_testing::{TestHome, text};
 
 use crate::shape::Shape;
@@ -74,6 +77,13 @@ macro_rules! campaigns {
             thread_resume: RESUME,
             thread_rm: RM,
             thread_answer: ANSWER,
+            thread_answer_last: ANSWER_LAST,
+            thread_step_child: CHILD,
+            thread_step_child_last: CHILD_LAST,
+            thread_step_reextract: REEXTRACT,
+            thread_step_unread: UNREAD,
+            thread_step_supervised: SUPERVISED,
+            thread_step_summary: SUMMARY,
             cas_put: CAS_PUT,
             cas_put_of_a_type: CAS_PUT_TYPED,
             config_set: CONFIG_SET,
@@ -366,6 +376,110 @@ pub(crate) const ANSWER: Scenario = Scenario {
     ..PLAIN
 };
 
+pub(crate) const ANSWER_LAST: Scenario = Scenario {
+    name: "thread answer, the last",
+    build: |home| {
+        let thread = counting(home, "json", ROUNDS - 1);
+        home.config("agents:\n  person: { command: uwf-human }\ndefaultAgent: person\n");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+        args(&["thread", "answer", &thread, "--data", r#"{"n": 3}"#])
+    },
+    // Whether the answer or the end is what is missing, a step goes on from there.
+    next: |play, shape| match shape.leads_from(&play.before) {
+        false => play.args.clone(),
+        true => args(&["thread", "step", &play.args[2]]),
+    },
+    ..PLAIN
+};
+
+pub(crate) const CHILD: Scenario = Scenario {
+    name: "thread step, a role played by a child thread",
+    targets: STEP,
+    build: |home| {
+        let thread = with_child(home, 1);
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const CHILD_LAST: Scenario = Scenario {
+    name: "thread step, the child thread has ended",
+    targets: STEP,
+    build: |home| {
+        let thread = with_child(home, 1);
+        home.config(&child_config("command: gone"));
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        home.config(&child_config("command: counter"));
+        let threads = home.json(&["thread", "list"]);
+        let child = threads.as_array().unwrap().iter().map(|row| text(row, "thread")).find(|id| *id != thread);
+        assert_eq!(home.json(&["thread", "step", &child.unwrap()])["done"], true);
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+/// The answer that is read again was no use by the rungs there were then.
+pub(crate) const REEXTRACT: Scenario = Scenario {
+    name: "thread step --reextract",
+    targets: STEP,
+    build: |home| {
+        let thread = counting(home, "text", 1);
+        let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        home.config(&format!("{config}extract: {{ frontmatter: false, llm: 0 }}\n"));
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(41), "{ran:?}");
+        home.config(&config);
+        args(&["thread", "step", &thread, "--reextract"])
+    },
+    // What was read and linked is not read again.
+    next: |play, shape| match shape.leads_from(&play.before) {
+        false => play.args.clone(),
+        true => args(&["thread", "step", &play.args[2]]),
+    },
+    ..PLAIN
+};
+
+/// The value its agent submitted could not be stored.
+pub(crate) const UNREAD: Scenario = Scenario {
+    name: "thread step, an answer that is read again",
+    targets: STEP,
+    build: |home| {
+        let thread = counting(home, "step", 1);
+        let step = home.command(&["thread", "step", &thread]);
+        let mut full = std::process::Command::new("strace");
+        home.prepare(&mut full);
+        full.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat2:error=ENOSPC"]);
+        let ran = full.arg(step.get_program()).args(step.get_args()).output().expect("strace is installed");
+        assert_eq!(ran.status.code(), Some(74), "{ran:?}");
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+/// A supervisor that lets the thread go on: whatever becomes of it, the step counts.
+pub(crate) const SUPERVISED: Scenario = Scenario {
+    name: "thread step, looked at by a supervisor",
+    targets: STEP,
+    build: |home| {
+        let thread = counting(home, "json", 1);
+        advised(home, "modelOverrides: { supervisor: m }\nsupervisorInterval: 1\n");
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const SUMMARY: Scenario = Scenario {
+    name: "thread step, the last, with a summary",
+    targets: STEP,
+    build: |home| {
+        let thread = counting(home, "json", ROUNDS - 1);
+        advised(home, "modelOverrides: { summary: m }\n");
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
 pub(crate) const CAS_PUT: Scenario =
     Scenario { name: "cas put", build: |_| args(&["cas", "put", "content", r#"{"text": "kept"}"#]), ..PLAIN };
 
@@ -467,6 +581,47 @@ fn counting(home: &TestHome, output: &str, steps: usize) -> String {
         home.json(&["thread", "step", &thread]);
     }
     thread
+}
+
+/// A thread with so many steps, whose next role is played by a thread of another workflow.
+fn with_child(home: &TestHome, steps: usize) -> String {
+    let thread = counting(home, "json", steps);
+    let once = "name: count-once\ndescription: one role that counts\nroles:\n  second:\n    description: counts\n    goal: Count.\n    \
+         meta: { type: object, properties: { n: { type: integer } }, required: [n] }\n\
+         graph: { $START: [ { role: second } ], second: [ { role: $END } ] }\n";
+    let file = home.file("count-once.yaml", once);
+    home.json(&["workflow", "put", file.to_str().unwrap()]);
+    home.config(&child_config("command: counter"));
+    thread
+}
+
+/// The role `second` is played by a child thread, whose agent is this one.
+fn child_config(counter: &str) -> String {
+    format!(
+        "agents:\n  counter: {{ command: counter, output: json }}\n  inner: {{ {counter}, output: json }}\n  child: {{ command: uwf-workflow, config: {{ workflow: count-once }} }}\n\
+         defaultAgent: counter\nagentOverrides: {{ count-rounds: {{ second: child }}, count-once: {{ second: inner }} }}\nkillGrace: 1\n"
+    )
+}
+
+/// A model for advice, which always gives the same.
+fn advised(home: &TestHome, config: &str) {
+    let server = advisor();
+    let agents = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n{agents}{config}",
+        server.url()
+    ));
+}
+
+/// The scripted provider of every scenario in this process. It says what can be read as a verdict and as a summary.
+fn advisor() -> &'static LlmServer {
+    static SERVER: OnceLock<LlmServer> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        LlmServer::start(Script::deciding(|request| match request.body.get("tools") {
+            Some(_) => Say::call("verdict", json!({ "verdict": "continue", "reason": "it counts" })),
+            None => Say::text("It counted."),
+        }))
+    })
 }
 
 fn args(args: &[&str]) -> Vec<String> {

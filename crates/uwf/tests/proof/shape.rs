@@ -145,6 +145,11 @@ impl Shape {
         known(self) == known(after) && self.standings_since(before) == after.standings_since(before)
     }
 
+    /// Whether a thread has gone on since.
+    pub(crate) fn leads_from(&self, before: &Shape) -> bool {
+        before.threads.iter().any(|(thread, from)| self.threads.get(thread).is_some_and(|now| now != from))
+    }
+
     /// Threads that are not in `before`.
     pub(crate) fn new_since(&self, before: &Shape) -> Vec<&str> {
         self.threads.keys().filter(|thread| !before.threads.contains_key(*thread)).map(String::as_str).collect()
