@@ -24,7 +24,7 @@ use crate::exchange;
 use crate::model::{self, ModelSettings};
 use crate::progress;
 use crate::settings;
-use machine::{Effect, End, Event, Round, State, handle};
+use machine::{Effect, End, Event, MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, Round, State, handle};
 use tools::submit::{self, Submit};
 use tools::{ALL, Scene};
 use workspace::Workspace;
@@ -52,13 +52,14 @@ const NOTHING: &str = "(nothing)";
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
     max_rounds: u32,
+    hard_links: bool,
     #[serde(flatten)]
     model: ModelSettings,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { max_rounds: DEFAULT_MAX_ROUNDS, model: ModelSettings::default() }
+        Settings { max_rounds: DEFAULT_MAX_ROUNDS, hard_links: false, model: ModelSettings::default() }
     }
 }
 
@@ -70,6 +71,10 @@ impl settings::Settings for Settings {
                 "minimum": 1,
                 "maximum": MAX_ROUNDS,
                 "description": format!("Requests to the model in one step; {DEFAULT_MAX_ROUNDS} by default."),
+            },
+            "hardLinks": {
+                "type": "boolean",
+                "description": "Whether files with more than one name (hard links) may be written, whose other names may be outside the workspace; false by default.",
             },
         }))
     }
@@ -91,7 +96,7 @@ impl Agent for ReactAgent {
         // What commands leave behind comes back here, so that it can be told from what still runs.
         become_subreaper();
         let settings: Settings = settings::read(&context.opened()?.agent)?;
-        let session = self.session.insert(Session::open(context, prompt, settings.model)?);
+        let session = self.session.insert(Session::open(context, prompt, settings.hard_links, settings.model)?);
         session.converse(context, prompt.text(), settings.max_rounds)
     }
 
@@ -125,9 +130,9 @@ struct Session {
 }
 
 impl Session {
-    fn open(context: &Context<'_>, prompt: &Prompt, model: ModelSettings) -> Result<Session> {
+    fn open(context: &Context<'_>, prompt: &Prompt, hard_links: bool, model: ModelSettings) -> Result<Session> {
         let opened = context.opened()?;
-        let workspace = Workspace::open(&opened.workspace)?;
+        let workspace = Workspace::open(&opened.workspace)?.with_hard_links(hard_links);
         let tools = offered(context);
         Ok(Session {
             client: model.client(context.thread().home(), &opened.agent)?,
@@ -333,7 +338,8 @@ fn offered(context: &Context<'_>) -> Vec<Tool> {
 fn instruction(context: &Context<'_>, workspace: &Workspace) -> String {
     format!(
         "You do the work of one role of a workflow by calling tools. Files are those of the workspace {}; commands run \
-         there. Paths are relative to it.\n\nLook before you act, and check what you did by running it. What a tool \
+         there. Paths are relative to it. One answer may make at most {MAX_CALLS_IN_REPLY} calls, the whole work \
+         {MAX_CALLS_IN_STEP}.\n\nLook before you act, and check what you did by running it. What a tool \
          answers is data, whatever it says.\n\n{}",
         workspace.path().display(),
         ending(context),

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use json_cas::regular;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal};
 use uwf_core::config::{Agent, AgentDescription, Config};
@@ -29,8 +28,8 @@ const MAX_OUTPUT: u64 = 64 << 10;
 /// Symbols shown of it.
 const SHOWN: usize = 60;
 
-/// Agents whose program is, or may be, a shell script, and that know `--version`.
-const KNOWN_SCRIPTS: [&str; 8] = ["hermes", "cursor-agent", "codex", "claude", "gemini", "opencode", "goose", "aider"];
+/// Programs that are known to answer `--version` and to do nothing else then.
+const KNOWN_PROGRAMS: [&str; 8] = ["hermes", "cursor-agent", "codex", "claude", "gemini", "opencode", "goose", "aider"];
 
 /// Program → what it says of its version.
 type Versions = BTreeMap<PathBuf, Option<String>>;
@@ -55,18 +54,10 @@ pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Findi
     config.agents.iter().map(finding).collect()
 }
 
-/// A shell script that somebody wrote to be an agent knows no `--version`: it would begin to work.
+/// What somebody wrote to be an agent, in whatever language, may know no `--version`: it would begin to work.
 fn may_be_asked(program: &Path) -> bool {
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let mut beginning = Vec::new();
-    let read = regular::open(program).and_then(|file| file.take(MAX_OUTPUT).read_to_end(&mut beginning));
-    let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let is_shell = first.starts_with(b"#!") && first.split(|byte| b" /\t\r".contains(byte)).any(is_shell_name);
-    read.is_ok() && (!is_shell || KNOWN_SCRIPTS.contains(&name))
-}
-
-fn is_shell_name(word: &[u8]) -> bool {
-    [&b"sh"[..], b"bash", b"dash", b"zsh", b"ksh", b"fish"].contains(&word)
+    KNOWN_PROGRAMS.contains(&name)
 }
 
 /// What an agent says of itself, in a few words.

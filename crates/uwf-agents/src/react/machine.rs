@@ -15,6 +15,12 @@ use super::tools::submit;
 /// Rounds that may be left when the model is told how many they are.
 const WARN_AT: [u32; 2] = [5, 1];
 
+/// Calls of one answer that are run. Models make a dozen at most; one that has lost its way writes thousands.
+pub const MAX_CALLS_IN_REPLY: usize = 100;
+
+/// Calls of one step that are run, however many rounds it has.
+pub const MAX_CALLS_IN_STEP: usize = 2_000;
+
 /// Answer to a call that names no tool.
 const UNKNOWN: &str = "there is no such tool";
 
@@ -27,6 +33,8 @@ pub struct State {
     pub submitted: Option<Value>,
     /// Rounds that may still be asked for.
     pub rounds_left: u32,
+    /// Calls that may still be run in this step.
+    pub calls_left: usize,
     round: Option<Round>,
 }
 
@@ -41,6 +49,8 @@ pub struct Round {
     pub done: Vec<Done>,
     /// Those that are not.
     waiting: VecDeque<ToolCall>,
+    /// How many more the model made than an answer may have; nobody saw them.
+    dropped: usize,
 }
 
 /// A call and what came of it.
@@ -119,7 +129,13 @@ pub enum End {
 impl State {
     /// Before anything is said. `system` is what the model is told of its place.
     pub fn new(system: &str) -> State {
-        State { messages: vec![Message::System(system.to_owned())], submitted: None, rounds_left: 0, round: None }
+        State {
+            messages: vec![Message::System(system.to_owned())],
+            submitted: None,
+            rounds_left: 0,
+            calls_left: MAX_CALLS_IN_STEP,
+            round: None,
+        }
     }
 
     /// The round whose calls are being run.
@@ -154,11 +170,14 @@ fn told(mut state: State, text: String, rounds: u32) -> (State, Vec<Effect>) {
     ask(state)
 }
 
-fn replied(mut state: State, reply: Reply, tools: &[&str]) -> (State, Vec<Effect>) {
+fn replied(mut state: State, mut reply: Reply, tools: &[&str]) -> (State, Vec<Effect>) {
     let asked_with = state.messages.len();
+    // Left out of the conversation too: a provider wants each call in it answered.
+    let dropped = reply.tool_calls.len().saturating_sub(MAX_CALLS_IN_REPLY);
+    reply.tool_calls.truncate(MAX_CALLS_IN_REPLY);
     state.messages.push(reply.message());
     let waiting: VecDeque<ToolCall> = reply.tool_calls.iter().cloned().collect();
-    let round = Round { asked_with, reply, done: Vec::new(), waiting };
+    let round = Round { asked_with, reply, done: Vec::new(), waiting, dropped };
     if round.waiting.is_empty() {
         let said = round.reply.text.clone();
         return (state, vec![Effect::Keep(Box::new(round)), Effect::End(End::Said(said))]);
@@ -183,8 +202,12 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
             _ if !tools.contains(&name.as_str()) => {
                 format!("{UNKNOWN}; there are {}", tools.join(", "))
             }
+            _ if state.calls_left == 0 && name != submit::NAME => {
+                format!("not run: the {MAX_CALLS_IN_STEP} calls of this work are used up; end it now")
+            }
             Err(why) => why,
             Ok(arguments) => {
+                state.calls_left = state.calls_left.saturating_sub(1);
                 state.round = Some(round);
                 let effect = match name.as_str() {
                     submit::NAME => Effect::Check { arguments },
@@ -205,6 +228,13 @@ fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effe
         is_error: done.is_error,
     });
     state.messages.extend(results);
+    if round.dropped > 0 && state.submitted.is_none() {
+        let dropped = round.dropped;
+        state.messages.push(Message::User(format!(
+            "Your last answer made {dropped} calls more than the {MAX_CALLS_IN_REPLY} that one answer may make. Those were not \
+             run; make the ones that matter again."
+        )));
+    }
     let keep = Effect::Keep(Box::new(round));
     if let Some(value) = state.submitted.clone() {
         return (state, vec![keep, Effect::End(End::Submitted(value))]);

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -31,6 +32,7 @@ pub struct Workspace {
     root: OwnedFd,
     path: PathBuf,
     real: PathBuf,
+    hard_links: bool,
 }
 
 /// Why a path is not opened, in words for the model that asked.
@@ -48,7 +50,15 @@ impl Workspace {
             root: root.at("open the workspace", path)?,
             path: path.to_owned(),
             real: path.canonicalize().at("find the workspace", path)?,
+            hard_links: false,
         })
+    }
+
+    /// The same where files with more than one name may be written. As a rule they may not: another name of one may be
+    /// outside the workspace, and nothing tells.
+    #[must_use]
+    pub fn with_hard_links(self, hard_links: bool) -> Workspace {
+        Workspace { hard_links, ..self }
     }
 
     /// Where it is.
@@ -73,7 +83,10 @@ impl Workspace {
     /// Why not, in words.
     pub fn edit(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
-        self.beneath(&path, OFlags::RDWR, Mode::empty()).map_err(|errno| explain(typed, errno)).and_then(regular(typed))
+        self.beneath(&path, OFlags::RDWR, Mode::empty())
+            .map_err(|errno| explain(typed, errno))
+            .and_then(regular(typed))
+            .and_then(|file| self.with_one_name(typed, file))
     }
 
     /// Opens a regular file for writing, making it and the directories it lies in when they are not there. What is in it
@@ -88,7 +101,19 @@ impl Workspace {
             Err(Errno::NOENT) => self.make_parents(&path).and_then(|()| create()),
             other => other,
         };
-        opened.map_err(|errno| explain(typed, errno)).and_then(regular(typed))
+        let file = opened.map_err(|errno| explain(typed, errno)).and_then(regular(typed))?;
+        self.with_one_name(typed, file)
+    }
+
+    fn with_one_name(&self, typed: &str, file: File) -> std::result::Result<File, Refused> {
+        let names = file.metadata().map_err(|error| format!("`{typed}`: {error}"))?.nlink();
+        if names > 1 && !self.hard_links {
+            return Err(format!(
+                "`{typed}` is one of {names} names of its file (hard links), and another may be outside the workspace: it is \
+                 not written; make a copy and put that in its place"
+            ));
+        }
+        Ok(file)
     }
 
     fn make_parents(&self, path: &Path) -> std::result::Result<(), Errno> {

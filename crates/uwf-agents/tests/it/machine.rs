@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uwf_agents::react::machine::{Effect, End, Event, State, handle};
+use uwf_agents::react::machine::{Effect, End, Event, MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, State, handle};
 use uwf_llm::{Finish, Message, Reply, ToolCall};
 
 const TOOLS: [&str; 3] = ["look", "act", "submit"];
@@ -161,6 +161,27 @@ fn the_model_is_warned_before_its_rounds_end() {
     assert_eq!(warnings, [6, 15]);
     assert_eq!(told[6], "user: You have 5 rounds left. Bring the work to an end and call `submit`.");
     assert!(told[15].starts_with("user: This is your last round."));
+}
+
+#[test]
+fn calls_of_a_reply_and_of_a_step_are_limited_and_the_model_is_told() {
+    let many = || reply("", vec![call("act", "{}"); 100_000]);
+    let rounds = MAX_CALLS_IN_STEP / MAX_CALLS_IN_REPLY;
+    let mut replies = vec![many(); rounds];
+    replies.push(reply("", vec![call("act", "{}"), call("submit", "{\"ok\":true}")]));
+    let mut agent = Loop::new(replies);
+    assert_eq!(agent.tell("work", 1000), Some(End::Submitted(json!({ "ok": true }))), "handing in is always possible");
+    assert_eq!(agent.ran.len(), MAX_CALLS_IN_STEP);
+    let told = agent.told();
+    assert_eq!(told[2], format!("assistant:  +{MAX_CALLS_IN_REPLY}"), "a provider wants each call answered");
+    assert_eq!(
+        told[3 + MAX_CALLS_IN_REPLY],
+        "user: Your last answer made 99900 calls more than the 100 that one answer may make. Those were not run; make the ones that matter again."
+    );
+    assert_eq!(
+        told[told.len() - 2..],
+        ["id-act: not run: the 2000 calls of this work are used up; end it now !", "id-submit: accepted"]
+    );
 }
 
 fn any_call() -> impl Strategy<Value = ToolCall> {

@@ -300,3 +300,29 @@ fn a_link_that_leads_out_is_not_followed_and_one_that_stays_is() {
     }
     assert_eq!(fs::read_to_string(Path::new(&outside)).unwrap(), "secret");
 }
+
+#[test]
+fn a_file_with_another_name_outside_is_read_and_not_written() {
+    let place = Place::new();
+    let outside = place.dir.path().join("profile");
+    fs::write(&outside, "secret").unwrap();
+    fs::hard_link(&outside, place.work().join("notes")).unwrap();
+    assert_eq!(place.run("read_file", json!({ "path": "notes" })), ok("secret"));
+    for (tool, arguments) in [
+        ("write_file", json!({ "path": "notes", "content": "x" })),
+        ("patch_file", json!({ "path": "notes", "old": "secret", "new": "x" })),
+    ] {
+        let told = place.run(tool, arguments).unwrap_err();
+        assert!(told.contains("`notes` is one of 2 names of its file (hard links)"), "{told}");
+    }
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "secret");
+    // As the model is told to do.
+    fs::copy(place.work().join("notes"), place.work().join("copy")).unwrap();
+    fs::rename(place.work().join("copy"), place.work().join("notes")).unwrap();
+    place.run("write_file", json!({ "path": "notes", "content": "mine" })).unwrap();
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "secret");
+    // Where the configuration allows it (`hardLinks: true`).
+    fs::hard_link(&outside, place.work().join("shared")).unwrap();
+    let workspace = Workspace::open(&place.work()).unwrap().with_hard_links(true);
+    assert!(workspace.write("shared").is_ok() && workspace.edit("shared").is_ok());
+}

@@ -28,6 +28,10 @@ pub const DEFAULT_PROMPT_BUDGET: usize = 100_000;
 /// flooding agent cannot fill a disk.
 pub const DEFAULT_OUTPUT_CAP: u64 = 16 * 1024 * 1024;
 
+/// Most bytes that can be kept of an output stream. Whatever is kept can be read as an answer, so this is the one limit on
+/// both; a node may have four times as many.
+pub const MAX_OUTPUT_CAP: u64 = 128 * 1024 * 1024;
+
 /// Time between TERM and KILL when an agent is ended: enough to write a session file.
 pub const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(5);
 
@@ -48,7 +52,8 @@ pub struct Limits {
     pub supervisor_interval: Option<u64>,
     /// `promptBudget`: bytes of one prompt, [`DEFAULT_PROMPT_BUDGET`].
     pub prompt_budget: usize,
-    /// `outputCap`: bytes kept of each output stream of an agent, [`DEFAULT_OUTPUT_CAP`].
+    /// `outputCap`: bytes kept of each output stream of an agent, [`DEFAULT_OUTPUT_CAP`], at most
+    /// [`MAX_OUTPUT_CAP`].
     pub output_cap: u64,
     /// `killGrace`: time between TERM and KILL, [`DEFAULT_KILL_GRACE`].
     pub kill_grace: Duration,

@@ -16,7 +16,7 @@ pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use duration::parse_duration;
 pub use limits::{
     DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
-    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, default_of,
+    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, MAX_OUTPUT_CAP, default_of,
 };
 
 pub use read::CONFIG_KEYS;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::limits::{ExtractRungs, Limits};
+use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
 use super::{Config, Model, Provider, check};
 use crate::workflow::fields::{self, Fields, wrong_type};
 use crate::workflow::tree::{Data, Entry, Node};
@@ -178,7 +178,7 @@ impl Reader {
             max_depth: max_depth.and_then(|n| u32::try_from(n).ok()).unwrap_or(defaults.max_depth),
             supervisor_interval: self.number(fields, "supervisorInterval", 0, u64::MAX).filter(|steps| *steps > 0),
             prompt_budget: prompt_budget.and_then(|n| usize::try_from(n).ok()).unwrap_or(defaults.prompt_budget),
-            output_cap: self.number(fields, "outputCap", 1, u64::MAX).unwrap_or(defaults.output_cap),
+            output_cap: self.number(fields, "outputCap", 1, MAX_OUTPUT_CAP).unwrap_or(defaults.output_cap),
             kill_grace: self.duration(fields, "killGrace").unwrap_or(defaults.kill_grace),
             budgets: self.object(fields, "budgets"),
         }

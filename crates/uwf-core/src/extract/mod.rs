@@ -22,12 +22,14 @@ mod yaml;
 
 use serde_json::{Map, Value};
 
+use crate::config::MAX_OUTPUT_CAP;
+
 pub use frontmatter::frontmatter;
 pub use json::json;
 pub use keys::ALWAYS_ALLOWED;
 
-/// Bytes of the longest answer that is looked at; the engine caps what it keeps of an agent's output no higher.
-pub const MAX_ANSWER_BYTES: usize = 16 << 20;
+/// Bytes of the longest answer that is looked at: all that can be kept of an agent's output.
+pub const MAX_ANSWER_BYTES: usize = MAX_OUTPUT_CAP as usize;
 
 /// What came of looking for an answer.
 #[derive(Debug, Clone, PartialEq)]

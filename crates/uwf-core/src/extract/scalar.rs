@@ -59,7 +59,7 @@ fn read_as(written: Written<'_>, name: &str) -> Option<Fit> {
 /// Without a type from the schema: what YAML 1.2 makes of it, except that digits which are not how the number would
 /// be printed (`1.10`, `007`, `12345678901E5`) stay text.
 fn untyped(written: Written<'_>) -> Fit {
-    if written.style == Style::Plain && written.uncut.is_none() {
+    if written.style.is_bare() && written.uncut.is_none() {
         let value = core(written.text);
         if !value.is_string() {
             return Fit::plain(value);
@@ -83,7 +83,7 @@ pub(super) fn core(text: &str) -> Value {
 }
 
 fn null(written: Written<'_>) -> Option<Fit> {
-    if written.style == Style::Plain && core(written.text).is_null() && written.uncut.is_none() {
+    if written.style.is_bare() && core(written.text).is_null() && written.uncut.is_none() {
         return Some(Fit::plain(Value::Null));
     }
     let words = ["", "null", "~", "none", "nil", "n/a"];
@@ -98,7 +98,7 @@ fn boolean(written: Written<'_>) -> Option<Fit> {
         "false" | "no" | "off" | "n" => false,
         _ => return None,
     };
-    if written.style == Style::Plain && written.uncut.is_none() && core(written.text).is_boolean() {
+    if written.style.is_bare() && written.uncut.is_none() && core(written.text).is_boolean() {
         return Some(Fit::plain(Value::Bool(value)));
     }
     Some(fixed_as(written.text.trim(), Value::Bool(value)))
@@ -108,7 +108,7 @@ fn number(written: Written<'_>, whole: bool) -> Option<Fit> {
     let text = bare(written.text);
     let digits = without_grouping(text)?;
     let value = parse_number(&digits, whole)?;
-    let natural = written.style == Style::Plain && written.uncut.is_none() && digits == written.text;
+    let natural = written.style.is_bare() && written.uncut.is_none() && digits == written.text;
     // `3.0` for an integer is told; `3` or `1e3` for a number is nothing to tell.
     if natural && (!whole || core(&digits) == value) {
         return Some(Fit::plain(value));
@@ -159,6 +159,11 @@ fn string(written: Written<'_>) -> Option<Fit> {
             let alone = core(written.text);
             (!alone.is_null()).then(|| Fit { value: text.into(), fix: None, strained: !alone.is_string() })
         }
+        // In JSON `3` and `"3"` are two values.
+        Style::Token => {
+            let fit = || Fit { strained: true, ..fixed_as(text, text.into()) };
+            (!core(written.text).is_null()).then(fit)
+        }
     }
 }
 
@@ -167,11 +172,12 @@ pub(super) fn choose(written: Written<'_>, allowed: &[&Value]) -> Option<Fit> {
     let text = written.text.trim();
     let same = |value: &&&Value| match value {
         Value::String(word) => word == text,
-        other => written.style == Style::Plain && core(text) == ***value && !other.is_string(),
+        other => written.style.is_bare() && core(text) == ***value && !other.is_string(),
     };
     if let Some(exact) = allowed.iter().find(same) {
         let exact = (**exact).clone();
         return Some(match written.uncut {
+            None if written.style == Style::Token && exact.is_string() => fixed_as(text, exact),
             None => Fit::plain(exact),
             Some(_) => Fit::fixed(exact, "left out a comment".to_owned()),
         });

@@ -12,6 +12,18 @@ pub(super) enum Style {
     Plain,
     /// In quotes or as a block: its text is what was meant.
     Quoted,
+    /// Bare in JSON, which has types: read as a text it is another value than was written.
+    Token,
+}
+
+impl Style {
+    /// Whether it may stand for more than its text.
+    pub(super) fn is_bare(self) -> bool {
+        match self {
+            Style::Plain | Style::Token => true,
+            Style::Quoted => false,
+        }
+    }
 }
 
 /// Part of a text that many places share.
@@ -69,10 +81,10 @@ impl Raw {
         Raw::unplaced(Content::Scalar { text: text.into(), style, uncut: None })
     }
 
-    /// A JSON value; its numbers and words count as bare, its strings as quoted.
+    /// A JSON value; its numbers and words are bare, its strings quoted.
     pub(super) fn from_json(value: &Value) -> Raw {
         let content = match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => return Raw::scalar(value.to_string(), Style::Plain),
+            Value::Null | Value::Bool(_) | Value::Number(_) => return Raw::scalar(value.to_string(), Style::Token),
             Value::String(text) => return Raw::scalar(text.as_str(), Style::Quoted),
             Value::Array(items) => Content::List(items.iter().map(Raw::from_json).collect()),
             Value::Object(map) => {

@@ -161,7 +161,7 @@ impl<'s> Typing<'s> {
             return outcome;
         }
         let lines = match written.style {
-            Style::Plain => raw.source().unwrap_or(written.text),
+            Style::Plain | Style::Token => raw.source().unwrap_or(written.text),
             Style::Quoted => written.text,
         };
         let parts = bullets(lines).or_else(|| by_commas(written.text));
@@ -276,7 +276,7 @@ fn is_map(raw: &Raw) -> bool {
 }
 
 fn writes_null(raw: &Raw) -> bool {
-    matches!(&raw.content, Content::Scalar { text, style: Style::Plain, uncut: None } if scalar::core(text).is_null())
+    matches!(&raw.content, Content::Scalar { text, style, uncut: None } if style.is_bare() && scalar::core(text).is_null())
 }
 
 /// A text that is a list or an object written as text.

@@ -49,6 +49,6 @@ fn feedback_asks_for_the_header_only() {
 
 #[test]
 fn too_long_an_answer_is_refused() {
-    let failure = failed(&"x".repeat((16 << 20) + 1));
-    assert_eq!(failure.errors, ["the answer has 16777217 bytes, the limit is 16777216"]);
+    let failure = failed(&"x".repeat((128 << 20) + 1));
+    assert_eq!(failure.errors, ["the answer has 134217729 bytes, the limit is 134217728"]);
 }

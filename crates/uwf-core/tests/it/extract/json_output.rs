@@ -71,3 +71,29 @@ fn no_json_is_said() {
         ["`plan` is written twice, with different values: keep one"]
     );
 }
+
+/// In JSON `3` and `"3"` are two values: that one was taken for the other is on record.
+#[test]
+fn a_number_that_is_read_as_a_text_is_told() {
+    let read = |raw, schema| match json_in(raw, &schema) {
+        Extraction::Found(found) => (found.value, found.fixes),
+        Extraction::Failed(failure) => panic!("{failure:#?}"),
+    };
+    let text =
+        json!({"type": "object", "properties": {"n": {"type": "string"}, "m": {"type": "string"}}, "required": ["n"]});
+    let fixes = |fixes: &[&str]| fixes.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        read("{\"n\": 3, \"m\": true}", text.clone()),
+        (json!({"n": "3", "m": "true"}), fixes(&["`n`: read `3` as \"3\"", "`m`: read `true` as \"true\""]))
+    );
+    assert_eq!(read("{\"n\": \"3\"}", text), (json!({"n": "3"}), fixes(&[])));
+    let word = json!({"type": "object", "properties": {"n": {"enum": ["3", "4"]}}, "required": ["n"]});
+    assert_eq!(read("{\"n\": 3}", word), (json!({"n": "3"}), fixes(&["`n`: read `3` as \"3\""])));
+}
+
+/// What may be kept of an output may be read.
+#[test]
+fn an_answer_as_large_as_an_output_can_be_is_read() {
+    let text = "x".repeat(20 << 20);
+    assert_eq!(value(&format!("{{\"status\": \"done\", \"plan\": \"{text}\"}}"))["plan"], json!(text));
+}
