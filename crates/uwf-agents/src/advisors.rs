@@ -12,6 +12,7 @@ use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::advisors::{SUMMARY, SUPERVISOR, Summary, Verdict};
 use uwf_engine::home::Home;
+use uwf_engine::project;
 use uwf_llm::{ChatRequest, Client, Message, Shape, Timeouts, structured};
 
 use crate::excerpt::without_middle;
@@ -43,7 +44,7 @@ const SUMMARY_INSTRUCTION: &str = "You summarise a finished run of a workflow fo
 /// `Config` when there is no model, `AgentFailed` when it cannot be asked or gives no verdict.
 pub fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
-    let client = client(home, home.config()?.model_for(SUPERVISOR))?;
+    let client = client(home, project::config_here(home)?.model_for(SUPERVISOR))?;
     let schema = json!({
         "type": "object",
         "properties": {
@@ -70,7 +71,7 @@ pub fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 /// `Config` when there is no model, `AgentFailed` when it cannot be asked.
 pub fn summarise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
-    let config = home.config()?;
+    let config = project::config_here(home)?;
     let client = client(home, config.model_overrides.get(SUMMARY).and_then(Option::as_deref))?;
     let reply = client.chat(&request(SUMMARY_INSTRUCTION, &overview::newest(&context)?));
     let reply = reply.and_then(|reply| model::whole(&client, &reply).map(|()| reply));
@@ -79,7 +80,7 @@ pub fn summarise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 }
 
 fn client(home: &Home, alias: Option<&str>) -> Result<Client> {
-    let endpoint = model::endpoint(home, &home.config()?, alias)?;
+    let endpoint = model::endpoint(home, &project::config_here(home)?, alias)?;
     model::client(endpoint, TIMEOUTS)
 }
 

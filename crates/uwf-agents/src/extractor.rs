@@ -12,6 +12,7 @@ use agent_kit::ladder::{Extractor, Unread};
 use agent_kit::{Error, Kind, Result};
 use serde_json::Value;
 use uwf_engine::home::Home;
+use uwf_engine::project;
 use uwf_llm::{Attempt, ChatRequest, Client, Message, Shape, Timeouts, structured_with_lookups};
 
 use crate::exchange;
@@ -41,7 +42,7 @@ impl<'h> LlmExtractor<'h> {
     /// The client; `None` when no model is configured.
     fn client(&mut self) -> Result<Option<&Client>> {
         if self.client.is_none() {
-            let config = self.home.config()?;
+            let config = project::config_here(self.home)?;
             let Some(alias) = config.model_for(PURPOSE) else { return Ok(None) };
             let endpoint = model::endpoint(self.home, &config, Some(alias))?;
             self.client = Some(model::client(endpoint, TIMEOUTS)?);

@@ -11,6 +11,7 @@ use uwf_core::workflow::nearest;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::environment;
 use uwf_engine::home::Home;
+use uwf_engine::project;
 use uwf_llm::{ChatRequest, Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
 
 use crate::progress;
@@ -116,7 +117,7 @@ impl ModelSettings {
     /// # Errors
     /// `Config` when there is no such model, or it cannot be used.
     pub(crate) fn client(self, home: &Home, agent: &AgentSpec) -> Result<Client> {
-        let endpoint = endpoint(home, &home.config()?, agent.model.as_deref())?;
+        let endpoint = endpoint(home, &project::config_here(home)?, agent.model.as_deref())?;
         client(endpoint, self.timeouts())
     }
 

@@ -13,6 +13,7 @@ use uwf_core::config::parse_duration;
 use uwf_core::workflow::Document;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::home::Home;
+use uwf_engine::project;
 
 /// What `config` of a built-in agent may hold. No setting is required: every field has a default.
 pub(crate) trait Settings: DeserializeOwned {
@@ -123,7 +124,7 @@ fn given(config: &Map<String, Value>) -> Map<String, Value> {
 /// `Config` when `config.yaml` cannot be read.
 pub(crate) fn model_name(context: &Context<'_>, model: Option<&String>) -> Result<Option<String>> {
     let Some(model) = model else { return Ok(None) };
-    let config = context.thread().home().config()?;
+    let config = project::config_here(context.thread().home())?;
     Ok(Some(config.models.get(model).map_or_else(|| model.clone(), |known| known.name.clone())))
 }
 

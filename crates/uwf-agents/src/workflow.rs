@@ -23,9 +23,11 @@ use uwf_engine::attempts::Opened;
 use uwf_engine::bindings::{Bindings, Named};
 use uwf_engine::child::Signals;
 use uwf_engine::children::{self, Child, Task};
+use uwf_engine::delegation;
 use uwf_engine::history::{self, Finished};
 use uwf_engine::home::Home;
 use uwf_engine::load::{self, Thread};
+use uwf_engine::project;
 use uwf_engine::settings::Settings as ThreadSettings;
 use uwf_engine::spoken;
 use uwf_engine::step::{Report, Request, Upcoming};
@@ -49,8 +51,9 @@ const MAX_OVERTAKEN: usize = 20;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Config {
-    /// The workflow, when it is not the first argument.
-    workflow: Option<String>,
+    /// The workflow, when it is not the first argument; read by [`delegation::workflow_of`].
+    #[serde(rename = "workflow")]
+    _workflow: Option<String>,
     /// Role of the child → agent; `agentOverrides` hold for the others.
     agents: BTreeMap<String, Named>,
     /// Most steps the child may have.
@@ -92,7 +95,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 fn play(context: &Context<'_>, opened: &Opened) -> Result<Hash> {
     let mut signals = Signals::listen()?;
     let parent = context.thread();
-    let max_depth = parent.home().config()?.limits.max_depth;
+    let max_depth = project::config_here(parent.home())?.limits.max_depth;
     let child = children::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
     let ended = match child {
         Child::Ended(ended) => ended,
@@ -105,7 +108,7 @@ fn play(context: &Context<'_>, opened: &Opened) -> Result<Hash> {
 fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
     let spec = &opened.agent;
     let config: Config = settings::read(spec)?;
-    let workflow = config.workflow.or_else(|| spec.args.first().cloned()).ok_or_else(|| {
+    let workflow = delegation::workflow_of(spec).map(str::to_owned).ok_or_else(|| {
         Error::new(Kind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
             .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
     })?;

@@ -71,10 +71,12 @@ pub fn find_or_begin(
         .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"));
     }
     let task = task()?;
-    let workflow = start::pinned(home, &task.workflow, &task.settings)?;
+    let decided = Settings::load(home, &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
+    let settings = Settings { parent: Some(parent.id.clone()), workflows: decided, ..task.settings };
+    let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;
     let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) };
     let head = start::put_start(home, &start)?;
-    begin(home, parent, id, head, &Settings { parent: Some(parent.id.clone()), ..task.settings })
+    begin(home, parent, id, head, &Settings { workflows, ..settings })
 }
 
 /// Whether a role has a child thread at the parent's head that has ended.

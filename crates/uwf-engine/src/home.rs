@@ -140,6 +140,11 @@ impl Home {
         self.root.join("config.lock")
     }
 
+    /// Configurations of projects that somebody trusts: path and content of each.
+    pub fn trusted_file(&self) -> PathBuf {
+        self.root.join("trusted.json")
+    }
+
     /// `.env`.
     pub fn env_file(&self) -> PathBuf {
         self.root.join(".env")

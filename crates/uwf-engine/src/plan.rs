@@ -12,6 +12,7 @@ use crate::bindings::{self, Named};
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
+use crate::project;
 use crate::settings::Settings;
 
 /// A step as planned: everything that is decided before an agent runs.
@@ -31,7 +32,9 @@ impl Plan {
     /// `Config` for the configuration, `Usage` when the workspace is unknown, those of the workflow node.
     pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
         let home = thread.home();
-        Ok(Plan { config: home.config()?, settings: settings_of(home, &thread.id, cwd)?, workflow: thread.workflow()? })
+        let settings = settings_of(home, &thread.id, cwd)?;
+        let config = project::config(home, &settings.workspace)?;
+        Ok(Plan { config, settings, workflow: thread.workflow()? })
     }
 
     /// The role's data.

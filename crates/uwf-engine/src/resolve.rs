@@ -13,6 +13,9 @@ use crate::{load, put, registry};
 /// Directory of a project's own workflow files.
 pub const PROJECT_DIR: &str = ".workflows";
 
+/// The project's configuration, in the same directory.
+pub const PROJECT_CONFIG: &str = "config.yaml";
+
 /// Where a workflow was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -47,7 +50,20 @@ pub struct Found {
 /// # Errors
 /// As of [`locate`], and `Data` when the file has errors.
 pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
-    let (file, origin) = match locate(home, typed, cwd)? {
+    stored(home, typed, locate(home, typed, cwd)?)
+}
+
+/// The same where nobody has said that files of the project count: they may be anybody's. A path is one below `dir`;
+/// without it only an absolute one is taken.
+///
+/// # Errors
+/// As [`workflow`].
+pub fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<Found> {
+    stored(home, typed, find(home, typed, dir, false)?)
+}
+
+fn stored(home: &Home, typed: &str, located: Located) -> Result<Found> {
+    let (file, origin) = match located {
         Located::Stored(hash, origin) => return Ok(Found { hash, origin, notes: Vec::new() }),
         Located::File(file, origin) => (file, origin),
     };
@@ -73,13 +89,19 @@ pub enum Located {
 /// # Errors
 /// `NotFound` with the nearest name, those of store and registry.
 pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<Located> {
+    find(home, typed, Some(cwd), true)
+}
+
+fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Result<Located> {
+    let cwd = dir.unwrap_or(Path::new("/"));
     let as_path = cwd.join(typed);
     let looks_like_path = typed.contains('/') || has_workflow_extension(Path::new(typed));
-    if looks_like_path && as_path.is_file() {
+    let may_be_path = looks_like_path && (dir.is_some() || typed.starts_with('/'));
+    if may_be_path && as_path.is_file() {
         return Ok(Located::File(as_path.clone(), Origin::File(as_path)));
     }
     let registry = registry::read(home)?;
-    if let Some(file) = project_file(typed, cwd) {
+    if let Some(file) = project_file(typed, cwd).filter(|_| with_project) {
         let shadows = registry.contains_key(typed);
         return Ok(Located::File(file.clone(), Origin::Project { file, shadows }));
     }
@@ -89,11 +111,17 @@ pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<Located> {
     if let Some(hash) = by_hash(home, typed)? {
         return Ok(Located::Stored(hash, Origin::Store));
     }
-    let project = project_files(cwd);
+    let project = if with_project { project_files(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
     let error = Error::new(Kind::NotFound, format!("there is no workflow `{typed}`"));
     if registry::is_gone(home) {
         return Err(error.hint(format!("{} is gone: {}", home.registry_file().display(), registry::NAMES_ARE_LOST)));
+    }
+    if let Some(file) = project_file(typed, cwd).filter(|_| !with_project) {
+        let counts = "counts only when a person starts a thread, or binds it anew";
+        return Err(error
+            .hint(format!("{} {counts}: `uwf run THREAD --agent ROLE=AGENT`", file.display()))
+            .hint(format!("`uwf workflow put {}` stores it for all", file.display())));
     }
     Err(match nearest::nearest(typed, names) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -119,7 +147,8 @@ fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
         return None;
     }
     let dir = project_dir(cwd)?;
-    ["yaml", "yml", "json"].iter().map(|extension| dir.join(format!("{name}.{extension}"))).find(|file| file.is_file())
+    let is_workflow = |file: &PathBuf| file.is_file() && !is_config(file);
+    ["yaml", "yml", "json"].iter().map(|extension| dir.join(format!("{name}.{extension}"))).find(is_workflow)
 }
 
 /// Names of the project's workflow files with their paths, sorted.
@@ -143,7 +172,7 @@ pub fn files_of(dir: &Path) -> Vec<(String, PathBuf)> {
 
 /// Whether a file is the configuration of a project, which lies beside its workflows.
 fn is_config(path: &Path) -> bool {
-    path.ends_with(Path::new(PROJECT_DIR).join("config.yaml"))
+    path.ends_with(Path::new(PROJECT_DIR).join(PROJECT_CONFIG))
 }
 
 /// The project's `.workflows`: the search never leaves the repository.

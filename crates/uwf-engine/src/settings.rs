@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
 use crate::bindings::Bindings;
+use crate::delegation::Decisions;
 use crate::digest::Digest;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
@@ -26,6 +27,9 @@ pub struct Settings {
     /// Agents it is bound to, as given by `--agent`.
     #[serde(flatten)]
     pub bound: Bindings,
+    /// Workflows that play its roles and those of its child threads, as they were when it started.
+    #[serde(default, skip_serializing_if = "Decisions::is_empty")]
+    pub workflows: Decisions,
     /// Most steps this thread may have; the configuration's limit holds when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,

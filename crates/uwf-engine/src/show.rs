@@ -7,6 +7,7 @@ use uwf_core::workflow::START;
 
 use crate::attempts::{self, Outcome};
 use crate::children;
+use crate::delegation::Decisions;
 use crate::digest::{self, Digest};
 use crate::error::Result;
 use crate::history;
@@ -77,6 +78,9 @@ pub struct Shown {
     /// How many threads are above this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// Workflows that play its roles, by the names their agents have for them.
+    #[serde(skip_serializing_if = "Decisions::is_empty")]
+    pub workflows: Decisions,
     /// Directory its agents work in, when this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
@@ -184,6 +188,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
         parent: thread.start.parent,
         parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),
         depth: thread.start.depth,
+        workflows: settings.as_ref().map(|settings| settings.workflows.clone()).unwrap_or_default(),
         workspace: settings.map(|settings| settings.workspace),
     })
 }

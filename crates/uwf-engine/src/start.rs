@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::{Draft, Hash, Swap};
+use uwf_core::config::Config;
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{END, Workflow, endless_roles};
 
 use crate::bindings::Bindings;
+use crate::delegation::{Deciding, Decisions};
 use crate::environment::Redactor;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::resolve::{self, Found, Origin};
 use crate::settings::Settings;
-use crate::{beginning, ids, load, put};
+use crate::{beginning, ids, load, project, put};
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
@@ -62,9 +64,13 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
     let settings =
         Settings { workspace, bound: request.bound.clone(), max_steps: request.max_steps, ..Settings::default() };
-    check_agents(home, hash, &settings)?;
+    let config = project::config(home, &settings.workspace)?;
+    check_agents(home, &config, hash, &settings)?;
     let redactor = Redactor::of(home)?;
     request.bound.refuse_secrets(&redactor)?;
+    let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
+    let settings = Settings { workflows, ..settings };
+    notes.extend(further);
     if let Some(name) = redactor.found_in(&request.prompt) {
         notes.push(format!("the task had the value of {name} in it, which was replaced: a node is for ever"));
     }
@@ -98,23 +104,32 @@ pub fn drafts(start: &StartNode) -> Vec<Draft> {
     told.into_iter().chain([start.draft()]).collect()
 }
 
-/// The workflow a child thread is pinned to, its agents checked.
+/// The workflow a child thread is pinned to, its agents checked, and what is decided for its own child threads. In `settings`
+/// is what was decided when the parent started.
 ///
 /// # Errors
 /// `Config`, since it is the configuration that names workflow and agents.
-pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result<Hash> {
-    let found = resolve::workflow(home, workflow, &settings.workspace);
-    let hash = found.and_then(|found| check_agents(home, found.hash, settings).map(|()| found.hash));
-    hash.map_err(|error| match error.kind {
+pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result<(Hash, Decisions)> {
+    let config = project::config(home, &settings.workspace)?;
+    let pinned = || {
+        let hash = match settings.workflows.get(workflow) {
+            Some(decided) => decided.hash,
+            // The parent is older than such decisions, or has another agent for this step.
+            None => resolve::without_project(home, workflow, Some(&settings.workspace))?.hash,
+        };
+        check_agents(home, &config, hash, settings)?;
+        let (decisions, _) = Deciding { home, config: &config, person_at: None }.decide(hash, settings)?;
+        Ok((hash, decisions))
+    };
+    pinned().map_err(|error: Error| match error.kind {
         Kind::NotFound | Kind::Usage => Error { kind: Kind::Config, ..error },
         _ => error,
     })
 }
 
 /// Whether the workflow has each role an agent is bound to, and there is such an agent.
-fn check_agents(home: &Home, hash: Hash, settings: &Settings) -> Result<()> {
-    let workflow = load::workflow(home.store(), hash)?;
-    settings.bound.check(&home.config()?, &workflow, &settings.workspace)
+fn check_agents(home: &Home, config: &Config, hash: Hash, settings: &Settings) -> Result<()> {
+    settings.bound.check(config, &load::workflow(home.store(), hash)?, &settings.workspace)
 }
 
 /// Creates a thread whose head is a stored node: settings first, the head last.

@@ -4,9 +4,11 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::AtPath;
 use uwf_engine::home::Home;
+use uwf_engine::project::{self, Project};
 use uwf_engine::show;
 
 use crate::error::CommandError;
@@ -33,6 +35,20 @@ impl Context {
             None => Home::from_environment()?,
         };
         Ok(Context { home, cwd, printer, about: OnceCell::new() })
+    }
+
+    /// The configuration that holds here; a project's that does not count is named.
+    pub(crate) fn config(&self) -> Result<Config, CommandError> {
+        let (config, _, project) = project::checked_config(&self.home, &self.cwd)?;
+        self.name_ignored(project.as_ref());
+        Ok(config)
+    }
+
+    /// Names the configuration of a project that does not count.
+    pub(crate) fn name_ignored(&self, project: Option<&Project>) {
+        if let Some(ignored) = project.and_then(Project::ignored) {
+            self.printer.warn(&ignored);
+        }
     }
 
     /// The thread meant by what was typed.

@@ -6,11 +6,13 @@ mod check;
 mod duration;
 pub mod edit;
 mod limits;
+mod project;
 mod read;
 mod secret;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use duration::parse_duration;
@@ -19,6 +21,7 @@ pub use limits::{
     DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, MAX_OUTPUT_CAP, default_of,
 };
 
+pub use project::PROJECT_KEYS;
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;
 
@@ -77,6 +80,16 @@ impl Config {
     #[must_use]
     pub fn parse(text: &str, origin: &str) -> (Config, Vec<Problem>) {
         read::read(text, origin)
+    }
+
+    /// This configuration with that of a project laid over it: `text` is the project's `.workflows/config.yaml`, `dir` the
+    /// directory that holds `.workflows`, to which relative commands of its agents are relative.
+    ///
+    /// Agents and models are replaced whole. Where keys go is not the project's to say: it has no providers and no
+    /// secrets, and gives none to agents; what tries to is an error. As [`Config::parse`] otherwise.
+    #[must_use]
+    pub fn with_project(&self, text: &str, origin: &str, dir: &Path) -> (Config, Vec<Problem>) {
+        read::read_project(text, origin, dir, self)
     }
 
     /// The agent configured under `name`.

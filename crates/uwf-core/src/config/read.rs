@@ -1,6 +1,7 @@
 //! Reads the text of `config.yaml`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -64,6 +65,20 @@ pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
     (config, reader.problems.finish())
 }
 
+/// Reads a project's file; see [`Config::with_project`].
+pub(super) fn read_project(text: &str, origin: &str, dir: &Path, user: &Config) -> (Config, Vec<Problem>) {
+    let mut problems = Problems::new(origin);
+    if has_no_content(text) {
+        return (user.clone(), Vec::new());
+    }
+    let Some(root) = source::parse(text, &mut problems) else {
+        return (user.clone(), problems.finish());
+    };
+    let mut reader = Reader { problems };
+    let config = reader.project(&root, dir, user);
+    (config, reader.problems.finish())
+}
+
 pub(super) fn has_no_content(text: &str) -> bool {
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
@@ -94,8 +109,8 @@ impl Reader {
         config.default_model = self.text(fields, "defaultModel");
         config.model_overrides = self.named(fields, "modelOverrides", Reader::alias);
         config.secrets = self.texts(fields, "secrets").into_iter().collect();
-        config.limits = self.limits(fields);
-        config.extract = self.extract(fields);
+        config.limits = self.limits(fields, &config.limits);
+        config.extract = self.extract(fields, config.extract);
         check::references(&config, fields, &mut self.problems);
         check::agents(&config, fields, &mut self.problems);
         check::secret_names(fields, &mut self.problems);
@@ -103,7 +118,7 @@ impl Reader {
     }
 
     /// A mapping of names; entries that cannot be read are left out.
-    fn named<T>(
+    pub(super) fn named<T>(
         &mut self,
         fields: Fields<'_>,
         key: &str,
@@ -124,14 +139,14 @@ impl Reader {
         Some(Provider { base_url, api_key_env: self.text(fields, "apiKeyEnv"), kind: self.text(fields, "kind") })
     }
 
-    fn model(&mut self, entry: &Entry) -> Option<Model> {
+    pub(super) fn model(&mut self, entry: &Entry) -> Option<Model> {
         let fields = self.entry(entry, &MODEL_KEYS)?;
         let provider = self.required(fields, entry, "provider", "model");
         let name = self.required(fields, entry, "name", "model");
         Some(Model { provider: provider?, name: name? })
     }
 
-    fn agent(&mut self, entry: &Entry) -> Option<Agent> {
+    pub(super) fn agent(&mut self, entry: &Entry) -> Option<Agent> {
         let fields = self.entry(entry, &AGENT_KEYS)?;
         let command = self.required(fields, entry, "command", "agent");
         let mut agent = Agent::from_command(command.clone().unwrap_or_default(), self.args(fields));
@@ -155,32 +170,38 @@ impl Reader {
         Some(fields)
     }
 
-    fn overrides(&mut self, entry: &Entry) -> Option<BTreeMap<String, Option<String>>> {
+    pub(super) fn overrides(&mut self, entry: &Entry) -> Option<BTreeMap<String, Option<String>>> {
         let roles = Fields::of(&entry.value, &entry.key, &mut self.problems)?;
         Some(roles.iter().filter_map(|entry| Some((entry.key.clone(), self.alias(entry)?))).collect())
     }
 
     /// An alias or null, which is a value here. The outer `None` is neither.
-    fn alias(&mut self, entry: &Entry) -> Option<Option<String>> {
+    pub(super) fn alias(&mut self, entry: &Entry) -> Option<Option<String>> {
         if entry.value.is_null() {
             return Some(None);
         }
         fields::text(&entry.value, &entry.key, &mut self.problems).map(Some)
     }
 
-    fn limits(&mut self, fields: Fields<'_>) -> Limits {
-        let defaults = Limits::default();
+    /// The limits, those that are not set as in `defaults`.
+    pub(super) fn limits(&mut self, fields: Fields<'_>, defaults: &Limits) -> Limits {
         let max_steps = self.number(fields, "maxSteps", 1, u64::MAX);
         let max_depth = self.number(fields, "maxDepth", 0, u64::from(u32::MAX));
         let prompt_budget = self.number(fields, "promptBudget", MIN_PROMPT_BUDGET, u64::from(u32::MAX));
         Limits {
             max_steps: max_steps.unwrap_or(defaults.max_steps),
             max_depth: max_depth.and_then(|n| u32::try_from(n).ok()).unwrap_or(defaults.max_depth),
-            supervisor_interval: self.number(fields, "supervisorInterval", 0, u64::MAX).filter(|steps| *steps > 0),
+            supervisor_interval: match self.number(fields, "supervisorInterval", 0, u64::MAX) {
+                Some(steps) => Some(steps).filter(|steps| *steps > 0),
+                None => defaults.supervisor_interval,
+            },
             prompt_budget: prompt_budget.and_then(|n| usize::try_from(n).ok()).unwrap_or(defaults.prompt_budget),
             output_cap: self.number(fields, "outputCap", 1, MAX_OUTPUT_CAP).unwrap_or(defaults.output_cap),
             kill_grace: self.duration(fields, "killGrace").unwrap_or(defaults.kill_grace),
-            budgets: self.object(fields, "budgets"),
+            budgets: match fields.get("budgets") {
+                Some(_) => self.object(fields, "budgets"),
+                None => defaults.budgets.clone(),
+            },
         }
     }
 
@@ -192,8 +213,8 @@ impl Reader {
         })
     }
 
-    fn extract(&mut self, fields: Fields<'_>) -> ExtractRungs {
-        let mut rungs = ExtractRungs::default();
+    pub(super) fn extract(&mut self, fields: Fields<'_>, defaults: ExtractRungs) -> ExtractRungs {
+        let mut rungs = defaults;
         let Some(entry) = fields.get("extract") else {
             return rungs;
         };

@@ -689,8 +689,24 @@ fn a_configuration_that_names_no_workflow_says_so() {
     hint: name it: `{ command: uwf-workflow, args: [WORKFLOW] }`
     hint: all it printed is kept: `uwf thread step-details #1`
     ");
+}
+
+#[test]
+fn by_hand_the_child_is_run_and_the_next_step_finds_it() {
+    let home = staffed();
+    let thread = planned(&home);
+    go(&home);
+    let before = home.head(&thread);
     let by_hand = home.uwf(&["agent", "run", "workflow", &thread, "build"]);
-    assert_eq!(by_hand.code, Some(64), "{}", by_hand.told());
+    assert_eq!(by_hand.code, Some(0), "{}", by_hand.told());
+    assert_eq!(home.head(&thread), before);
+    let paid = ran(&home);
+    assert_eq!(
+        text(&home.json(&["thread", "step", &thread]), "head"),
+        by_hand.stdout.trim_end(),
+        "it is the same step"
+    );
+    assert_eq!(ran(&home), paid, "nobody is paid again");
 }
 
 #[test]

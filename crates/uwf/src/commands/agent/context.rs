@@ -5,6 +5,7 @@ use agent_kit::{Context as AgentContext, ToldStep};
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_core::prompt::AnswerForm;
+use uwf_engine::project;
 
 use crate::complete;
 use crate::context::Context;
@@ -125,7 +126,7 @@ fn prompt(context: &Context, agent: &AgentContext<'_>, answer: Answer) -> Result
     };
     let budget = match agent.attempt() {
         Some(attempt) => attempt.opened.prompt_budget,
-        None => context.home.config()?.limits.prompt_budget,
+        None => project::config_here(&context.home)?.limits.prompt_budget,
     };
     Ok(agent.prompt(form, budget)?.text())
 }

@@ -114,7 +114,7 @@ fn settings(schema: &Value) -> String {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let config = context.home.config()?;
+    let config = context.config()?;
     let alias = config.agent(&args.name);
     if let Some(description) = describe(&args.name).filter(|_| alias.is_none()) {
         return Printed::new(&described(args.name.clone(), Some(built_in(&description)), None));

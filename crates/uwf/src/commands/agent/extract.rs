@@ -13,6 +13,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::node::{ExtractedBy, Rung};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::load;
+use uwf_engine::project;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -96,7 +97,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut answer = Answer::text(raw);
     let mut extractor = LlmExtractor::new(&context.home);
     let ladder = Ladder {
-        rungs: ExtractRungs { frontmatter: true, feedback: 0, ..context.home.config()?.extract },
+        rungs: ExtractRungs { frontmatter: true, feedback: 0, ..project::config(&context.home, &context.cwd)?.extract },
         feedback: None,
         extractor: (!args.no_llm).then_some(&mut extractor as &mut dyn Extractor),
     };

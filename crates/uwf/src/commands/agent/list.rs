@@ -68,7 +68,7 @@ impl Report for Listed {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
-    let config = context.home.config()?;
+    let config = context.config()?;
     let agent = |(alias, agent): (&String, _)| {
         let spec = AgentSpec::new(alias, agent);
         let built_in = spec.built_in().map(str::to_owned);

@@ -46,9 +46,14 @@ impl Report for Found {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
     let values = values(context)?;
-    match edit::get(&values, &path) {
-        Some(value) => Printed::new(&Found(value.clone())),
-        None => Err(not_set(context, &values, &path)),
+    match edit::get(&values.all, &path) {
+        Some(value) => {
+            if let Some(file) = values.origin(&path) {
+                context.printer.talk(&format!("{path} comes from {file}"));
+            }
+            Printed::new(&Found(value.clone()))
+        }
+        None => Err(not_set(context, &values.all, &path)),
     }
 }
 

@@ -37,6 +37,9 @@ impl Report for Listed {
 /// Runs the command.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let values = values(context)?;
-    let leaves = edit::leaves(&values).into_iter().map(|(path, value)| (path.to_string(), value.clone()));
+    if let Some((_, file)) = &values.project {
+        context.printer.talk(&format!("values of {file} are laid over those of your own configuration"));
+    }
+    let leaves = edit::leaves(&values.all).into_iter().map(|(path, value)| (path.to_string(), value.clone()));
     Printed::new(&Listed(leaves.collect()))
 }

@@ -5,13 +5,15 @@ mod get;
 mod list;
 mod path;
 mod set;
+mod trust;
 mod unset;
 pub(crate) mod validate;
 
 use serde_json::Value;
-use uwf_core::config::edit::{EditError, KeyPath, values as values_of};
+use uwf_core::config::edit::{EditError, KeyPath, get as value_at, values as values_of};
 use uwf_engine::configure;
 use uwf_engine::error::{Error, Kind};
+use uwf_engine::project::{self, Trust};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Validate(validate::Args),
     /// Print where the configuration is.
     Path(path::Args),
+    /// Let the configuration of a project count: its `.workflows/config.yaml`, as it is now.
+    Trust(trust::Args),
 }
 
 /// Examples of the group.
@@ -56,6 +60,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::List(args) => list::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
         Command::Path(args) => path::run(context, &args),
+        Command::Trust(args) => trust::run(context, &args),
     }
 }
 
@@ -67,15 +72,75 @@ fn key(text: &str) -> Result<KeyPath, CommandError> {
     })
 }
 
-/// What the file says, null when there is none.
-fn values(context: &Context) -> Result<Value, CommandError> {
+/// What the configuration says: a person's own file, and over it that of the project one is in.
+struct Values {
+    /// Both together, null when there is neither.
+    all: Value,
+    /// The project's alone, with its file, where it counts.
+    project: Option<(Value, String)>,
+}
+
+impl Values {
+    /// The file that a value comes from, when that is the project's.
+    fn origin(&self, path: &KeyPath) -> Option<&str> {
+        let (values, file) = self.project.as_ref()?;
+        // An agent of the project takes the place of a whole entry.
+        let whole = path.parts().len().min(2);
+        let of = |length: usize| value_at(values, &KeyPath::of(&path.parts()[..length])).is_some();
+        let is_entry = matches!(path.parts()[0].as_str(), "agents" | "models") && path.parts().len() > 1;
+        (of(path.parts().len()) || is_entry && of(whole)).then_some(file.as_str())
+    }
+}
+
+/// The values that hold here.
+fn values(context: &Context) -> Result<Values, CommandError> {
     let path = context.home.config_file();
-    let text = configure::read(&path)?;
-    values_of(&text, &path.display().to_string()).map_err(|error| {
+    let own = read(&configure::read(&path)?, &path.display().to_string())?;
+    let project = project::of(&context.home, &context.cwd)?;
+    context.name_ignored(project.as_ref());
+    let Some(project) = project.filter(|project| project.trust == Trust::Trusted) else {
+        return Ok(Values { all: own, project: None });
+    };
+    let file = project.file.display().to_string();
+    let over = read(project.text(), &file)?;
+    Ok(Values { all: laid_over(own, &over), project: Some((over, file)) })
+}
+
+fn read(text: &str, file: &str) -> Result<Value, CommandError> {
+    values_of(text, file).map_err(|error| {
         let error = match error {
             EditError::Unreadable(problems) => problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             EditError::NotAMapping { .. } | EditError::Entangled { .. } => error.to_string(),
         };
         Error::new(Kind::Config, error).hint("`uwf config validate` shows the lines").into()
     })
+}
+
+/// The values of a project over a person's, as a step lays them: agents and models are replaced whole.
+fn laid_over(own: Value, over: &Value) -> Value {
+    let (mut all, Some(over)) = (own.as_object().cloned().unwrap_or_default(), over.as_object()) else { return own };
+    for (key, value) in over {
+        let depth = match key.as_str() {
+            "agents" | "models" | "modelOverrides" | "extract" => 1,
+            "agentOverrides" => 2,
+            _ => 0,
+        };
+        let below = all.remove(key).unwrap_or(Value::Null);
+        all.insert(key.clone(), merged(below, value, depth));
+    }
+    Value::Object(all)
+}
+
+/// `over` in the place of `below`; mappings are joined down to `depth`.
+fn merged(below: Value, over: &Value, depth: usize) -> Value {
+    match (below, over) {
+        (Value::Object(mut below), Value::Object(over)) if depth > 0 => {
+            for (key, value) in over {
+                let old = below.remove(key).unwrap_or(Value::Null);
+                below.insert(key.clone(), merged(old, value, depth - 1));
+            }
+            Value::Object(below)
+        }
+        _ => over.clone(),
+    }
 }

@@ -12,10 +12,10 @@ use uwf_engine::child::{self, Signals};
 use uwf_engine::error::Kind;
 use uwf_engine::keeper;
 use uwf_engine::load::Thread;
-use uwf_engine::rebind;
 use uwf_engine::show;
 use uwf_engine::state::State;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
+use uwf_engine::{project, rebind};
 
 use crate::ask::Asker;
 use crate::commands::thread::which::NEWEST;
@@ -164,9 +164,15 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
         return Err(CommandError::usage("--cwd needs --prompt: it belongs to a thread's start")
             .hint(format!("to let a thread work elsewhere: uwf thread step {thread} --cwd DIR")));
     }
-    let bound = options.agents.bindings(&context.home.config()?)?;
-    if !bound.is_empty() {
-        rebind::rebind(&context.home, &thread, bound)?;
+    let project = project::of_thread(&context.home, &thread).ok().flatten();
+    context.name_ignored(project.as_ref());
+    if !options.agents.agents.is_empty() {
+        let config = match &project {
+            Some(project) => project::config(&context.home, project.dir())?,
+            None => context.home.config()?,
+        };
+        let notes = rebind::rebind(&context.home, &thread, options.agents.bindings(&config)?, &context.cwd)?;
+        notes.iter().for_each(|note| context.printer.warn(note));
     }
     Ok(thread)
 }

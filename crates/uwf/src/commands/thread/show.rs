@@ -1,6 +1,7 @@
 //! `uwf thread show`
 
 use serde::Serialize;
+use uwf_engine::delegation::Decided;
 use uwf_engine::show::{self, Shown};
 use uwf_engine::state::State;
 
@@ -51,9 +52,17 @@ impl Report for Standing {
         lines.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         let mut text: String =
             lines.iter().map(|(name, value)| format!("{:<10} {value}\n", format!("{name}:"))).collect();
+        text.extend(shown.workflows.iter().flat_map(|(name, decided)| played(name, decided)));
         text.extend(shown.asks.iter().map(|asks| format!("\n{}\n", asks.trim())));
         text
     }
+}
+
+/// A line for each role that is played by a workflow.
+fn played(name: &str, decided: &Decided) -> Vec<String> {
+    let file = decided.file.as_ref().map(|file| format!(" from {}", file.display())).unwrap_or_default();
+    let line = |role: &String| format!("{:<10} {role} by workflow {name} {}{file}\n", "role:", decided.hash);
+    decided.roles.iter().map(line).collect()
 }
 
 /// The thread a child belongs to, else the head that had.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
-use uwf_engine::start;
+use uwf_engine::{project, start};
 
 use crate::commands::thread::agent_args::AgentArgs;
 use crate::complete;
@@ -73,14 +73,16 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
                 .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
-    let (config, problems) = context.home.checked_config()?;
+    let workspace = options.cwd.unwrap_or_else(|| context.cwd.clone());
+    let (config, problems, project) = project::checked_config(&context.home, &context.cwd.join(&workspace))?;
     for problem in problems {
         context.printer.warn(&problem.to_string());
     }
+    context.name_ignored(project.as_ref());
     let request = start::Request {
         workflow: workflow.to_owned(),
         prompt,
-        workspace: options.cwd.unwrap_or_else(|| context.cwd.clone()),
+        workspace,
         bound: options.agents.bindings(&config)?,
         max_steps: options.max_steps,
     };

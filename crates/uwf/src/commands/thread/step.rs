@@ -15,6 +15,7 @@ use uwf_engine::keeper;
 use uwf_engine::load::Thread;
 use uwf_engine::moderate::{self, Explained};
 use uwf_engine::plan::Plan;
+use uwf_engine::project;
 use uwf_engine::step::{Report as StepReport, Request, Upcoming};
 
 use super::which::Which;
@@ -166,6 +167,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let cwd = args.cwd.map(|dir| context.cwd.join(dir));
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
     let request = Request { thread, agent, cwd, explain: args.explain, reextract: args.reextract };
+    context.name_ignored(project::of_thread(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);
     }
