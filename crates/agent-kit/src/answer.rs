@@ -20,6 +20,8 @@ pub struct Answer {
     pub source: String,
     /// The agent's own session id.
     pub session_id: Option<String>,
+    /// Whether that session is the one of an earlier visit of the role.
+    pub is_resumed: bool,
     /// Token counts of the whole run.
     pub tokens: Option<Tokens>,
 }

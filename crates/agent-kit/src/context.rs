@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use json_cas::{Hash, Schema};
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
-use uwf_core::node::StepNode;
+use uwf_core::node::{self, Payload, ReactSession, StepNode};
 use uwf_core::prompt::{AnswerForm, PriorStep, Prompt, PromptInput, brief, build};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
@@ -20,6 +20,18 @@ use uwf_engine::load::{self, Thread};
 use uwf_engine::processes;
 use uwf_engine::spoken;
 use uwf_engine::turns::Batch;
+
+/// Longest id that is taken for one of a session. Those of today's agents have 20 to 36 symbols.
+const MAX_SESSION_ID: usize = 128;
+
+/// Whether a text can be handed to a program as the id of a session: never taken for an option or a path.
+fn is_session_id(id: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    id.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && id.len() <= MAX_SESSION_ID
+        && !id.contains("..")
+        && id.chars().all(is_part)
+}
 
 /// An agent's view of the step it is to do.
 pub struct Context<'h> {
@@ -155,6 +167,39 @@ impl<'h> Context<'h> {
     /// Those of the nodes it reads, which are few more than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
         self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))
+    }
+
+    /// The prompt of an agent that goes on in its session of the role's last visit: only the steps since are in it.
+    ///
+    /// # Errors
+    /// As [`Context::prompt`].
+    pub fn news(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
+        self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))
+    }
+
+    /// The agent's own session in which the role was played last, if it may go on in it: the last step of the role came of
+    /// the newest attempt at it, in this very thread, by the same agent with the same settings. A session of a thread this
+    /// one was forked from belongs to that thread, and one in which an attempt failed holds more than the thread does.
+    ///
+    /// # Errors
+    /// Those of the nodes and of the thread's record.
+    pub fn earlier_session(&self) -> Result<Option<String>> {
+        let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(None) };
+        let chain = self.thread.chain()?;
+        let Some(last) = chain.last_of(&self.role_name)? else { return Ok(None) };
+        let Record { step, detail, .. } = self.record(last + 1)?;
+        let home = self.thread.home();
+        if attempts::last_step_of(home, &self.thread.id, &self.role_name, &opened.attempt)? != Some(step) {
+            return Ok(None);
+        }
+        let node = home.store().get(detail)?;
+        if node::Kind::of(node.type_hash) != Some(node::Kind::ReactSession) {
+            return Ok(None);
+        }
+        let session: ReactSession = load::payload(detail, &node)?;
+        // As it was stored: an agent's arguments may hold a secret.
+        let agent = self.redactor()?.draft(opened.agent.payload().draft()).hash();
+        Ok(session.session_id.filter(|id| session.agent == agent && is_session_id(id)))
     }
 
     /// The task of a child thread that plays this role, in `budget` bytes.

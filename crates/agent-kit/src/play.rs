@@ -60,6 +60,23 @@ pub trait Agent {
     /// `AgentFailed` when there is no answer, `Config` when it cannot be started.
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer>;
 
+    /// Whether it goes on in its session of an earlier visit of the role, where that is still there: `config.resume`.
+    ///
+    /// # Errors
+    /// `Config` when its settings cannot be used.
+    fn resumes(&self, _context: &Context<'_>) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Answers in its session of an earlier visit; the prompt holds only what is new since. `None` when that session cannot
+    /// be gone on with: then [`Agent::answer`] is asked, with the whole prompt, in a new one.
+    ///
+    /// # Errors
+    /// As for an answer.
+    fn resume(&mut self, _context: &Context<'_>, _session: &str, _prompt: &Prompt) -> Result<Option<Answer>> {
+        Ok(None)
+    }
+
     /// Tells the session that gave the answer something more and returns what it says then, `None` when it has no
     /// session to go on with.
     ///
@@ -102,9 +119,8 @@ fn step<'e>(
     agent: &mut dyn Agent,
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<Hash> {
-    let prompt = if agent.is_prompted() { prompt(context, agent)? } else { Prompt { parts: Vec::new() } };
+    let mut answer = answer(context, agent)?;
     let form = agent.form(context);
-    let mut answer = agent.answer(context, &prompt)?;
     if answer.value.is_none() {
         answer.value = submitted::take(context)?;
     }
@@ -119,13 +135,53 @@ fn step<'e>(
     submit::submit(context, answer, form, Ladder { rungs, feedback: Some(&mut feedback), extractor })
 }
 
+/// Asks the agent: in its session of the role's last visit where it can go on in that, else with all it has to know.
+fn answer(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Answer> {
+    if !agent.is_prompted() {
+        return agent.answer(context, &Prompt { parts: Vec::new() });
+    }
+    agent.prepare(context)?;
+    if let Some(session) = resumable(context, agent)? {
+        let news = news(context, agent)?;
+        if let Some(answer) = agent.resume(context, &session, &news)? {
+            return Ok(Answer { is_resumed: true, ..answer });
+        }
+    }
+    let prompt = whole(context, agent)?;
+    agent.answer(context, &prompt)
+}
+
+/// What an agent is sent for a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// The session in which it goes on, as long as that is there; then the prompt holds only what is new.
+    pub session: Option<String>,
+}
+
 /// The prompt an agent is sent for a step: its own form of answer, its own additions. A dry run shows what comes from
 /// here; nothing is changed by it.
 ///
 /// # Errors
 /// Those of the context and of the agent's settings.
-pub fn prompt(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
+pub fn prompt(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Sent> {
     agent.prepare(context)?;
+    let session = resumable(context, agent)?;
+    let prompt = if session.is_some() { news(context, agent)? } else { whole(context, agent)? };
+    Ok(Sent { prompt, session })
+}
+
+fn resumable(context: &Context<'_>, agent: &dyn Agent) -> Result<Option<String>> {
+    if agent.resumes(context)? { context.earlier_session() } else { Ok(None) }
+}
+
+fn whole(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
     let prompt = context.prompt(agent.form(context), context.prompt_budget())?;
+    agent.prompt(context, prompt)
+}
+
+fn news(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
+    let prompt = context.news(agent.form(context), context.prompt_budget())?;
     agent.prompt(context, prompt)
 }

@@ -57,7 +57,12 @@ impl Recorder {
 
     /// Where the trace comes from, and the agent's own id of its session.
     pub fn session(&mut self, source: &str, id: Option<&str>) {
-        let session = Session { source: source.to_owned(), id: id.map(str::to_owned) };
+        self.resumed_session(source, id, 0);
+    }
+
+    /// The same for a session that had turns before this visit of the role.
+    pub fn resumed_session(&mut self, source: &str, id: Option<&str>, turns_before: usize) {
+        let session = Session { source: source.to_owned(), id: id.map(str::to_owned), turns_before };
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.session(session));
         self.check(done);
     }

@@ -6,7 +6,7 @@ use json_cas::{Draft, Hash};
 use serde_json::Value;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
-use uwf_core::node::{self, ExtractedBy, Payload, ReactSession};
+use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::attempts::{self, Attempt, OutputFiles};
 use uwf_engine::child;
@@ -170,7 +170,8 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
         extras: (!extracted.extras.is_empty()).then_some(extracted.extras),
         extraction: extracted.rungs,
     };
-    let detail = batch.add(redactor.draft(session.draft()));
+    let detail = if answer.is_resumed { ResumedSession { session, resumed: true }.draft() } else { session.draft() };
+    let detail = batch.add(redactor.draft(detail));
     finish(context, batch, output, detail, redactor)
 }
 

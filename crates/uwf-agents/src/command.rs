@@ -14,10 +14,12 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::attempts::{self, Opened, OutputFiles};
 use uwf_engine::child;
+use uwf_engine::error::AtPath;
 
 use crate::acp;
 use crate::progress;
@@ -34,6 +36,10 @@ pub(crate) struct Settings {
     trace: Option<Format>,
     /// Whether the program has been given the tool `submit`.
     mcp: bool,
+    /// Whether a later visit of a role goes on in the program's session of the one before.
+    resume: bool,
+    /// Its arguments then, in place of `args`.
+    resume_args: Option<Vec<String>>,
 }
 
 impl settings::Settings for Settings {
@@ -49,6 +55,15 @@ impl settings::Settings for Settings {
                 "type": "boolean",
                 "description": "The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default.",
             },
+            "resume": {
+                "type": "boolean",
+                "description": "A later visit of a role goes on in the program's session of the one before; false by default. It needs `trace`, which has the session's id.",
+            },
+            "resumeArgs": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "The arguments with which the program goes on in a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known.",
+            },
         })
     }
 }
@@ -57,6 +72,23 @@ impl settings::Settings for Settings {
 #[derive(Default)]
 pub struct CommandAgent {
     exit_code: Option<i32>,
+    /// Turns and tokens of a run that was to go on in a session, but was made in another one: they were paid for.
+    aside: Option<(Vec<Turn>, Option<Tokens>)>,
+}
+
+/// What is to be run.
+struct Run<'p> {
+    prompt: &'p Prompt,
+    args: &'p [String],
+    /// The session it is to go on in.
+    session: Option<&'p str>,
+}
+
+/// What came of a run.
+enum Ran {
+    Answered(Answer),
+    /// It was not made in the session it was to go on in.
+    Elsewhere(Option<Trace>),
 }
 
 impl Agent for CommandAgent {
@@ -69,13 +101,49 @@ impl Agent for CommandAgent {
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+        let args = &context.opened()?.agent.args;
+        match self.run(context, &Run { prompt, args, session: None })? {
+            Ran::Answered(answer) => Ok(self.with_aside(answer)),
+            Ran::Elsewhere(_) => Err(Error::new(Kind::Internal, "a run of no certain session was not made in it")),
+        }
+    }
+
+    fn resumes(&self, context: &Context<'_>) -> Result<bool> {
+        resume_args(&context.opened()?.agent).map(|args| args.is_some())
+    }
+
+    fn resume(&mut self, context: &Context<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+        let agent = &context.opened()?.agent;
+        let Some(args) = resume_args(agent)? else { return Ok(None) };
+        let args: Vec<String> = args.iter().map(|arg| arg.replace("{session}", session)).collect();
+        match self.run(context, &Run { prompt, args: &args, session: Some(session) })? {
+            // Of what codex counts in a session, nobody knows how much is of this visit.
+            Ran::Answered(answer) if trace_format(agent)? == Some(Format::Codex) => {
+                Ok(Some(Answer { tokens: None, ..answer }))
+            }
+            Ran::Answered(answer) => Ok(Some(answer)),
+            Ran::Elsewhere(trace) => {
+                progress::line(&format!("{}: session {session} is gone; a new one gets the whole prompt", agent.name));
+                // What it printed is not part of the answer to come.
+                let files =
+                    OutputFiles::of(context.thread().home(), &context.opened()?.thread, &context.opened()?.attempt);
+                child::create(&files.raw)?.set_len(0).at("empty", &files.raw)?;
+                self.aside = trace.filter(|trace| !trace.turns.is_empty()).map(|trace| (trace.turns, trace.tokens));
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl CommandAgent {
+    fn run(&mut self, context: &Context<'_>, run: &Run<'_>) -> Result<Ran> {
         let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
         let begun = Instant::now();
-        let input = parts(prompt);
+        let input = parts(run.prompt);
         let expected = Expected::before(opened);
-        let status = execute(opened, &prompt.text(), &files, || context.expect(&input))?;
+        let status = execute(opened, run.args, &run.prompt.text(), &files, || context.expect(&input))?;
         self.exit_code = status.code();
         let spec = &opened.agent;
         let read = |format: Format| {
@@ -84,6 +152,9 @@ impl Agent for CommandAgent {
         // That it cannot be read just now says nothing about the agent's work.
         let trace = format.map(read);
         let readable = trace.as_ref().and_then(|trace| trace.as_ref().ok());
+        if run.session.is_some_and(|session| !went_on(readable, session, spec, status)) {
+            return Ok(Ran::Elsewhere(trace.and_then(Result::ok)));
+        }
         check_status(spec, status, &files, opened.output_cap, readable)?;
         if let Some(expected) = expected {
             expected.check()?;
@@ -93,15 +164,73 @@ impl Agent for CommandAgent {
         let _ = attempts::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
-            return told(&spec.name, trace, format, duration_ms);
+            return told(&spec.name, trace, format, duration_ms).map(Ran::Answered);
         }
         let raw = child::read_capped(&files.raw, opened.output_cap)?;
-        Ok(Answer {
+        Ok(Ran::Answered(Answer {
             turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
             duration_ms,
             ..Answer::text(raw)
-        })
+        }))
     }
+
+    /// The answer with what was done before it in a session that was not the one to go on in.
+    fn with_aside(&mut self, answer: Answer) -> Answer {
+        let Some((mut turns, tokens)) = self.aside.take() else { return answer };
+        turns.extend(answer.turns);
+        let tokens = tokens.zip(answer.tokens).map(|(one, other)| sum(&one, &other));
+        Answer { turns, tokens, ..answer }
+    }
+}
+
+/// Whether a run went on in a session. Claude names the session that it did not find as its own, so a run that failed before
+/// anything was said or done in it did not.
+fn went_on(trace: Option<&Trace>, session: &str, spec: &AgentSpec, status: ExitStatus) -> bool {
+    let succeeded = status.code().is_some_and(|code| spec.succeeded(code));
+    trace.is_some_and(|trace| trace.session_id.as_deref() == Some(session) && (succeeded || !trace.turns.is_empty()))
+}
+
+/// Tokens of two runs; what one of them does not tell is not known of both.
+fn sum(one: &Tokens, other: &Tokens) -> Tokens {
+    let both = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one.saturating_add(other));
+    Tokens {
+        input: both(one.input, other.input),
+        output: both(one.output, other.output),
+        cached: both(one.cached, other.cached),
+        reasoning: both(one.reasoning, other.reasoning),
+        cost: one.cost.zip(other.cost).map(|(one, other)| one + other),
+    }
+}
+
+/// The arguments with which the program goes on in a session, `{session}` being its id; `None` when it is not to do so.
+///
+/// # Errors
+/// `Config` when it is to do so, and nobody knows how.
+fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
+    let settings: Settings = settings::read(spec)?;
+    if !settings.resume {
+        return Ok(None);
+    }
+    let refused = |why: &str| Error::new(Kind::Config, format!("`config.resume` of agent `{}`: {why}", spec.name));
+    let Some(format) = settings.trace else {
+        return Err(refused(
+            "the id of a session is known only where `config.trace` says in which format it is printed",
+        ));
+    };
+    let known = || match format {
+        // `codex exec … resume SESSION -`: the options before the subcommand hold for it too.
+        Format::Codex if spec.args.first().is_some_and(|arg| arg == "exec") => {
+            let (prompt, options) = spec.args.split_last()?;
+            Some([options, &["resume".to_owned(), "{session}".to_owned(), prompt.clone()]].concat())
+        }
+        Format::Claude => Some([&["--resume".to_owned(), "{session}".to_owned()], &spec.args[..]].concat()),
+        _ => None,
+    };
+    let args = settings.resume_args.or_else(known);
+    args.filter(|args| args.iter().any(|arg| arg.contains("{session}"))).map(Some).ok_or_else(|| {
+        refused("it is not known how this program goes on in a session")
+            .hint("name its arguments for that in `config.resumeArgs`, `{session}` being the id of the session")
+    })
 }
 
 fn parts(prompt: &Prompt) -> Vec<String> {
@@ -136,13 +265,20 @@ fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<A
         source: trace.source,
         session_id: trace.session_id,
         tokens: trace.tokens,
+        is_resumed: false,
     })
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
-fn execute(opened: &Opened, text: &str, files: &OutputFiles, meanwhile: impl FnOnce()) -> Result<ExitStatus> {
+fn execute(
+    opened: &Opened,
+    args: &[String],
+    text: &str,
+    files: &OutputFiles,
+    meanwhile: impl FnOnce(),
+) -> Result<ExitStatus> {
     let spec = &opened.agent;
-    let by_argument = spec.args.iter().any(|arg| arg.contains("{prompt}"));
+    let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
         return Err(Error::new(
             Kind::Config,
@@ -161,7 +297,7 @@ fn execute(opened: &Opened, text: &str, files: &OutputFiles, meanwhile: impl FnO
             Error::new(Kind::Io, format!("cannot hold the prompt of {} bytes: {error}", text.len()))
         })?)
     };
-    let args: Vec<String> = spec.args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
+    let args: Vec<String> = args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
     let mut command = Command::new(&spec.command);
     without_secrets(&mut command, opened);
     let mut process = command

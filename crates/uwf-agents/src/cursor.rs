@@ -147,6 +147,7 @@ impl CursorAgent {
             source: trace.source,
             session_id: trace.session_id,
             tokens: trace.tokens,
+            is_resumed: false,
         })
     }
 }

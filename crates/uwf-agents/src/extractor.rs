@@ -78,6 +78,7 @@ impl Extractor for LlmExtractor<'_> {
             source: "wire".to_owned(),
             session_id: None,
             tokens: found.usage.map(model::tokens),
+            is_resumed: false,
         }))
     }
 }

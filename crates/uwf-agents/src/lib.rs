@@ -31,7 +31,10 @@ mod settings;
 pub mod trace;
 pub mod workflow;
 
-use agent_kit::{Agent, Context, play};
+use agent_kit::{
+    Agent, Context,
+    play::{self, play},
+};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_engine::advisors::{SUMMARY, SUPERVISOR};
@@ -70,6 +73,8 @@ pub struct Sent {
     pub system: Option<String>,
     /// The prompt.
     pub prompt: String,
+    /// The session of an earlier visit in which it goes on, as long as that is there.
+    pub session: Option<String>,
 }
 
 /// What the agent of the context's attempt is sent, made where the step makes it; to a person, the question. A program
@@ -81,18 +86,18 @@ pub fn sent(context: &Context<'_>) -> Result<Sent> {
     let opened = context.opened()?;
     let Some(name) = opened.agent.played_by() else {
         let prompt = context.prompt(AnswerForm::Frontmatter, context.prompt_budget())?.text();
-        return Ok(Sent { system: None, prompt });
+        return Ok(Sent { system: None, prompt, session: None });
     };
     if let Some(mut agent) = player(name) {
-        let prompt = agent_kit::play::prompt(context, agent.as_mut())?.text();
-        return Ok(Sent { system: agent.system(context)?, prompt });
+        let play::Sent { prompt, session } = play::prompt(context, agent.as_mut())?;
+        return Ok(Sent { system: agent.system(context)?, prompt: prompt.text(), session });
     }
     let prompt = match name {
         agents::HUMAN => human::question(context),
         agents::WORKFLOW => workflow::prompt(context, opened)?,
         other => return Err(unknown(other)),
     };
-    Ok(Sent { system: None, prompt })
+    Ok(Sent { system: None, prompt, session: None })
 }
 
 /// The built-in agent of a name that answers prompts.

@@ -173,6 +173,7 @@ impl Session {
             source: SOURCE.to_owned(),
             session_id: None,
             tokens: model::total(usages).map(model::tokens),
+            is_resumed: false,
         })
     }
 

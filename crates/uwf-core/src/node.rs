@@ -72,6 +72,7 @@ own_types! {
     ATTEMPT = Attempt, "A0B8EAC74XR4W", "attempt";
     TRACED_ATTEMPT = Attempt, "668EMGAMRHHNP", "traced-attempt";
     REACT_SESSION = ReactSession, "3JJXX03EK0Q9J", "react-session";
+    RESUMED_SESSION = ReactSession, "9QRHCCNM0J9FQ", "resumed-session";
     REACT_TURN = ReactTurn, "FM5698SPFQ2XS", "react-turn";
     REACT_TOOL_CALL = ReactToolCall, "0JH93PCDMMDP8", "react-tool-call";
 }
@@ -300,6 +301,18 @@ pub struct ReactSession {
     pub extraction: Vec<Rung>,
 }
 
+/// A session in which the agent went on where it had stopped at an earlier visit of its role. It is a type of its own beside
+/// [`ReactSession`], whose schema is pinned; readers of sessions read both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResumedSession {
+    /// The session; its turns are those of this visit.
+    #[serde(flatten)]
+    pub session: ReactSession,
+    /// Always true: a session that was begun anew is a [`ReactSession`].
+    pub resumed: bool,
+}
+
 /// One rung of the extraction ladder as it went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 
@@ -391,6 +404,7 @@ payloads! {
     Attempt = ATTEMPT;
     TracedAttempt = TRACED_ATTEMPT;
     ReactSession = REACT_SESSION;
+    ResumedSession = RESUMED_SESSION;
     ReactTurn = REACT_TURN;
     ReactToolCall = REACT_TOOL_CALL;
 }

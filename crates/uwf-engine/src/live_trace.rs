@@ -48,6 +48,9 @@ pub struct Session {
     pub source: String,
     /// The agent's own session id.
     pub id: Option<String>,
+    /// Turns the session had before: those of earlier visits of the role.
+    #[serde(default)]
+    pub turns_before: usize,
 }
 
 /// A turn, its texts by their numbers.
@@ -266,7 +269,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let mut writer = Writer::begin(&files).unwrap();
-        let session = Session { source: "wire".to_owned(), id: None };
+        let session = Session { source: "wire".to_owned(), id: None, turns_before: 0 };
         writer.session(session.clone()).unwrap();
         let long = "the task ".repeat(1000);
         let first = turn(&[&long], "I look", &["ls"]);

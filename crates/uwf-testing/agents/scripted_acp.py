@@ -3,6 +3,7 @@
 
 {
   "initialize": {…}, "new": {…}       merged into the replies to `initialize` and `session/new`
+  "load": {…}, "replay": [ACTION, …]  the reply to `session/load`, and what it tells of the session before
   "refuse": {"session/new": {…}}      errors instead of replies
   "ignoreEof": true                   it goes on when its stdin is closed
   "ignoreTerm": true                  and when it is told to go
@@ -169,6 +170,11 @@ def answer(message):
         assert os.path.isabs(params["cwd"])
         servers.extend(Server(told) for told in params["mcpServers"])
         return {"result": {"sessionId": "s-1", **script.get("new", {})}}
+    if method == "session/load":
+        servers.extend(Server(told) for told in params["mcpServers"])
+        for action in script.get("replay", []):
+            act(action)
+        return {"result": script.get("load", {})}
     if method == "session/prompt":
         for action in next(prompts, []):
             end = act(action)

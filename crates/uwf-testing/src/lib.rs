@@ -256,6 +256,12 @@ pub fn text(report: &Value, key: &str) -> String {
     report[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {report}")).to_owned()
 }
 
+/// The failed attempts a detail lists; what a successful one said on stderr is listed too.
+pub fn failed_attempts(detail: &Value) -> usize {
+    let attempts = detail["attempts"].as_array().map_or(&[][..], Vec::as_slice);
+    attempts.iter().filter(|attempt| !attempt["error"].is_null()).count()
+}
+
 /// A workflow of one role `worker` whose output is `{n: integer}`, played `rounds` times.
 pub fn counting_workflow(rounds: usize) -> String {
     format!(

@@ -44,6 +44,12 @@ impl AcpAgent {
         AcpAgent { settings: Some(settings), session: None }
     }
 
+    /// The settings, the model by the name the agent has for it.
+    fn settings_in(&self, context: &Context<'_>) -> Result<Settings> {
+        let settings = self.settings()?.clone();
+        Ok(Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
+    }
+
     fn settings(&self) -> Result<&Settings> {
         self.settings.as_ref().ok_or_else(|| Error::new(Kind::Internal, "the agent was not prepared"))
     }
@@ -68,12 +74,28 @@ impl Agent for AcpAgent {
     }
 
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let settings = self.settings()?.clone();
-        let settings = Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings };
-        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
-        let session = self.session.insert(Session::open(context, context.opened()?, settings)?);
-        let prompted = session.prompt(context, input, true)?;
+        let session = match self.session.take() {
+            // It was opened when an earlier one was not there any more.
+            Some(open) => open,
+            None => Session::open(context, context.opened()?, self.settings_in(context)?, None)?,
+        };
+        let session = self.session.insert(session);
+        let prompted = session.prompt(context, parts(prompt), true)?;
         Ok(answer(session, prompted))
+    }
+
+    fn resumes(&self, _context: &Context<'_>) -> Result<bool> {
+        Ok(self.settings()?.resume)
+    }
+
+    fn resume(&mut self, context: &Context<'_>, earlier: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+        let session = Session::open(context, context.opened()?, self.settings_in(context)?, Some(earlier))?;
+        let session = self.session.insert(session);
+        if session.id().as_deref() != Some(earlier) {
+            return Ok(None);
+        }
+        let prompted = session.prompt(context, parts(prompt), true)?;
+        Ok(Some(answer(session, prompted)))
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
@@ -81,6 +103,10 @@ impl Agent for AcpAgent {
         let prompted = session.prompt(context, vec![text.to_owned()], false)?;
         Ok(Some(answer(session, prompted)))
     }
+}
+
+fn parts(prompt: &Prompt) -> Vec<String> {
+    prompt.parts.iter().map(|part| part.text.clone()).collect()
 }
 
 fn answer(session: &Session, prompted: Prompted) -> Answer {
@@ -93,5 +119,6 @@ fn answer(session: &Session, prompted: Prompted) -> Answer {
         session_id: session.id(),
         tokens: turn.tokens.clone(),
         turns: vec![turn],
+        is_resumed: false,
     }
 }

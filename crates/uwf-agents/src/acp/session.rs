@@ -111,12 +111,19 @@ impl Listening<'_, '_> {
 }
 
 impl Session {
-    /// Starts the agent and opens a session in the attempt's workspace.
+    /// Starts the agent and opens a session in the attempt's workspace: the `earlier` one if the agent still has it, else
+    /// a new one. Which it is, its id tells.
     ///
     /// # Errors
     /// `Config` when it cannot be started or lacks what was asked of it, `AgentFailed` when it fails before a session
     /// is open.
-    pub(super) fn open(context: &Context<'_>, opened: &Opened, settings: Settings) -> Result<Session> {
+    pub(super) fn open(
+        context: &Context<'_>,
+        opened: &Opened,
+        settings: Settings,
+        earlier: Option<&str>,
+    ) -> Result<Session> {
+        let again = settings.clone();
         let client = Client::start(&settings, opened)?;
         let mut session = Session {
             client,
@@ -130,9 +137,17 @@ impl Session {
             recorder: Recorder::begin(context, SOURCE)?,
         };
         session.client.hold();
-        let done = session.set_up(context, opened);
+        let done = session.set_up(context, opened, earlier);
         session.client.release();
-        done.map(|()| session)
+        match done {
+            // It may have died of the session it was to load.
+            Err(error) if earlier.is_some() && error.kind == Kind::AgentFailed => {
+                session.progress.line(&format!("begun anew, without the earlier session: {error}"));
+                drop(session);
+                Session::open(context, opened, again, None)
+            }
+            done => done.map(|()| session),
+        }
     }
 
     /// The agent's id of the session.
@@ -181,7 +196,7 @@ impl Session {
         Ok(Prompted { answer: listening.transcript.answer().to_owned(), turn })
     }
 
-    fn set_up(&mut self, context: &Context<'_>, opened: &Opened) -> Result<()> {
+    fn set_up(&mut self, context: &Context<'_>, opened: &Opened, earlier: Option<&str>) -> Result<()> {
         let mut listening = Listening {
             context,
             redactor: Redactor::default(),
@@ -217,10 +232,32 @@ impl Session {
         let server = if self.settings.mcp { mcp::launch(context) } else { None };
         let servers: Vec<Value> = server.iter().map(mcp::Launch::acp).collect();
         let opening = json!({ "cwd": opened.workspace, "mcpServers": servers });
-        let new = ask(self, "session/new", opening)?;
-        let Some(id) = new.get("sessionId").and_then(Value::as_str) else {
-            return Err(self.failed("opened a session without an id".to_owned()));
+        let can_load = initialized.pointer("/agentCapabilities/loadSession").and_then(Value::as_bool) == Some(true);
+        let mut loaded = None;
+        if let Some(id) = earlier.filter(|_| can_load) {
+            let mut loading = opening.clone();
+            loading["sessionId"] = Value::from(id);
+            match ask(self, "session/load", loading) {
+                Ok(told) => loaded = Some((id.to_owned(), told)),
+                Err(error) if error.kind != Kind::AgentFailed => return Err(error),
+                Err(error) => self.progress.line(&format!("session {id} is gone: {error}")),
+            }
+        }
+        let (id, new) = match loaded {
+            Some(loaded) => {
+                // What it counted before this visit is not known.
+                (self.counts, self.dollars) = (None, None);
+                loaded
+            }
+            None => {
+                let new = ask(self, "session/new", opening)?;
+                let Some(id) = new.get("sessionId").and_then(Value::as_str).map(str::to_owned) else {
+                    return Err(self.failed("opened a session without an id".to_owned()));
+                };
+                (id, new)
+            }
         };
+        let id = id.as_str();
         self.id = Some(id.to_owned());
         self.recorder.session(SOURCE, Some(id));
         self.progress.line(&format!("session {id}"));

@@ -32,6 +32,8 @@ pub struct Settings {
     pub counting: Counting,
     /// Model the session is set to, by the agent's own name for it.
     pub model: Option<String>,
+    /// Whether it goes on in its session of an earlier visit of the role.
+    pub resume: bool,
 }
 
 /// A mode the session is set to.
@@ -54,6 +56,7 @@ pub(crate) struct Config {
     permissions: Policy,
     mcp: Option<bool>,
     usage: Option<Counting>,
+    resume: Option<bool>,
 }
 
 impl settings::Settings for Config {
@@ -66,6 +69,7 @@ impl settings::Settings for Config {
             "authMethod": { "type": "string", "description": "Login method to call first, by the agent's name for it." },
             "permissions": { "enum": ["allow", "deny", "ask"], "description": "The answer when it asks for permission, `allow` by default; `ask` ends the step as waiting." },
             "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`; true by default." },
+            "resume": { "type": "boolean", "description": "Whether a later visit of a role goes on in the session of the one before, where the agent can load it; true by default." },
             "usage": { "enum": ["prompt", "session", "none"], "description": "What its token counts stand for; the preset knows." },
         })
     }
@@ -100,6 +104,7 @@ impl Settings {
             mcp: config.mcp.unwrap_or(settings.mcp),
             counting: config.usage.unwrap_or(settings.counting),
             model: spec.model.clone(),
+            resume: config.resume.unwrap_or(settings.resume),
             permissions: settings.permissions,
         })
     }
@@ -133,6 +138,7 @@ impl Settings {
             mcp: true,
             counting: Counting::None,
             model: None,
+            resume: true,
         }
     }
 }

@@ -119,6 +119,7 @@ fn answer(value: Value, asked: Vec<String>, ran: Ran) -> Answer {
         source: "stdout".to_owned(),
         session_id: None,
         tokens: None,
+        is_resumed: false,
     }
 }
 

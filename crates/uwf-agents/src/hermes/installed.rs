@@ -34,7 +34,7 @@ pub(crate) struct Settings {
     model: Option<String>,
     /// `HERMES_HOME`.
     home: Option<String>,
-    /// Whether feedback goes to the same session.
+    /// Whether it goes on in a session that is there: for feedback, and at a later visit of the role.
     pub(super) resume: bool,
     /// Whether it is given the tool `submit`.
     pub(super) mcp: bool,
@@ -60,7 +60,7 @@ impl settings::Settings for Settings {
             "maxTurns": { "type": "integer", "minimum": 1, "description": format!("Tool-calling rounds of one answer; {DEFAULT_MAX_TURNS} by default.") },
             "model": { "type": "string", "description": "Name of the model, in place of the agent's `model`." },
             "home": { "type": "string", "description": "HERMES_HOME: its configuration and sessions. `~/` is your home directory, other paths are relative to the storage root. By default that of the environment, else ~/.hermes." },
-            "resume": { "type": "boolean", "description": "Whether feedback on an unreadable answer goes to the same session; true by default." },
+            "resume": { "type": "boolean", "description": "Whether it goes on in a session that is there: for feedback on an unreadable answer, and at a later visit of the role; true by default." },
             "mcp": { "type": "boolean", "description": "Whether it is given the tool `submit`, by a configuration of the attempt that is laid over yours; false by default." },
         })
     }

@@ -45,6 +45,8 @@ pub struct HermesAgent {
     overlay: Option<PathBuf>,
     /// The protocol, when the answer came through it.
     acp: Option<AcpAgent>,
+    /// Turns of a run that was to go on in a session, but was made in another one: they were paid for.
+    aside: Vec<Turn>,
 }
 
 /// A session as far as it was told.
@@ -55,13 +57,13 @@ struct Session {
 }
 
 impl HermesAgent {
-    /// One run of `hermes chat`, in a new session or in one that is there.
-    fn chat(&mut self, hermes: &Hermes<'_, '_>, text: &str, resume: Option<&str>) -> Result<Said> {
+    /// One run of `hermes chat`, in a new session or in one that is there. A run that is the work itself is recorded: what
+    /// a failed attempt keeps is that, not what was said about it afterwards.
+    fn chat(&mut self, hermes: &Hermes<'_, '_>, text: &str, resume: Option<&str>, is_work: bool) -> Result<Said> {
         let (opened, spec) = (hermes.opened, hermes.agent());
         let model = hermes.model()?;
         let files = OutputFiles::of(hermes.context.thread().home(), &opened.thread, &opened.attempt);
-        // What a failed attempt keeps is the work, not what was said about it afterwards.
-        let mut chat = if resume.is_none() { hermes.program().keeping(&files) } else { hermes.program() };
+        let mut chat = if is_work { hermes.program().keeping(&files) } else { hermes.program() };
         let rounds = hermes.settings.max_turns.to_string();
         chat.command().args(["chat", "-q", text, "--yolo", "--max-turns", &rounds, "--quiet"]);
         let options = [("--model", model.as_deref()), ("--resume", resume)];
@@ -73,7 +75,8 @@ impl HermesAgent {
             chat.command().env(overlay::VARIABLE, overlay);
         }
         let mut log = log::Tail::open(&hermes.home_dir(), resume);
-        let mut recorder = if resume.is_none() { Some(Recorder::begin(hermes.context, EXPORT)?) } else { None };
+        let mut recorder = if is_work { Some(Recorder::begin(hermes.context, EXPORT)?) } else { None };
+        let turns_before = self.session.as_ref().map_or(0, |session| session.turns);
         let ran = chat.run(
             |_| {},
             || {
@@ -82,23 +85,26 @@ impl HermesAgent {
                 if let Some(session) = log.session()
                     && let Some(mut recorder) = recorder.take()
                 {
-                    recorder.session(EXPORT, Some(session));
+                    recorder.resumed_session(EXPORT, Some(session), turns_before);
                 }
             },
         )?;
         self.exit_code = ran.status.code();
         let id = session::id(&ran.stderr, &ran.stdout);
-        if !ran.status.code().is_some_and(|code| spec.succeeded(code)) {
+        let is_elsewhere = resume.is_some() && id.as_deref() != resume;
+        if !is_elsewhere && !ran.status.code().is_some_and(|code| spec.succeeded(code)) {
             return Err(failed(&spec.name, &ran, id.as_deref()));
-        }
-        if let Some(wanted) = resume {
-            same_session(wanted, id.as_deref())?;
         }
         let trace = match &id {
             Some(id) => hermes.session(id)?,
             None => None,
         };
         Ok(Said { id, trace, stdout: session::without_id(&ran.stdout), duration_ms: ran.duration_ms })
+    }
+
+    /// Whether a prompt goes through the protocol: it is too long for an argument, or there is no other way to the tool.
+    fn goes_through_acp(&self, hermes: &Hermes<'_, '_>, text: &str) -> bool {
+        text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none())
     }
 
     /// An answer that came through the protocol, with the turns hermes keeps of it: the protocol tells only the calls.
@@ -138,6 +144,7 @@ impl HermesAgent {
             session_id: id,
             source: trace.source,
             value: None,
+            is_resumed: false,
         }
     }
 }
@@ -155,12 +162,48 @@ impl Agent for HermesAgent {
         let hermes = Hermes::of(context)?;
         self.overlay = hermes.overlay()?;
         let text = prompt.text();
-        if text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none()) {
-            let answer = self.acp.insert(AcpAgent::with(hermes.protocol()?)).answer(context, prompt)?;
-            return self.told_by_session(&hermes, answer);
+        if self.goes_through_acp(&hermes, &text) {
+            let mut acp = self.acp.take().map_or_else(|| hermes.protocol().map(AcpAgent::with), Ok)?;
+            let answer = acp.answer(context, prompt);
+            self.acp = Some(acp);
+            return self.told_by_session(&hermes, answer?);
         }
-        let said = self.chat(&hermes, &text, None)?;
-        Ok(self.answer_of(said, Turn::of(prompt, "", 0)))
+        // Where the protocol was tried for an earlier session, its process has nothing more to do.
+        self.acp = None;
+        let said = self.chat(&hermes, &text, None, true)?;
+        let answer = self.answer_of(said, Turn::of(prompt, "", 0));
+        let turns = self.aside.drain(..).chain(answer.turns).collect();
+        Ok(Answer { turns, ..answer })
+    }
+
+    fn resumes(&self, context: &Context<'_>) -> Result<bool> {
+        Ok(Hermes::of(context)?.settings.resume)
+    }
+
+    fn resume(&mut self, context: &Context<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+        let hermes = Hermes::of(context)?;
+        // What it has of the session now is what is not of this visit; and if it has nothing, it would begin another one.
+        let Some(before) = hermes.session(session)? else { return Ok(None) };
+        self.overlay = hermes.overlay()?;
+        self.session =
+            Some(Session { id: session.to_owned(), turns: before.turns.len(), tokens: before.tokens.clone() });
+        let text = prompt.text();
+        if self.goes_through_acp(&hermes, &text) {
+            let acp = self.acp.insert(AcpAgent::with(hermes.protocol()?));
+            let Some(answer) = acp.resume(context, session, prompt)? else {
+                self.session = None;
+                return Ok(None);
+            };
+            return self.told_by_session(&hermes, answer).map(Some);
+        }
+        let said = self.chat(&hermes, &text, Some(session), true)?;
+        if said.id.as_deref() != Some(session) {
+            progress::line(&format!("hermes: session {session} is gone; a new one gets the whole prompt"));
+            self.session = None;
+            self.aside = said.trace.map(|trace| trace.turns).unwrap_or_default();
+            return Ok(None);
+        }
+        Ok(Some(self.answer_of(said, Turn::of(prompt, "", 0))))
     }
 
     fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
@@ -176,7 +219,8 @@ impl Agent for HermesAgent {
         if text.len() > MAX_PROMPT_ARGUMENT {
             return Err(too_long(text.len()));
         }
-        let said = self.chat(&hermes, text, Some(&id))?;
+        let said = self.chat(&hermes, text, Some(&id), false)?;
+        same_session(&id, said.id.as_deref())?;
         Ok(Some(self.answer_of(said, Turn::asked(vec![text.to_owned()]))))
     }
 }
@@ -188,12 +232,14 @@ impl Agent for HermesAgent {
 pub(crate) fn left(context: &Context<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
     let hermes = Hermes::of(context)?;
     let read = |path| child::read_capped(path, hermes.opened.output_cap);
-    let told = live_trace::read(files).session.and_then(|session| session.id);
-    let id = match told {
+    let told = live_trace::read(files).session;
+    let before = told.as_ref().map_or(0, |session| session.turns_before);
+    let id = match told.and_then(|session| session.id) {
         None => session::id(&read(&files.err)?, &read(&files.raw)?),
         id => id,
     };
-    id.map_or(Ok(None), |id| hermes.session(&id))
+    let trace = id.map_or(Ok(None), |id| hermes.session(&id))?;
+    Ok(trace.map(|trace| Trace { turns: trace.turns.into_iter().skip(before).collect(), ..trace }))
 }
 
 /// What a run of hermes gave.

@@ -94,6 +94,27 @@ pub(crate) fn digests(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Diges
     Ok(stated.collect())
 }
 
+/// The step that came of the newest attempt at a role but `current`; `None` when none came of it, or when the record does
+/// not go back so far.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn last_step_of(home: &Home, thread: &ThreadId, role: &str, current: &str) -> Result<Option<Hash>> {
+    let record = record::read(home, thread)?;
+    let mut finished: Vec<Finished> = Vec::new();
+    for line in record::newest_first(&record).filter_map(Line::parse) {
+        match line {
+            Line::Finished(line) => finished.push(line),
+            Line::Opened(opened) if opened.role == role && opened.attempt != current && opened.thread == *thread => {
+                let own = finished.iter().find(|line| line.attempt == opened.attempt);
+                return Ok(own.map(|line| line.step));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
 /// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::{TestHome, counting_workflow, failed_attempts, text};
 
 use crate::home;
 
@@ -393,4 +393,67 @@ fn the_turns_of_a_session_that_was_ended_are_read_from_it() {
     assert_eq!((&attempt["source"], &attempt["sessionId"]), (&json!("export"), &json!("20261122_021459_fa0b62")));
     assert_eq!(attempt["turns"][0]["output"], "Counting.");
     assert_eq!(attempt["turns"][0]["toolCalls"][0]["result"], "one");
+}
+
+/// A thread whose role has played once and plays again.
+fn played_once(behave: &Value) -> (TestHome, String) {
+    let (home, _) = with_hermes(behave);
+    home.put("count-rounds", &counting_workflow(4));
+    let thread = home.start("count-rounds", "count");
+    home.json(&["thread", "step", &thread]);
+    (home, thread)
+}
+
+/// The prompts of `hermes chat` after the first, and the sessions they were to go on in.
+fn chats(home: &TestHome) -> Vec<(String, Option<String>)> {
+    let all = calls(home).into_iter().map(|call| call["args"].clone());
+    let chats = all.filter(|args| args[0] == "chat").skip(1).map(|args| {
+        let args = args.as_array().unwrap().clone();
+        let resumed = args.iter().position(|arg| arg == "--resume").map(|at| args[at + 1].as_str().unwrap().to_owned());
+        (args[2].as_str().unwrap().to_owned(), resumed)
+    });
+    chats.collect()
+}
+
+#[test]
+fn a_later_visit_goes_on_in_the_same_session() {
+    let (home, thread) = played_once(&json!({ "answers": [RIGHT, NEARLY, RIGHT] }));
+    home.json(&["thread", "step", &thread]);
+    let chats = chats(&home);
+    let session = Some("20261122_021459_fa0b62".to_owned());
+    assert_eq!([&chats[0].1, &chats[1].1], [&session, &session], "the visit, and feedback on its answer");
+    assert!(chats[0].0.contains("This goes on in the session") && !chats[0].0.contains("Counted one line."));
+    let detail = home.last_detail(&thread);
+    assert_eq!(json!([detail["resumed"], detail["extractedBy"]]), json!([true, "feedback"]));
+    let outputs: Vec<&str> =
+        detail["turns"].as_array().unwrap().iter().filter_map(|turn| turn["output"].as_str()).collect();
+    assert_eq!(outputs, [NEARLY, RIGHT], "what it did at the visit before is not repeated");
+    assert_eq!(detail["tokens"], json!({ "input": 222, "output": 40, "cached": 22, "reasoning": 0 }));
+}
+
+#[test]
+fn a_session_that_is_gone_or_another_one_is_no_failure() {
+    for how in ["lost", "another", "off"] {
+        let (home, thread) = played_once(&json!({ "answers": [RIGHT, RIGHT] }));
+        let file = home.root().join("hermes/20261122_021459_fa0b62.session");
+        match how {
+            "lost" => fs::remove_file(file).unwrap(),
+            "another" => {
+                let behave = json!({ "answers": [RIGHT, RIGHT], "resumes": "20261122_999999_000000" });
+                fs::write(home.root().join("hermes/behave.json"), behave.to_string()).unwrap();
+            }
+            _ => {
+                let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+                home.config(&config.replace("{ home: hermes }", "{ home: hermes, resume: false }"));
+            }
+        }
+        home.json(&["thread", "step", &thread]);
+        let chats = chats(&home);
+        assert_eq!(chats.len(), if how == "another" { 2 } else { 1 }, "{how}");
+        let (prompt, resumed) = chats.last().unwrap();
+        assert_eq!(*resumed, None, "{how}");
+        assert!(prompt.contains("is your own last answer") && prompt.contains("Counted one line."), "{prompt}");
+        let detail = home.last_detail(&thread);
+        assert_eq!(json!([detail["resumed"], failed_attempts(&detail)]), json!([null, 0]), "{how}");
+    }
 }

@@ -53,6 +53,7 @@ mod react;
 mod reading;
 mod recovering;
 mod reference;
+mod resuming;
 mod review;
 mod setup;
 mod shared_examples;

@@ -6,7 +6,7 @@ use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, Say};
 use uwf_testing::{TestHome, text};
 
-use super::{calls, detail, in_order, outputs, start, submitting};
+use super::{FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, outputs, start, submitting, twice};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
@@ -143,4 +143,24 @@ fn documented_server() -> String {
         .next()
         .unwrap()
         .to_owned()
+}
+
+#[test]
+fn claude_goes_on_in_its_session_at_a_later_visit() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    goes_on(&with_claude(&model, &PRINTING.replace("trace: claude", "trace: claude, resume: true")), &model);
+}
+
+#[test]
+fn claude_begins_a_new_session_when_the_one_before_is_gone() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let home = with_claude(&model, &PRINTING.replace("trace: claude", "trace: claude, resume: true"));
+    let (first, second) = twice(&home, || fs::remove_dir_all(home.root().join("claude/projects")).unwrap());
+    begins_anew(&model, &first, &second);
+}
+
+#[test]
+fn claude_goes_on_in_its_session_through_the_protocol() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    goes_on(&with_claude(&model, "command: uwf-acp, config: { preset: claude }"), &model);
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, Say};
 use uwf_testing::{TestHome, text};
 
-use super::{calls, detail, outputs, start, submitting};
+use super::{FIRST, SECOND, begins_anew, calls, detail, goes_on, outputs, start, submitting, twice};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
@@ -128,4 +128,43 @@ fn codex_through_acp() {
     assert_eq!((&detail["source"], &detail["extractedBy"]), (&json!("acp"), &json!("submit")));
     assert_eq!(detail["raw"], "Handed in.");
     assert_eq!(calls(&detail).len(), 2, "{detail}");
+}
+
+/// A home whose codex goes on in its sessions.
+fn resuming(model: &LlmServer) -> TestHome {
+    let home = with_codex(model);
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&config.replace("trace: codex", "trace: codex, resume: true"));
+    home
+}
+
+#[test]
+fn codex_goes_on_in_its_session_at_a_later_visit() {
+    let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
+    goes_on(&resuming(&model), &model);
+}
+
+#[test]
+fn codex_begins_a_new_session_when_the_one_before_is_gone() {
+    let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
+    let home = resuming(&model);
+    let (first, second) = twice(&home, || {
+        for kept in fs::read_dir(home.root().join("codex")).unwrap().map(Result::unwrap) {
+            if kept.file_name() != "config.toml" {
+                let _ = fs::remove_dir_all(kept.path()).or_else(|_| fs::remove_file(kept.path()));
+            }
+        }
+    });
+    begins_anew(&model, &first, &second);
+}
+
+#[test]
+fn codex_goes_on_in_its_session_through_the_protocol() {
+    let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
+    let home = with_codex(&model);
+    home.config(
+        "agents:\n  a: { command: uwf-acp, env: [SCRIPTED_KEY], timeout: 5m, config: { preset: codex } }\ndefaultAgent: a\n\
+         secrets: [SCRIPTED_KEY]\n",
+    );
+    goes_on(&home, &model);
 }

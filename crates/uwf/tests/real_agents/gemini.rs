@@ -6,7 +6,7 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, Say};
 
-use super::{calls, detail, in_order, outputs, start, submitting};
+use super::{FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, start, submitting, twice};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
@@ -67,4 +67,13 @@ fn gemini_through_acp() {
     assert_eq!(detail["raw"], "Handed in.");
     let calls = calls(&detail);
     assert_eq!(calls.len(), 2, "{calls:?}");
+}
+
+/// It does not offer to load sessions, so it gets the whole prompt.
+#[test]
+fn gemini_begins_a_new_session_at_a_later_visit() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let home = with_gemini(&model, "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }");
+    let (first, second) = twice(&home, || {});
+    begins_anew(&model, &first, &second);
 }

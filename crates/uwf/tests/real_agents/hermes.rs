@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Request, Say, Script};
 use uwf_testing::{TestHome, text};
 
-use super::{calls, detail, has_tools, in_order, outputs, start, submitting};
+use super::{
+    FIRST, SECOND, begins_anew, calls, detail, goes_on, has_tools, in_order, outputs, start, submitting, twice,
+};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line, counted with wc.";
 
@@ -171,4 +173,26 @@ fn hermes_that_is_ended_leaves_its_turns() {
     assert_eq!(outputs(&attempt)[0], "Counting.");
     let calls = calls(&attempt);
     assert!(calls[0].starts_with("terminal ") && calls[0].contains("\"output\": \"1\""), "{calls:?}");
+}
+
+#[test]
+fn hermes_goes_on_in_its_session_at_a_later_visit() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let home = with_hermes(&model, "");
+    goes_on(&home, &model);
+}
+
+#[test]
+fn hermes_begins_a_new_session_when_the_one_before_is_gone() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let home = with_hermes(&model, "");
+    let (first, second) = twice(&home, || fs::remove_file(home.root().join("hermes/state.db")).unwrap());
+    begins_anew(&model, &first, &second);
+}
+
+#[test]
+fn hermes_goes_on_in_its_session_through_the_protocol() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let home = with_hermes(&model, ", mcp: true");
+    goes_on(&home, &model);
 }

@@ -14,8 +14,8 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{Request, Say, Script};
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::llm_server::{LlmServer, Request, Say, Script};
+use uwf_testing::{TestHome, counting_workflow, failed_attempts, text};
 
 /// A fresh storage root that finds these programs of the installed agents, the counting workflow in it.
 fn home(programs: &[(&str, &str)]) -> TestHome {
@@ -48,6 +48,48 @@ fn detail(home: &TestHome, thread: &str) -> Value {
     let head = text(&home.json(&["thread", "show", thread]), "head");
     home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone()
 }
+
+/// Lets a role play twice in the counting workflow and gives both details. `between` happens before the second visit.
+fn twice(home: &TestHome, between: impl FnOnce()) -> (Value, Value) {
+    home.put("count-rounds", &counting_workflow(3));
+    let thread = start(home, "count-rounds", "count the lines of a.txt");
+    home.json(&["thread", "step", &thread]);
+    let first = detail(home, &thread);
+    between();
+    home.json(&["thread", "step", &thread]);
+    (first, detail(home, &thread))
+}
+
+/// Checks that the second visit went on in the session of the first: the model was sent what it had said, and only what is
+/// new since.
+fn goes_on(home: &TestHome, model: &LlmServer) -> Value {
+    let (first, second) = twice(home, || {});
+    assert_eq!(json!([second["resumed"], second["sessionId"]]), json!([true, first["sessionId"]]), "{second:#}");
+    let asked = model.asked().into_iter().rfind(has_tools).unwrap();
+    assert!(asked.text.contains("This goes on in the session") && asked.text.contains("FIRST"), "{}", asked.text);
+    assert!(!asked.text.contains("is your own last answer"), "{}", asked.text);
+    // codex-acp warns of the model's name before the answer.
+    assert!(
+        matches!(outputs(&second)[..], [said] if said.ends_with(SECOND)),
+        "the turns are those of this visit: {second:#}"
+    );
+    second
+}
+
+/// Checks that the second visit was played with the whole prompt, in a new session.
+fn begins_anew(model: &LlmServer, first: &Value, second: &Value) {
+    assert_eq!(
+        json!([second["resumed"], failed_attempts(second), second["raw"]]),
+        json!([null, 0, SECOND]),
+        "{second:#}"
+    );
+    assert_ne!(first["sessionId"], second["sessionId"]);
+    let asked = model.asked().into_iter().rfind(has_tools).unwrap();
+    assert!(asked.text.contains("is your own last answer") && asked.text.contains("FIRST"), "{}", asked.text);
+}
+
+const FIRST: &str = "---\nn: 1\n---\nThe FIRST answer.";
+const SECOND: &str = "---\nn: 1\n---\nThe second answer.";
 
 /// Outputs of the turns.
 fn outputs(detail: &Value) -> Vec<&str> {

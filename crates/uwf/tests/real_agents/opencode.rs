@@ -6,7 +6,7 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, Say};
 
-use super::{calls, detail, in_order, outputs, start, submitting};
+use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, start, submitting};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
@@ -92,4 +92,10 @@ fn opencode_through_acp() {
     assert_eq!(detail["raw"], "Handed in.");
     let calls = calls(&detail);
     assert!(calls.len() == 2 && calls[0].contains("integer"), "{calls:?}");
+}
+
+#[test]
+fn opencode_goes_on_in_its_session_through_the_protocol() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    goes_on(&with_opencode(&model, "command: uwf-acp, config: { preset: opencode }"), &model);
 }

@@ -131,6 +131,9 @@ struct DryRun {
     /// What the agent's model is told before the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
+    /// The session of an earlier visit in which the agent goes on; if that is gone, it gets the whole prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
     prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -150,6 +153,13 @@ impl Report for DryRun {
                     command.join(" "),
                     self.cwd.display()
                 ));
+                if let Some(session) = &self.session {
+                    text.push_str(&format!(
+                        "goes on in its session {session}; if that is gone, it is sent what this prints:\n  \
+                         uwf agent context {} {role} --prompt\n\n",
+                        self.thread
+                    ));
+                }
                 if let Some(system) = &self.system {
                     text.push_str(&format!("{}\n{system}\n\n{}\n", style::bold("system:"), style::bold("prompt:")));
                 }
@@ -201,6 +211,7 @@ fn dry_run(context: &Context, request: &Request) -> CommandResult {
         command: None,
         cwd: plan.settings.workspace.clone(),
         system: None,
+        session: None,
         prompt: None,
         reason: None,
         explain: request.explain.then(|| moderate::explain(&decision)),
@@ -214,6 +225,7 @@ fn dry_run(context: &Context, request: &Request) -> CommandResult {
             let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone())?);
             let sent = uwf_agents::sent(&AgentContext::of(thread, role, Some(attempt))?)?;
             report.system = sent.system;
+            report.session = sent.session;
             report.prompt = Some(sent.prompt);
             report.role = Some(role.clone());
             report.agent = Some(spec.name);
