@@ -8,10 +8,10 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::nearest;
 
 use crate::digest;
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use crate::{ids, start};
 
 /// What was forked.
@@ -68,10 +68,11 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
 }
 
 fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Settings> {
-    let mut settings = known.unwrap_or_else(|| Settings { workspace: cwd.to_owned(), ..Settings::default() });
-    if let Some(workspace) = &changes.workspace {
-        settings.workspace = std::fs::canonicalize(cwd.join(workspace)).at("find the workspace", workspace)?;
-    }
+    let mut settings = match (known, &changes.workspace) {
+        (known, Some(dir)) => Settings { workspace: settings::workspace(cwd, dir)?, ..known.unwrap_or_default() },
+        (Some(known), None) => known,
+        (None, None) => Settings { workspace: settings::workspace(cwd, cwd)?, ..Settings::default() },
+    };
     settings.max_steps = changes.max_steps.or(settings.max_steps);
     // Whoever forks a child thread goes on with it alone.
     settings.parent = None;

@@ -9,11 +9,11 @@ use uwf_core::workflow::{Role, Workflow};
 use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Opened};
 use crate::bindings::{self, Named};
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
 use crate::project;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 
 /// A step as planned: everything that is decided before an agent runs.
 pub struct Plan {
@@ -156,7 +156,7 @@ fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<
     match (known, cwd) {
         (Some(known), None) => Ok(known),
         (known, Some(cwd)) => {
-            let workspace = std::fs::canonicalize(cwd).at("find the workspace", cwd)?;
+            let workspace = settings::workspace(cwd, cwd)?;
             Ok(Settings { workspace, ..known.unwrap_or_default() })
         }
         (None, None) => Err(Error::new(Kind::Usage, format!("this machine does not know where thread {thread} works"))

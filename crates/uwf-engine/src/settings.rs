@@ -2,7 +2,7 @@
 //! they are a choice of the machine it runs on.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,20 @@ pub struct Settings {
     /// The thread whose role this one plays, for a child thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ThreadId>,
+}
+
+/// A directory as the workspace of a thread: absolute, without links.
+///
+/// # Errors
+/// `NotFound` or `Io` when there is no such directory; `Data` when its path is no UTF-8, which the record of a thread,
+/// prompts and agents' arguments need.
+pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
+    let found = std::fs::canonicalize(cwd.join(dir)).at("find the workspace", dir)?;
+    if found.to_str().is_some() {
+        return Ok(found);
+    }
+    Err(Error::new(Kind::Data, format!("the path of the workspace is not UTF-8: {}", found.display()))
+        .hint("agents can work in another directory: --cwd DIR"))
 }
 
 /// The line, with what it is about.

@@ -12,10 +12,10 @@ use uwf_core::workflow::{END, Workflow, endless_roles};
 use crate::bindings::Bindings;
 use crate::delegation::{Deciding, Decisions};
 use crate::environment::Redactor;
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::resolve::{self, Found, Origin};
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use crate::{beginning, ids, load, project, put};
 
 /// What to start.
@@ -61,7 +61,7 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     if matches!(origin, Origin::Registry | Origin::Store) {
         notes.extend(endless(&load::workflow(home.store(), hash)?));
     }
-    let workspace = std::fs::canonicalize(cwd.join(&request.workspace)).at("find the workspace", &request.workspace)?;
+    let workspace = settings::workspace(cwd, &request.workspace)?;
     let settings =
         Settings { workspace, bound: request.bound.clone(), max_steps: request.max_steps, ..Settings::default() };
     let config = project::config(home, &settings.workspace)?;

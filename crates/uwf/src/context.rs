@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::AtPath;
+use uwf_engine::error::Kind;
 use uwf_engine::home::Home;
 use uwf_engine::project::{self, Project};
 use uwf_engine::show;
 
 use crate::error::CommandError;
 use crate::printer::Printer;
+
+/// The current directory when it was deleted. It is still what relative paths begin at.
+const DELETED: &str = ".";
 
 /// What every command has at hand.
 pub(crate) struct Context {
@@ -29,7 +32,8 @@ pub(crate) struct Context {
 impl Context {
     /// Opens a storage root, the one the environment names when none is given.
     pub(crate) fn open_at(root: Option<&Path>, printer: Printer) -> Result<Context, CommandError> {
-        let cwd = std::env::current_dir().at("find", "the current directory")?;
+        // Where it was deleted, everything goes on that does not need it: what is looked for in it is not found.
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from(DELETED));
         let home = match root {
             Some(root) => Home::at(root)?,
             None => Home::from_environment()?,
@@ -49,6 +53,15 @@ impl Context {
         if let Some(ignored) = project.and_then(Project::ignored) {
             self.printer.warn(&ignored);
         }
+    }
+
+    /// The current directory, for agents to work in.
+    pub(crate) fn workspace(&self) -> Result<PathBuf, CommandError> {
+        if self.cwd.is_absolute() {
+            return Ok(self.cwd.clone());
+        }
+        Err(CommandError::new(Kind::Io, "the current directory was deleted, so agents cannot work in it")
+            .hint("name a directory for them: --cwd DIR"))
     }
 
     /// The thread meant by what was typed.
@@ -75,9 +88,7 @@ impl Context {
     pub(crate) fn read_node(&self, typed: &str) -> Result<(json_cas::Hash, json_cas::Node), CommandError> {
         let found = self.node(typed).and_then(|hash| Ok((hash, self.home.store().get(hash)?)));
         found.map_err(|error| match error.kind {
-            uwf_engine::error::Kind::NotFound => {
-                error.hint(format!("the store is {}", self.home.objects_dir().display()))
-            }
+            Kind::NotFound => error.hint(format!("the store is {}", self.home.objects_dir().display())),
             _ => error,
         })
     }

@@ -99,3 +99,35 @@ fn sources(dir: &Path) -> Vec<std::path::PathBuf> {
     files.sort();
     files
 }
+
+/// The fenced blocks of a page that are written in a language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let parts = page.split("```").skip(1).step_by(2);
+    parts.filter_map(|block| block.strip_prefix(&format!("{language}\n"))).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_the_page_of_workflow_files_shows_works() {
+    let home = home();
+    let page = fs::read_to_string(repository().join("docs/workflow-format.md")).unwrap();
+    let [whole, inline, rounds] = blocks(&page, "yaml").try_into().expect("three examples");
+    let (roles, _) = whole.split_once("conditions:").unwrap();
+    let inline =
+        format!("{roles}graph:\n  $START: [ {{ role: writer }} ]\n  writer: [ {{ role: reviewer }} ]\n{inline}");
+    for workflow in [whole.clone(), inline, format!("{roles}{rounds}")] {
+        home.file("write-text.yaml", &workflow);
+        let ran = home.uwf(&["workflow", "validate", "write-text.yaml", "--format", "text"]);
+        assert_eq!(ran.code, Some(0), "{}\n{workflow}", ran.stdout);
+        home.json(&["workflow", "put", "write-text.yaml"]);
+    }
+    for line in blocks(&page, "sh").iter().flat_map(|block| block.lines()) {
+        let words: Vec<String> = shlex::split(line).unwrap();
+        let ran = home.uwf(&words[1..]);
+        assert_eq!((words[0].as_str(), ran.code), ("uwf", Some(0)), "{line}: {}", ran.stderr);
+    }
+    let thread = home.start("write-text", "{\"branch\": \"main\"}");
+    let has = home.json(&["thread", "eval", &thread, "$contains(start.prompt, '\"main\"')"]);
+    assert_eq!(has, serde_json::json!(true), "a task can hold values for conditions");
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--dry-run"]).code, Some(0));
+    assert_eq!(home.uwf(&["agent", "describe", "workflow"]).code, Some(0));
+}

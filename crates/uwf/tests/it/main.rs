@@ -58,6 +58,7 @@ mod review;
 mod setup;
 mod shared_examples;
 mod stepping;
+mod strange_places;
 mod supervising;
 mod terminal;
 mod traces;

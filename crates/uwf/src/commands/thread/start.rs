@@ -73,7 +73,7 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
                 .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
-    let workspace = options.cwd.unwrap_or_else(|| context.cwd.clone());
+    let workspace = options.cwd.map_or_else(|| context.workspace(), Ok)?;
     let (config, problems, project) = project::checked_config(&context.home, &context.cwd.join(&workspace))?;
     for problem in problems {
         context.printer.warn(&problem.to_string());

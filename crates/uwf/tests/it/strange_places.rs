@@ -1,0 +1,92 @@
+//! Commands called in a directory that was deleted, or whose path is no UTF-8.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
+use uwf_testing::{Ran, TestHome, counting_workflow, text};
+
+use crate::home;
+
+fn counting() -> TestHome {
+    let home = home();
+    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.put("count-rounds", &counting_workflow(2));
+    home
+}
+
+/// Runs a command in a directory that is deleted before.
+fn nowhere(home: &TestHome, args: &[&str]) -> Ran {
+    let mut command = Command::new("sh");
+    home.prepare(&mut command);
+    let words = shlex::try_join(args.iter().copied()).unwrap();
+    let script = format!("mkdir gone && cd gone && rmdir ../gone && exec {} {words}", env!("CARGO_BIN_EXE_uwf"));
+    command.args(["-c", &script]).output().unwrap().into()
+}
+
+#[test]
+fn a_deleted_directory_stops_only_what_needs_it() {
+    let home = counting();
+    let thread = home.start("count-rounds", "count");
+    let work = home.work();
+    let work = work.to_str().unwrap();
+    for args in [
+        &["thread", "list"][..],
+        &["thread", "show", &thread],
+        &["thread", "read", &thread],
+        &["thread", "step", &thread],
+        &["thread", "fork", &thread],
+        &["thread", "start", "count-rounds", "-p", "x", "--cwd", work],
+        &["run", &thread],
+        &["workflow", "list"],
+        &["workflow", "show", "count-rounds"],
+        &["cas", "put-text", "x"],
+        &["cas", "verify"],
+        &["config", "set", "maxSteps", "9"],
+        &["doctor"],
+        &["help", "thread"],
+    ] {
+        let ran = nowhere(&home, args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+    }
+    let head = home.head(&home.start("count-rounds", "again")).unwrap();
+    for args in [&["thread", "start", "count-rounds", "-p", "x"][..], &["thread", "fork", &head]] {
+        let ran = nowhere(&home, args);
+        assert_eq!(ran.code, Some(74), "{args:?}");
+    }
+    let ran = nowhere(&home, &["thread", "start", "count-rounds", "-p", "x"]);
+    assert!(
+        ran.stderr.contains("the current directory was deleted") && ran.stderr.contains("--cwd DIR"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_workspace_that_is_no_utf8_is_bad_data() {
+    let home = counting();
+    let strange = home.work().join(OsStr::from_bytes(b"w\xffs"));
+    fs::create_dir(&strange).unwrap();
+    let in_strange = |args: &[&str]| Ran::from(home.command(args).current_dir(&strange).output().unwrap());
+    let thread = home.start("count-rounds", "count");
+    let head = home.head(&thread).unwrap();
+    for args in [
+        &["thread", "start", "count-rounds", "-p", "x"][..],
+        &["run", "count-rounds", "-p", "x"],
+        &["thread", "fork", &head],
+        &["thread", "fork", &thread, "--cwd", "."],
+        &["thread", "step", &thread, "--cwd", "."],
+    ] {
+        let ran = in_strange(args);
+        assert_eq!(ran.code, Some(65), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("the path of the workspace is not UTF-8"), "{}", ran.stderr);
+    }
+    let listed = home.json(&["thread", "list"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "nothing was begun: {listed}");
+    assert_eq!(text(&in_strange(&["thread", "step", &thread]).json(), "thread"), thread, "it works elsewhere");
+    let work = home.work();
+    let elsewhere = ["thread", "start", "count-rounds", "-p", "x", "--cwd", work.to_str().unwrap()];
+    assert_eq!(in_strange(&elsewhere).code, Some(0));
+}
