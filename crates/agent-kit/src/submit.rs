@@ -8,6 +8,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
 use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession};
 use uwf_core::prompt::AnswerForm;
+use uwf_engine::agents::HUMAN;
 use uwf_engine::attempts::{self, Attempt, OutputFiles};
 use uwf_engine::child;
 use uwf_engine::digest;
@@ -59,7 +60,9 @@ pub fn output_of(context: &Context<'_>, answer: &Answer, form: AnswerForm, rungs
 
 /// Keeps an answer that could not be stored, for the next step to read. A disk that takes no node may take no file either.
 fn keep_answered(context: &Context<'_>, raw: &str, value: Option<&Value>) {
-    let Some(attempt) = context.attempt() else { return };
+    // A person still has the answer, and is asked for it again.
+    let is_agents = |attempt: &&Attempt| !attempt.opened.agent.is_built_in(HUMAN);
+    let Some(attempt) = context.attempt().filter(is_agents) else { return };
     let thread = context.thread();
     // One that came through the tool is there already.
     let is_kept =
