@@ -101,7 +101,10 @@ impl Error {
             std::io::ErrorKind::StorageFull => {
                 error.hint("free some space, then run the same command again: nothing was lost")
             }
-            std::io::ErrorKind::PermissionDenied => error.hint("check who owns the file and its directory"),
+            std::io::ErrorKind::PermissionDenied => {
+                let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(path);
+                error.hint(format!("{} belongs to {}", there.display(), crate::sharing::owner(there)))
+            }
             _ => error,
         };
         Error { source: Some(Box::new(source)), ..error }

@@ -10,7 +10,7 @@ use uwf_core::thread::ThreadId;
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
 use crate::load::Thread;
-use crate::{attempts, children, end, history, lock, processes, rebuild, recover};
+use crate::{attempts, children, end, history, lock, processes, rebuild, recover, sharing};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -25,6 +25,7 @@ const TRIES: usize = 50;
 /// `NotFound` when it is not active; of one that was killed before by a command that did not come to its end, the agent is
 /// gone then, too. Others after which the thread has ended say so.
 pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
+    sharing::check(home, id)?;
     let dropped = drop_from_index(home, id);
     match &dropped {
         Err(error) if error.kind != Kind::NotFound || !was_killed(home, id)? => return dropped,

@@ -60,6 +60,7 @@ pub mod resolve;
 pub mod roots;
 pub mod salvage;
 pub mod settings;
+pub mod sharing;
 pub mod show;
 pub mod spoken;
 pub mod start;

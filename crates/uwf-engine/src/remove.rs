@@ -11,6 +11,7 @@ use crate::home::Home;
 use crate::lock;
 use crate::marks::{self, Mark};
 use crate::rebuild;
+use crate::sharing;
 
 /// Tries to remove a directory in which a window that looked when the thread was still active makes a file meanwhile.
 const REMOVE_TRIES: usize = 20;
@@ -27,6 +28,7 @@ pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     if history::of(home, id)?.is_none() {
         return Err(rebuild::not_found(home, id));
     }
+    sharing::check(home, id)?;
     // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.
     let _lock = lock::take(home, id)?;
     marks::clear(home, id, &Mark::ALL)?;

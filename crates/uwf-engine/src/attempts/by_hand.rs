@@ -8,10 +8,10 @@ use json_cas::regular;
 use uwf_core::thread::ThreadId;
 
 use super::lines::Opened;
-use super::output::OUTPUT_DIR_MODE;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::home::Home;
 use crate::ids;
+use crate::sharing;
 
 /// How the ids of such attempts begin, in front of a ULID.
 const PREFIX: &str = "hand-";
@@ -38,7 +38,7 @@ pub fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> PathBuf {
 pub fn open_by_hand(home: &Home, opened: Opened) -> Result<Opened> {
     let opened = Opened { attempt: format!("{PREFIX}{}", ids::new_ulid()), ..opened };
     let dir = dir_by_hand(home, &opened.thread, &opened.attempt);
-    std::fs::DirBuilder::new().recursive(true).mode(OUTPUT_DIR_MODE).create(&dir).at("create", &dir)?;
+    std::fs::DirBuilder::new().recursive(true).mode(sharing::output_dir_mode(home)).create(&dir).at("create", &dir)?;
     let text = serde_json::to_vec(&opened)
         .map_err(|error| Error::new(Kind::Internal, format!("an attempt cannot be written: {error}")))?;
     let file = dir.join(OPENED);

@@ -34,7 +34,7 @@ use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
 pub(crate) use self::notice::Notices;
 pub use self::notice::notify;
-pub(crate) use self::output::{OUTPUT_DIR_MODE, hand_on};
+pub(crate) use self::output::hand_on;
 pub use self::output::{OutputFiles, sweep};
 use crate::digest::Digest;
 use crate::error::{AtPath, Error, Result};

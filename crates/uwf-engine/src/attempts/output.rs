@@ -9,9 +9,6 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Result};
 use crate::home::Home;
 
-/// Mode of the directory of [`OutputFiles`]: for nobody but their owner.
-pub(crate) const OUTPUT_DIR_MODE: u32 = 0o700;
-
 /// Files one attempt writes its output to.
 #[derive(Debug, Clone)]
 pub struct OutputFiles {

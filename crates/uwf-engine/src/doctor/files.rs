@@ -11,6 +11,7 @@ use crate::environment;
 use crate::error::{AtPath, Error, Result};
 use crate::home::Home;
 use crate::lock;
+use crate::sharing::{self, Sharing};
 
 /// Age from which on a temporary file is nobody's: no write takes that long.
 pub(super) const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
@@ -56,7 +57,13 @@ pub(super) fn root(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         (None, true) => Finding::warn("storage", message).hint("free some space: an agent's output is stored whole"),
         (None, false) => Finding::ok("storage", message),
     };
-    Ok(vec![place])
+    let half = sharing::of(home) == Sharing::HalfGroup;
+    let shared = Finding::warn(
+        "sharing",
+        format!("{} is writable for a group, but what one makes in it is not the group's", root.display()),
+    )
+    .hint(format!("`find {} -type d -exec chmod g+ws {{}} +`, and `umask 002` for each person", root.display()));
+    Ok([place].into_iter().chain(half.then_some(shared)).collect())
 }
 
 #[cfg(target_os = "linux")]

@@ -39,6 +39,7 @@ use crate::persist::{self, Verified};
 use crate::plan::Plan;
 use crate::recover::{self, Left};
 use crate::reextract::{self, Readable};
+use crate::sharing;
 use crate::verdict;
 
 /// What to step, and how.
@@ -71,6 +72,7 @@ impl Request {
 pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<Report> {
     let lock = lock::take(home, &request.thread)?;
     lock.write_owner(&std::process::id().to_string())?;
+    sharing::check(home, &request.thread)?;
     let (thread, head) = Thread::active(home, &request.thread)?;
     refuse_paused(home, &thread.id)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
@@ -220,7 +222,11 @@ impl<'a, 'h> Step<'a, 'h> {
         crate::put::ensure_types(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
         // What an agent prints may hold secrets; it is cleaned of them only when it is stored.
-        std::fs::DirBuilder::new().recursive(true).mode(attempts::OUTPUT_DIR_MODE).create(&dir).at("create", &dir)?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(sharing::output_dir_mode(self.home))
+            .create(&dir)
+            .at("create", &dir)?;
         if let Some(unread) = unread {
             attempts::hand_on(self.home, &self.thread.id, &unread.opened.attempt, &opened.attempt)?;
         }

@@ -7,6 +7,7 @@ mod paths;
 mod places;
 pub(crate) mod record;
 mod secrets;
+mod sharing;
 mod terminal;
 
 use uwf_testing::TestHome;
