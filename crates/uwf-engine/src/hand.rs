@@ -7,11 +7,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use uwf_core::thread::ThreadId;
 
-use crate::agents::BUILT_IN;
 use crate::attempts;
 use crate::child::{self, Signals};
 use crate::environment;
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{AtPath, Result};
 use crate::home::Home;
 use crate::load::Thread;
 use crate::plan::Plan;
@@ -22,17 +21,13 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What a shell adds to the number of the signal that ended a process.
 const BY_SIGNAL: i32 = 128;
 
-/// Runs a built-in agent for a role of an active thread, with the settings of the agent that plays the role when that is
+/// Runs one of the built-in agents that play roles, for a role of an active thread, with the settings of the agent that plays the role when that is
 /// the same. It prints what it would print in a step, to where this process prints; the exit code is returned.
 ///
 /// # Errors
-/// `Config` for an unknown agent and those of its settings, `NotFound` when the thread is not active, `Data` for a role the
+/// `Config` for settings of the agent, `NotFound` when the thread is not active, `Data` for a role the
 /// workflow does not have.
 pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
-    if !BUILT_IN.contains(&name) {
-        return Err(Error::new(Kind::Config, format!("there is no built-in agent `{name}`"))
-            .hint(format!("built-in agents: {}", BUILT_IN.join(", "))));
-    }
     let (thread, _) = Thread::active(home, id)?;
     let plan = Plan::load(&thread, None)?;
     plan.check_role(role)?;

@@ -28,9 +28,6 @@ pub struct Shown {
     pub thread: ThreadId,
     /// Its head.
     pub head: Hash,
-    /// Digest recorded at its head, which stands for the whole run; absent when there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
     /// Whether it has ended.
     pub done: bool,
     /// What it is doing.
@@ -45,6 +42,9 @@ pub struct Shown {
     pub started_at: Option<u64>,
     /// Unix milliseconds of its last change.
     pub changed_at: Option<u64>,
+    /// Digest recorded at its head, which stands for the whole run; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
     /// Why it is in this state, when there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

@@ -1,7 +1,7 @@
 //! Phase ②, the pure part: what an agent is asked.
 //!
 //! Every prompt stands on its own: the form of the answer, the role, the task, and the history as far as it fits into the
-//! budget ([`history`] says what comes first). Only an agent that goes on in its own earlier session gets no more than
+//! budget (`history.rs` says what comes first). Only an agent that goes on in its own earlier session gets no more than
 //! what is new since.
 //!
 //! A prompt is a list of parts, and each part is stored once and referenced by every prompt that holds it: the

@@ -148,13 +148,13 @@ fn a_config_that_says_nothing_is_the_default() {
 #[test]
 fn keys_nobody_knows_are_warned_about_with_a_suggestion() {
     let text = "defualtAgent: x\nagents:\n  a: { command: c, idletimeout: 5, colour: red }\nextract: { lllm: 1 }\n";
-    insta::assert_snapshot!(problems_of(text), @r"
+    insta::assert_snapshot!(problems_of(text), @"
     config.yaml:1:1: warning[unknown-key]: the key `defualtAgent` is not known here and is ignored
         did you mean `defaultAgent`?
     config.yaml:3:20: warning[unknown-key]: the key `idletimeout` is not known here and is ignored
         did you mean `idleTimeout`?
     config.yaml:3:36: warning[unknown-key]: the key `colour` is not known here and is ignored
-        known here: command, args, output, model, env, timeout, idleTimeout, exitCodes, expectFile, config
+        known here: command, args, output, model, env, timeout, idleTimeout, exitCodes, expectFile, config, describe
     config.yaml:4:12: warning[unknown-key]: the key `lllm` is not known here and is ignored
         did you mean `llm`?
     ");

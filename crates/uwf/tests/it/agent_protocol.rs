@@ -351,7 +351,7 @@ fn agents_describe_themselves() {
     home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
     assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
     exit 0
-    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."}},"additionalProperties":{"description":"Of the program that is run: it can ask for all of it with `uwf agent context`."}}}
+    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."},"resume":{"type":"boolean","description":"A later visit of a role goes on in the program's session of the one before; false by default. It needs `trace`, which has the session's id."},"resumeArgs":{"type":"array","items":{"type":"string"},"description":"The arguments with which the program goes on in a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known."}},"additionalProperties":{"description":"Of the program that is run: it can ask for all of it with `uwf agent context`."}}}
     "#);
     let mock = home.json(&["agent", "describe", "mock"]);
     assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
@@ -370,11 +370,11 @@ fn agents_describe_themselves() {
     idle timeout: 1800 s
     settings:     {"script":"answers.yaml"}
     "#);
-    assert_snapshot!(home.told(&["agent", "describe", "plain", "--format", "text"]), @r"
+    assert_snapshot!(home.told(&["agent", "describe", "plain", "--format", "text"]), @"
     exit 0
     plain
     capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
-    config:       trace, mcp
+    config:       trace, mcp, resume, resumeArgs
     command:      my-program --fast
     program:      <dir>/bin/my-program
     output:       text
@@ -398,7 +398,7 @@ fn agents_describe_themselves() {
     exit 0
     my-program --slow
     capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
-    config:       trace, mcp
+    config:       trace, mcp, resume, resumeArgs
     command:      my-program --slow
     program:      <dir>/bin/my-program
     output:       text

@@ -98,7 +98,7 @@ fn walk_and_list_show_what_is_there() {
       type: 111ZGV99GA4Z7
       title: json-cas meta-schema
     ");
-    assert_snapshot!(home.told(&["cas", "schema", "list", "--format", "text"]), @r"
+    assert_snapshot!(home.told(&["cas", "schema", "list", "--format", "text"]), @"
     exit 0
     0JH93PCDMMDP8  react-tool-call
     0M2XXNNYATED9  note
@@ -106,6 +106,7 @@ fn walk_and_list_show_what_is_there() {
     3JJXX03EK0Q9J  react-session
     668EMGAMRHHNP  attempt
     996P5D51CY7P6  Workflow
+    9QRHCCNM0J9FQ  react-session
     A0B8EAC74XR4W  attempt
     CKDHDKMZ3XG9X  StepNode
     DP275P26Y59DC  StartNode
@@ -348,7 +349,7 @@ fn damage_is_named_and_putting_the_same_content_again_repairs_it() {
     ");
     assert_snapshot!(home.told(&["cas", "verify"]), @r#"
     exit 65
-    {"checked":16,"bytes":5867,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
+    {"checked":17,"bytes":6946,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
     "#);
     assert_snapshot!(home.told(&["cas", "verify", &note, "--format", "text"]), @r"
     exit 65
@@ -376,11 +377,11 @@ fn what_is_missing_invalid_or_no_node_at_all_is_found() {
     let [schema, on, note] = note(&home);
     fs::remove_file(file_of(&home, &on)).unwrap();
     fs::write(home.root().join("cas/notes.txt"), "mine").unwrap();
-    assert_snapshot!(home.told(&["cas", "verify", "--format", "text"]), @r"
+    assert_snapshot!(home.told(&["cas", "verify", "--format", "text"]), @"
     exit 65
     DWSHB3MZK7GWH  missing: it does not exist (referred to by 12HBH7P84TFRV)
     notes.txt  misnamed: not named <hash>.bin
-    14 nodes checked, 5731 bytes: 2 problems
+    15 nodes checked, 6810 bytes: 2 problems
     ");
     assert_snapshot!(home.told(&["cas", "verify", &note]), @r#"
     exit 65
@@ -410,7 +411,7 @@ fn one_damaged_node_does_not_break_a_listing() {
     ");
     assert_snapshot!(home.told(&["cas", "reindex"]), @r#"
     exit 0
-    {"status":"problems","nodes":12,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
+    {"status":"problems","nodes":13,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
     --- stderr
     warning: some nodes are not readable; `uwf cas verify` tells what is wrong with each
     "#);

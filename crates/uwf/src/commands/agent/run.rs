@@ -44,7 +44,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let thread = context.thread(&thread)?;
     let running = std::env::var("UWF_ATTEMPT").ok();
-    if attempts::of_process(&context.home, &thread, &role, running.as_deref())?.is_some() {
+    // Others play no role: only the engine starts them, and not for an attempt.
+    let plays_roles = uwf_agents::NAMES.contains(&args.name.as_str());
+    if !plays_roles || attempts::of_process(&context.home, &thread, &role, running.as_deref())?.is_some() {
         uwf_agents::run(&context.home, &args.name, &thread, &role)?;
         return Ok(Printed::nothing());
     }
