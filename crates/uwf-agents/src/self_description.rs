@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::thread::Builder;
 
 use agent_kit::{AgentDescription, DESCRIBE_ARGUMENT};
 use serde_json::Value;
@@ -49,14 +50,20 @@ pub fn of(agent: &Agent, dir: Option<&Path>, secrets: &BTreeSet<String>) -> Opti
 
 /// What each agent of a configuration says of itself, by its alias. They are asked at the same time.
 pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, Result<AgentDescription, String>> {
+    let (asked, others): (Vec<_>, Vec<_>) = config.agents.iter().partition(|(_, agent)| is_asked(agent));
+    let told = |(alias, agent): (&String, &Agent)| Some((alias.clone(), of(agent, None, secrets)?));
+    let mut descriptions: BTreeMap<_, _> = others.into_iter().filter_map(told).collect();
     std::thread::scope(|scope| {
-        let asked: Vec<_> = config
-            .agents
-            .iter()
-            .map(|(alias, agent)| scope.spawn(move || Some((alias.clone(), of(agent, None, secrets)?))))
+        // A machine that gives no more threads asks one agent after the other.
+        let begun: Vec<_> = asked
+            .into_iter()
+            .map(|agent| Builder::new().spawn_scoped(scope, move || told(agent)).map_err(|_| told(agent)))
             .collect();
-        asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
-    })
+        for answer in begun {
+            descriptions.extend(answer.map_or_else(Some, |thread| thread.join().ok()).flatten());
+        }
+    });
+    descriptions
 }
 
 fn answer(program: &Path, agent: &Agent, secrets: &BTreeSet<String>) -> Result<AgentDescription, String> {

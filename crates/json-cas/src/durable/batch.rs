@@ -79,5 +79,5 @@ pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
 /// # Errors
 /// [`FileError`].
 pub fn sync_file(path: &Path) -> Result<(), FileError> {
-    regular::open_or_dir(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
+    regular::open_to_sync(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
 }

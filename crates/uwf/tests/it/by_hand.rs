@@ -154,7 +154,7 @@ fn it_is_called_as_the_protocol_says() {
     exit 78
     --- stderr
     error: there is no built-in agent `mok`
-    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow; any program on PATH is an agent too
     ");
 }
 
