@@ -55,13 +55,14 @@ pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, R
     let mut descriptions: BTreeMap<_, _> = others.into_iter().filter_map(told).collect();
     std::thread::scope(|scope| {
         // A machine that gives no more threads asks one agent after the other.
-        let begun: Vec<_> = asked
-            .into_iter()
-            .map(|agent| Builder::new().spawn_scoped(scope, move || told(agent)).map_err(|_| told(agent)))
-            .collect();
-        for answer in begun {
-            descriptions.extend(answer.map_or_else(Some, |thread| thread.join().ok()).flatten());
+        let mut begun = Vec::new();
+        for agent in asked {
+            match Builder::new().spawn_scoped(scope, move || told(agent)) {
+                Ok(thread) => begun.push(thread),
+                Err(_) => descriptions.extend(told(agent)),
+            }
         }
+        descriptions.extend(begun.into_iter().filter_map(|thread| thread.join().ok().flatten()));
     });
     descriptions
 }
