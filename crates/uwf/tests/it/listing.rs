@@ -34,6 +34,10 @@ fn an_empty_store_lists_nothing() {
     exit 0
     no threads
     ");
+    assert_eq!(
+        home.uwf(&["thread", "list", "--format", "text"]).stdout,
+        "no active threads; --all lists finished ones too\n"
+    );
     assert_eq!(std::fs::read_dir(home.root()).unwrap().count(), 0, "nothing is written");
 }
 

@@ -93,6 +93,8 @@ struct Named {
 
 /// What text tells beside the rows.
 struct ForPeople {
+    /// What is printed when there is no row.
+    nothing: &'static str,
     /// One for each row.
     overviews: Vec<Option<Overview>>,
     /// Matching threads before those shown.
@@ -108,7 +110,7 @@ struct ForPeople {
 impl Report for Listed {
     fn text(&self) -> String {
         let Some(shown) = &self.for_people else { return String::new() };
-        let mut text = if self.rows.is_empty() { "no threads\n".to_owned() } else { self.table(shown) };
+        let mut text = if self.rows.is_empty() { shown.nothing.to_owned() } else { self.table(shown) };
         if !self.rows.is_empty() {
             let enough = format!("the last {} symbols of a thread are enough", shown.enough);
             text.push_str(&format!("{}\n", style::dim(&enough)));
@@ -241,7 +243,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -> Result<ForPeople, CommandError> {
     let before = args.offset.min(matching);
     let mut overviews = Overviews::new(&context.home);
+    let hides_finished = !args.all && args.state.is_none() && matching == 0;
     Ok(ForPeople {
+        nothing: if hides_finished { "no active threads; --all lists finished ones too\n" } else { "no threads\n" },
         overviews: rows.iter().map(|named| overviews.of(&named.row)).collect(),
         before,
         after: matching - before - rows.len(),
