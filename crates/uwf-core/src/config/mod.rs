@@ -21,7 +21,6 @@ pub use limits::{
     DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, MAX_OUTPUT_CAP, default_of,
 };
 
-pub use project::PROJECT_KEYS;
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;
 

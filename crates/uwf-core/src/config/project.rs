@@ -5,30 +5,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::read::Reader;
+use super::read::{CONFIG_KEYS, Reader};
 use super::{Config, check};
 use crate::workflow::fields::Fields;
 use crate::workflow::tree::{Data, Node};
 
-/// The top-level keys a project may set.
-pub const PROJECT_KEYS: [&str; 14] = [
-    "models",
-    "agents",
-    "defaultAgent",
-    "agentOverrides",
-    "defaultModel",
-    "modelOverrides",
-    "maxSteps",
-    "maxDepth",
-    "supervisorInterval",
-    "promptBudget",
-    "outputCap",
-    "killGrace",
-    "budgets",
-    "extract",
-];
-
-/// Keys that only a person's own configuration has: they say where secrets are, and where they go.
+/// Keys of a configuration that a project may not set: they say where secrets are, and where they go.
 const OWN_KEYS: [&str; 2] = ["providers", "secrets"];
 
 impl Reader {
@@ -37,8 +19,7 @@ impl Reader {
         let mut config = user.clone();
         let Some(fields) = Fields::of(root, "the file", &mut self.problems) else { return config };
         self.refuse_secrets(fields);
-        let known: Vec<&str> = PROJECT_KEYS.into_iter().chain(OWN_KEYS).collect();
-        fields.warn_unknown(&known, &mut self.problems);
+        fields.warn_unknown(&CONFIG_KEYS, &mut self.problems);
         config.models.extend(self.named(fields, "models", Reader::model));
         let agents = self.named(fields, "agents", Reader::agent);
         config.agents.extend(agents.into_iter().map(|(alias, agent)| (alias, in_project(agent, dir))));

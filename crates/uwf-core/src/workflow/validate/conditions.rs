@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::equal::{Never, never_equal, type_of};
+use super::equal::{Never, never_equal};
 use super::reach::{Verdict, can_have};
+use crate::extract::shape::type_name;
 use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead};
 use crate::workflow::model::{Meta, WorkflowDraft};
 use crate::workflow::nearest::{did_you_mean, nearest};
@@ -174,7 +175,7 @@ fn reason(never: &Never, literal: &Value) -> (String, Option<String>) {
             (is, did_you_mean(&literal.to_string(), values.iter().map(String::as_str)))
         }
         Never::OtherTypes(types) => {
-            let is = format!("of type {}, not {}", types.join(" or "), type_of(literal));
+            let is = format!("of type {}, not {}", types.join(" or "), type_name(literal));
             let hint = match literal {
                 Value::Null => Some("a missing value is not null: ask `$not($exists(…))`".to_owned()),
                 Value::String(text) if types.iter().any(|name| name != "string") => {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::reach::{descend, resolve};
+use crate::extract::shape::type_name;
 
 /// Why a comparison is never true.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,7 +87,8 @@ impl Allowed<'_> {
         let fits = names.iter().any(|name| match (*name, literal) {
             ("array", _) => true,
             ("integer", Value::Number(number)) => number.as_f64().is_some_and(|number| number.fract() == 0.0),
-            (name, literal) => name == type_of(literal),
+            ("number", Value::Number(_)) => true,
+            (name, literal) => name == type_name(literal),
         });
         if !fits {
             self.types.extend(names.into_iter().map(str::to_owned));
@@ -100,18 +102,6 @@ fn equal(value: &Value, literal: &Value) -> bool {
     match (value.as_f64(), literal.as_f64()) {
         (Some(a), Some(b)) => a == b,
         _ => value == literal,
-    }
-}
-
-/// The name JSON Schema has for the type of a value.
-pub(super) fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
