@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use json_cas::regular::{self, Refused};
-use json_cas::{Draft, Hash, Store, cbor};
+use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
 use uwf_core::node::{self, Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{self, Meta, Parsed, Problem, Role, Workflow};
@@ -112,9 +112,12 @@ fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
 /// store it otherwise, one wait for the disk more in that step; nothing depends on its being there.
 fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<Vec<Draft>> {
     let instruction = |(name, role): (&String, &Role)| {
-        // As a reader of the store sees it: the keys of a file may come in another order.
+        // As a reader of the store sees it: the keys of a file may come in another order, which is another text.
         let schema = match schemas.iter().find(|draft| draft.hash() == role.meta) {
-            Some(draft) => cbor::decode(draft.cbor()).expect("what was encoded can be decoded"),
+            Some(draft) => {
+                let stored = cbor::decode(draft.cbor()).expect("what was encoded can be decoded");
+                Schema::compile(&stored).map_err(StoreError::from)?.value().clone()
+            }
             None => home.store().schema(role.meta)?.value().clone(),
         };
         let text = prompt::instruction(&workflow.name, name, role, &schema, AnswerForm::default());

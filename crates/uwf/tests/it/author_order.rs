@@ -61,6 +61,21 @@ fn a_prompt_asks_for_required_keys_in_their_order_then_for_the_others() {
     ");
 }
 
+/// Otherwise the first step of each role would wait for one file more.
+#[test]
+fn what_a_role_is_asked_is_stored_with_its_workflow() {
+    let (home, thread) = planned();
+    let stored = home.json(&["cas", "list"]).to_string();
+    home.script("writes", "#!/bin/sh\nprintf -- '---\\nsummary: s\\nphases: []\\nok: true\\n---\\n'\n");
+    home.json(&["thread", "step", &thread, "--agent", "writes"]);
+    let payload = |hash: &str| home.json(&["cas", "get", hash])["payload"].take();
+    let step = payload(&home.head(&thread).unwrap());
+    let turn = payload(payload(step["detail"].as_str().unwrap())["turns"][0].as_str().unwrap());
+    let asked = turn["input"][0].as_str().unwrap();
+    assert!(text(&payload(asked), "text").starts_with("# How to answer"), "{turn}");
+    assert!(stored.contains(asked), "{asked} is new");
+}
+
 #[test]
 fn a_page_shows_an_output_in_that_order() {
     let (home, thread) = planned();
