@@ -230,11 +230,14 @@ fn parts(input: &PromptInput<'_>, divided: &Divided, cuts_task: bool) -> Parts {
         cuts_task,
         command: input.context_command,
     });
-    Parts { steps: with_gaps.chunk_by(|a, b| block(a.0) == block(b.0)).map(steps_part).collect(), note }
+    let is_full = |index: usize| (block(index) + 1) * STEPS_PER_PART <= input.steps;
+    let share = |a: &(usize, String), b: &(usize, String)| block(a.0) == block(b.0) && is_full(a.0);
+    Parts { steps: with_gaps.chunk_by(share).map(steps_part).collect(), note }
 }
 
 /// Steps that share a part: a file for each would cost a long prompt a sync and a disk block per step. The bounds are
-/// fixed positions of the thread, so that prompts that show a whole block alike share the part.
+/// fixed positions of the thread, so that prompts that show a whole block alike share the part. The newest steps have a
+/// part each until their block is full: else every prompt would store all of them anew.
 const STEPS_PER_PART: usize = 16;
 
 fn block(index: usize) -> usize {

@@ -176,8 +176,9 @@ fn first_step_of_a_thread() {
 #[test]
 fn first_visit_with_history() {
     let prompt = prompt(&[planned(), developed(2)], 100_000);
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 2)]);
-    insta::assert_snapshot!(prompt.parts[2].text, @r#"
+    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 1), PartKind::Steps(2, 2)]);
+    let steps: String = prompt.parts[2..].iter().map(|part| part.text.as_str()).collect();
+    insta::assert_snapshot!(steps, @r#"
     # Step 1 of this thread: what the role `planner` delivered
 
     ```json
@@ -214,9 +215,20 @@ fn first_visit_with_history() {
 fn a_return_shows_the_history_and_the_own_last_answer() {
     let steps = [planned(), developed(2), reviewed(3, "no test"), developed(4)];
     let prompt = prompt(&steps, 100_000);
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 4), PartKind::Note]);
+    assert_eq!(
+        kinds(&prompt),
+        [
+            PartKind::Instruction,
+            PartKind::Task,
+            PartKind::Steps(1, 1),
+            PartKind::Steps(2, 2),
+            PartKind::Steps(3, 3),
+            PartKind::Steps(4, 4),
+            PartKind::Note
+        ]
+    );
     assert_eq!(outline(&prompt), "1 2 3 4");
-    insta::assert_snapshot!(prompt.parts[3].text, @"
+    insta::assert_snapshot!(prompt.parts[6].text, @"
 
     # Note
 
@@ -593,7 +605,8 @@ fn parts_depend_on_nothing_but_their_own() {
         ]
     );
     assert_eq!(first.parts[..4], later.parts[..4]);
-    assert_eq!(later.parts[4].kind, PartKind::Steps(33, 41));
+    let newest: Vec<PartKind> = (33..=41).map(|index| PartKind::Steps(index, index)).collect();
+    assert_eq!(kinds(&later)[4..13], newest, "each by itself until sixteen are there");
     let long: Vec<PriorStep> = (1..=32).map(|index| long(index, 2000)).collect();
     let whole = prompt(&long, 30_000);
     assert_eq!(
@@ -601,6 +614,20 @@ fn parts_depend_on_nothing_but_their_own() {
         Some(&PartKind::Note),
         "steps to which nothing will be added have a part of their own"
     );
+}
+
+/// Parts are stored by their text: what all prompts of a thread store together is a small multiple of its steps.
+#[test]
+fn the_prompts_of_a_growing_thread_store_what_is_new() {
+    let steps: Vec<PriorStep> = (1..=64).map(developed).collect();
+    let bytes: usize = steps.iter().map(|step| step.whole().text.len()).sum();
+    let stored: std::collections::BTreeSet<String> = (1..=steps.len())
+        .flat_map(|count| prompt(&steps[..count], 1_000_000).parts)
+        .filter(|part| matches!(part.kind, PartKind::Steps(..)))
+        .map(|part| part.text)
+        .collect();
+    let stored: usize = stored.iter().map(String::len).sum();
+    assert!(stored < 4 * bytes, "{stored} bytes are stored of {bytes}");
 }
 
 #[test]
