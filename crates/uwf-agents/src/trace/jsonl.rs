@@ -1,4 +1,4 @@
-//! The trace format of uwf itself, for agents that nobody has written an importer for. See `docs/trace-format.md`.
+//! The trace format of uwf itself, for agents that nobody has written an importer for. See `docs/reference/trace-format.md`.
 
 use agent_kit::Turn;
 use agent_kit::answer::ToolCall;

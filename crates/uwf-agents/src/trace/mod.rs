@@ -2,7 +2,7 @@
 //!
 //! Every importer is a pure function from text to [`Trace`]. They are tolerant, because formats change with every
 //! version of every agent: a line that is not understood is counted and left out. Nothing is guessed: what a format
-//! does not tell (tokens of a turn, say) stays absent. `docs/trace-format.md` has the formats.
+//! does not tell (tokens of a turn, say) stays absent. `docs/reference/trace-format.md` has the formats.
 
 mod claude;
 mod codex;

@@ -445,7 +445,7 @@ maxStep: 5
 
 #[test]
 fn the_documentation_names_every_key_with_its_default() {
-    let page = fs::read_to_string(uwf_testing::repository().join("docs/configuration.md")).unwrap();
+    let page = fs::read_to_string(uwf_testing::repository().join("docs/reference/configuration.md")).unwrap();
     let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
     let keys: Vec<&str> = rows.iter().filter_map(|row| row.get(1)?.strip_prefix('`')?.strip_suffix('`')).collect();
     for known in uwf_core::config::CONFIG_KEYS {

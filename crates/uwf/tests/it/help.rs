@@ -29,11 +29,18 @@ fn help_is_found_wherever_it_is_asked_for() {
 fn topics_are_the_pages_of_the_documentation() {
     let home = home();
     let topics = home.uwf(&["help", "topics"]).stdout;
-    for name in
-        ["workflow-format", "configuration", "agent-protocol", "trace-format", "storage", "security", "reliability"]
-    {
-        let page = fs::read_to_string(repository().join(format!("docs/{name}.md"))).unwrap();
-        assert_eq!(home.uwf(&["help", name]).stdout, page, "{name}");
+    for page in [
+        "reference/workflow-format",
+        "reference/configuration",
+        "reference/agent-protocol",
+        "reference/trace-format",
+        "internals/storage",
+        "internals/security",
+        "internals/reliability",
+    ] {
+        let text = fs::read_to_string(repository().join(format!("docs/{page}.md"))).unwrap();
+        let (_, name) = page.split_once('/').unwrap();
+        assert_eq!(home.uwf(&["help", name]).stdout, text, "{name}");
         assert!(topics.contains(name), "{topics}");
     }
     assert_eq!(home.uwf(&["help", "reference"]).stdout, home.uwf(&["reference"]).stdout);
@@ -109,7 +116,7 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 #[test]
 fn what_the_page_of_workflow_files_shows_works() {
     let home = home();
-    let page = fs::read_to_string(repository().join("docs/workflow-format.md")).unwrap();
+    let page = fs::read_to_string(repository().join("docs/reference/workflow-format.md")).unwrap();
     let [whole, inline, rounds] = blocks(&page, "yaml").try_into().expect("three examples");
     let (roles, _) = whole.split_once("conditions:").unwrap();
     let inline =

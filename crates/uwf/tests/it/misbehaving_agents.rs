@@ -1,5 +1,5 @@
 //! Agents that do not do as they are told. No orphan survives, nothing late is linked, nobody else is harmed.
-//! `docs/reliability.md` lists every kind with its test; those that are not here are in `agents.rs` and `keeper.rs`.
+//! `docs/internals/reliability.md` lists every kind with its test; those that are not here are in `agents.rs` and `keeper.rs`.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

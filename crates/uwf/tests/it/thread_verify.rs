@@ -28,7 +28,7 @@ fn verify(home: &TestHome, thread: &str) -> Ran {
     home.uwf(&["thread", "verify", thread])
 }
 
-/// The digests of a thread as docs/storage.md describes them, by another program: this one.
+/// The digests of a thread as docs/internals/storage.md describes them, by another program: this one.
 fn by_the_docs(home: &TestHome, head: &str) -> Vec<String> {
     let store = Store::open_fs(home.root().join("cas"));
     let get = |hash: &str| store.get(hash.parse().unwrap()).unwrap();

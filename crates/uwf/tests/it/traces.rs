@@ -29,7 +29,7 @@ fn turns(detail: &Value) -> Vec<String> {
 
 /// The example of the documentation.
 fn documented() -> String {
-    let page = fs::read_to_string(repository().join("docs/trace-format.md")).unwrap();
+    let page = fs::read_to_string(repository().join("docs/reference/trace-format.md")).unwrap();
     page.split("```json\n").nth(1).and_then(|block| block.split("```").next()).unwrap().to_owned()
 }
 

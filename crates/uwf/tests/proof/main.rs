@@ -1,5 +1,5 @@
 //! Proof that nothing is lost: every system call of every command that changes something is a place where its processes
-//! are killed ([`kill`]), and one that is made to fail ([`fault`], and [`unread`] for what they read). `docs/reliability.md`
+//! are killed ([`kill`]), and one that is made to fail ([`fault`], and [`unread`] for what they read). `docs/internals/reliability.md`
 //! says what is promised.
 //!
 //! A plain run takes a sample of the places, always the same; `UWF_SEED=N` takes another, `UWF_CASES=N` one of another

@@ -133,9 +133,9 @@ fn claude_through_acp() {
     assert!(text(&detail, "sessionId").len() > 10);
 }
 
-/// The configuration that `docs/configuration.md` shows: Claude Code fills in the variables.
+/// The configuration that `docs/reference/configuration.md` shows: Claude Code fills in the variables.
 fn documented_server() -> String {
-    let page = fs::read_to_string(uwf_testing::repository().join("docs/configuration.md")).unwrap();
+    let page = fs::read_to_string(uwf_testing::repository().join("docs/reference/configuration.md")).unwrap();
     page.split("```json\n")
         .find(|block| block.starts_with("{\"mcpServers\""))
         .unwrap()

@@ -90,12 +90,12 @@ fn codex_keeps_a_session_file_that_can_be_imported() {
     assert!(text(&turns[0]["toolCalls"][0], "result").contains('1'), "{detail}");
 }
 
-/// The way `docs/configuration.md` shows: codex fills in nothing, so a shell does.
+/// The way `docs/reference/configuration.md` shows: codex fills in nothing, so a shell does.
 #[test]
 fn codex_is_given_the_submit_tool_on_its_command_line() {
     let model = LlmServer::start(submitting());
     let home = with_codex(&model);
-    let page = fs::read_to_string(uwf_testing::repository().join("docs/configuration.md")).unwrap();
+    let page = fs::read_to_string(uwf_testing::repository().join("docs/reference/configuration.md")).unwrap();
     let script =
         page.split("```sh\n#!/bin/sh\n# codex-step").nth(1).and_then(|block| block.split("```").next()).unwrap();
     home.script("codex-step", &format!("#!/bin/sh\n# codex-step{script}"));

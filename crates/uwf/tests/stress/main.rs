@@ -1,5 +1,5 @@
 //! Many processes at once, and some of them killed: no step is lost, made twice or paid twice, and each head is one
-//! register that everybody sees change in one order. `docs/reliability-concurrency.md` says what is promised.
+//! register that everybody sees change in one order. `docs/internals/reliability-concurrency.md` says what is promised.
 //!
 //! [`storm`] lets threads run while processes are killed at random and compares them with a ledger the agents keep;
 //! [`heads`] records what many commands on the same threads were told, for [`linear`] to say whether one order explains

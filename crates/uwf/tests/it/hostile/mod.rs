@@ -1,5 +1,5 @@
 //! Input of an enemy: workflow files of strangers, what models write, names that are paths, contents chosen to collide.
-//! `docs/security.md` says which promise each test shows.
+//! `docs/internals/security.md` says which promise each test shows.
 
 mod bombs;
 pub(crate) mod collision;
