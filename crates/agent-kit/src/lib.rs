@@ -1,7 +1,54 @@
 //! What an agent is made of: its context, the prompt, the way from its answer to a stored step.
 //!
 //! It is a crate of its own so that an agent written in Rust needs this and nothing else, and so that the built-in
-//! agents are made of exactly what everybody else's are. The whole of an agent is [`create_agent`]: see its example.
+//! agents are made of exactly what everybody else's are. A whole agent is one function, from what it is asked to its
+//! answer; [`create_agent`] makes a program of it:
+//!
+//! ```
+//! use agent_kit::{Answer, Context, Result, create_agent};
+//! use serde_json::json;
+//!
+//! fn work(context: &Context<'_>) -> Result<Answer> {
+//!     let words = context.task().split_whitespace().count();
+//!     Ok(Answer::value(json!({ "words": words })))
+//! }
+//!
+//! # #[allow(dead_code)]
+//! # mod program {
+//! # use super::{create_agent, work};
+//! fn main() -> std::process::ExitCode {
+//!     create_agent(work)
+//! }
+//! # }
+//! #
+//! # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+//! # use uwf_engine::{home::Home, put, start};
+//! # let dir = tempfile::tempdir()?;
+//! # let dir = dir.path();
+//! # let home = Home::open(dir.join("root"), "uwf");
+//! # let file = dir.join("say-hello.yaml");
+//! # std::fs::write(&file, "
+//! # name: say-hello
+//! # roles:
+//! #   greeter:
+//! #     meta: { type: object, properties: { words: { type: integer } }, required: [words] }
+//! # graph:
+//! #   $START: [ { role: greeter } ]
+//! #   greeter: [ { role: $END } ]
+//! # ")?;
+//! # put::put(&home, &file, false)?;
+//! # let request = start::Request {
+//! #     workflow: "say-hello".into(),
+//! #     prompt: "Greet the world".into(),
+//! #     workspace: dir.into(),
+//! #     ..start::Request::default()
+//! # };
+//! # let thread = start::start(&home, &request, dir)?.thread;
+//! # let context = Context::load(&home, &thread, "greeter")?;
+//! # assert_eq!(work(&context)?.value, Some(json!({ "words": 3 })));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod agent;
 pub mod answer;

@@ -2,6 +2,21 @@
 //!
 //! It is a crate of its own so that what an agent needs (the HTTP client of the model-backed ones too) stays out of
 //! the engine: stepper and agent meet only at the process boundary.
+//!
+//! What the built-in agents are and take is told without starting any of them, and the traces of coding agents are read
+//! in whatever format these write:
+//!
+//! ```
+//! use uwf_agents::describe::describe;
+//! use uwf_agents::trace::Format;
+//!
+//! let human = describe("human").expect("it is built in");
+//! assert_eq!(human.capabilities, ["waits-for-a-person", "offline"]);
+//!
+//! let printed = r#"{"type": "turn", "input": "How many lines?", "output": "There is one line."}"#;
+//! assert_eq!(Format::of(printed), Some(Format::Jsonl));
+//! assert_eq!(Format::Jsonl.read(printed).turns[0].output, "There is one line.");
+//! ```
 
 pub mod acp;
 pub mod advisors;

@@ -3,6 +3,50 @@
 //! It is a crate of its own so that purity can be enforced: nothing here does I/O or reads a clock or the
 //! environment (fenced by this crate's `clippy.toml`). Functions take values and return values; what needs the
 //! outside world is returned as an effect for `uwf-engine` to carry out.
+//!
+//! Which role comes next is decided from the transitions of the last role and from the history:
+//!
+//! ```
+//! use serde_json::json;
+//! use uwf_core::moderator::{Condition, Edge, EndReason, History, Moderator, Next, Progress, StepView};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let rejected = Condition::compile("steps[-1].output.approved = false")?;
+//! let after_the_reviewer = Moderator::new(vec![
+//!     Edge { role: "writer".into(), condition: Some(("rejected".into(), rejected)) },
+//!     Edge { role: "$END".into(), condition: None },
+//! ]);
+//! let review = StepView {
+//!     role: "reviewer".into(),
+//!     output: json!({ "approved": true }),
+//!     detail: String::new(),
+//!     agent: "codex".into(),
+//!     extracted_by: None,
+//! };
+//! let history = History { total: 1, steps: vec![review], ..History::default() };
+//! let Progress::Decided(decision) = after_the_reviewer.decide(&history)? else {
+//!     unreachable!("a plain condition is evaluated on the spot");
+//! };
+//! assert_eq!(decision.next, Next::End(EndReason::Graph));
+//! assert!(!decision.trace[0].matched, "`rejected` was looked at first");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What an agent wrote is read as a value that fits the role's schema:
+//!
+//! ```
+//! use json_cas::schema::Schema;
+//! use serde_json::json;
+//! use uwf_core::extract::{Extraction, frontmatter};
+//!
+//! let schema = json!({ "type": "object", "properties": { "title": { "type": "string" } }, "required": ["title"] });
+//! let schema = Schema::compile(&schema).unwrap();
+//! let Extraction::Found(found) = frontmatter("Here it is:\n\n---\ntitle: Fix #42\n---\nIt works.", &schema) else {
+//!     panic!("there is a header");
+//! };
+//! assert_eq!(found.value, json!({ "title": "Fix #42" }));
+//! ```
 
 pub mod config;
 pub mod escapes;

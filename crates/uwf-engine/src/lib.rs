@@ -2,6 +2,45 @@
 //!
 //! It is a crate of its own so that every way of driving threads (the command, a server, a test) shares one
 //! implementation of the step. Start reading at [`step`]: moderator → agent → extract → persist.
+//!
+//! A storage root is a [`home::Home`]; a verb is a function of it:
+//!
+//! ```
+//! use uwf_core::moderator::Next;
+//! use uwf_engine::{home::Home, load::Thread, moderate, put, show, start};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let dir = tempfile::tempdir()?;
+//! # let dir = dir.path();
+//! let home = Home::open(dir.join("root"), "uwf");
+//! let file = dir.join("say-hello.yaml");
+//! std::fs::write(&file, "
+//! name: say-hello
+//! roles:
+//!   greeter:
+//!     goal: Say hello.
+//!     meta: { type: object, properties: { words: { type: integer } }, required: [words] }
+//! graph:
+//!   $START: [ { role: greeter } ]
+//!   greeter: [ { role: $END } ]
+//! ")?;
+//! put::put(&home, &file, true)?;
+//!
+//! let request = start::Request {
+//!     workflow: "say-hello".into(),
+//!     prompt: "Greet the world".into(),
+//!     workspace: dir.into(),
+//!     ..start::Request::default()
+//! };
+//! let started = start::start(&home, &request, dir)?;
+//! assert_eq!(show::show(&home, &started.thread)?.steps, 0);
+//!
+//! let (thread, _head) = Thread::active(&home, &started.thread)?;
+//! let decision = moderate::next(&thread, &thread.workflow()?)?;
+//! assert_eq!(decision.next, Next::Role("greeter".into()));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod advisors;
 pub mod agents;

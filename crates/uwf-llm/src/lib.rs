@@ -7,6 +7,21 @@
 //! [`Client::chat`] is one exchange, with retries; [`structured()`] gets one JSON value of a schema out of whatever way
 //! the model offers, and [`structured_with_lookups()`] lets it look something up before; [`Client::models`] lists what can
 //! be talked to.
+//!
+//! ```
+//! use uwf_llm::{ChatRequest, Client, Endpoint, Message, Retry, Timeouts};
+//! # use uwf_testing::llm_server::{LlmServer, Say};
+//!
+//! # fn main() -> uwf_llm::Result<()> {
+//! # let server = LlmServer::start([Say::text("Cats.")]);
+//! # let base_url = server.url();
+//! let endpoint = Endpoint::new(&base_url, "acme-large-2").api_key("a key");
+//! let client = Client::new(endpoint, Timeouts::default(), Retry::default())?;
+//! let request = ChatRequest::new(vec![Message::User("Name one animal.".into())]);
+//! assert_eq!(client.chat(&request)?.text, "Cats.");
+//! # Ok(())
+//! # }
+//! ```
 
 mod anthropic;
 mod client;
