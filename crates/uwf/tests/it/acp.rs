@@ -1,7 +1,6 @@
 //! Agents that speak the Agent Client Protocol, in whole steps: a scripted one with the noise of real ones.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
@@ -11,7 +10,7 @@ use uwf_testing::{Ran, SCRIPTED_ACP, TestHome, counting_workflow, text};
 use crate::home;
 
 /// A home with the scripted agent as `scripted-acp`, a thread of the counting workflow, and this script.
-fn scripted(config: &str, script: &Value) -> (TestHome, String) {
+pub(crate) fn scripted(config: &str, script: &Value) -> (TestHome, String) {
     let home = home();
     home.script("scripted-acp", SCRIPTED_ACP);
     home.config(config);
@@ -22,42 +21,42 @@ fn scripted(config: &str, script: &Value) -> (TestHome, String) {
 }
 
 /// Configuration of the scripted agent with these settings.
-fn config(settings: &str) -> String {
+pub(crate) fn config(settings: &str) -> String {
     format!(
         "killGrace: 3\nagents:\n  a: {{ command: uwf-acp, args: [scripted-acp], config: {{ {settings} }} }}\ndefaultAgent: a\n"
     )
 }
 
-fn prompts(prompts: Value) -> Value {
+pub(crate) fn prompts(prompts: Value) -> Value {
     json!({ "prompts": prompts })
 }
 
 /// Steps; exit code and error, without the hints.
-fn fails(home: &TestHome, thread: &str) -> String {
+pub(crate) fn fails(home: &TestHome, thread: &str) -> String {
     let ran = home.uwf(&["thread", "step", thread]);
     let told = home.steady(ran.stderr.split("\nhint:").next().unwrap_or_default());
     format!("{} {}", ran.code.unwrap_or(-1), told.trim_end())
 }
 
 /// Attempt node of the newest failure.
-fn kept(home: &TestHome, thread: &str) -> Value {
+pub(crate) fn kept(home: &TestHome, thread: &str) -> Value {
     let record = fs::read_to_string(home.record_file(thread)).unwrap();
     let closed: Value = record.lines().rev().find_map(|line| serde_json::from_str(line).ok()).unwrap();
     home.json(&["thread", "step-details", &text(&closed, "node"), "--format", "json"])
 }
 
 /// What the agent was sent, in order.
-fn heard(home: &TestHome) -> Vec<Value> {
+pub(crate) fn heard(home: &TestHome) -> Vec<Value> {
     let log = fs::read_to_string(home.work().join("heard.jsonl")).unwrap();
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn methods(home: &TestHome) -> Vec<String> {
+pub(crate) fn methods(home: &TestHome) -> Vec<String> {
     heard(home).iter().filter_map(|message| Some(message.get("method")?.as_str()?.to_owned())).collect()
 }
 
 /// Whether every process of the scripted agent is gone.
-fn assert_gone(home: &TestHome) {
+pub(crate) fn assert_gone(home: &TestHome) {
     for pid in fs::read_to_string(home.work().join("pids")).unwrap().lines() {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         assert!(stat.is_empty() || stat.contains(") Z "), "{pid} is still alive: {stat}");
@@ -355,58 +354,6 @@ fn a_prompt_of_200_kb_arrives_whole() {
 }
 
 #[test]
-fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
-    let told = ["refusal", "max_tokens", "max_turn_requests", "cancelled", "tired"].map(|reason| {
-        let (home, thread) =
-            scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\nSo far." }, { "end": reason }]])));
-        let told = fails(&home, &thread);
-        assert_eq!(kept(&home, &thread)["raw"], "---\nn: 1\n---\nSo far.", "{reason}");
-        told
-    });
-    assert_snapshot!(told.join("\n"), @r"
-    40 error: agent `a` refused to go on
-    40 error: agent `a` was cut off at its token limit
-    40 error: agent `a` made as many model requests as it may in one turn
-    40 error: agent `a` cancelled the turn; nobody had asked it to
-    40 error: agent `a` ended its turn with `tired`, which is no known reason
-    ");
-    // What was handed in before the limit was hit is whole.
-    let script = prompts(
-        json!([[{ "mcp": { "tool": "submit", "arguments": { "n": 3 } } }, { "text": "And" }, { "end": "max_tokens" }]]),
-    );
-    let (home, thread) = scripted(&config(""), &script);
-    home.json(&["thread", "step", &thread]);
-    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 3 }));
-}
-
-#[test]
-fn an_agent_that_fails_says_why() {
-    let told = [
-        json!({ "prompts": [[{ "text": "So far." }, { "stderr": "panic: out of moons" }, { "exit": 3 }]] }),
-        json!({ "refuse": { "session/new": { "code": -32000, "message": "Authentication required" } } }),
-        json!({ "refuse": { "session/prompt": { "code": -32603, "message": "Internal error", "data": { "details": "quota exceeded" } } } }),
-        json!({ "initialize": { "protocolVersion": 2 } }),
-        json!({ "new": { "sessionId": null } }),
-    ]
-    .map(|script| {
-        let (home, thread) = scripted(&config(""), &script);
-        let told = fails(&home, &thread);
-        assert_gone(&home);
-        told
-    });
-    assert_snapshot!(told.join("\n"), @r"
-    40 error: agent `a` exited with 3 before it answered `session/prompt`; its last words: panic: out of moons
-    40 error: agent `a` answered `session/new` with an error: Authentication required
-    40 error: agent `a` answered `session/prompt` with an error: Internal error (quota exceeded)
-    40 error: agent `a` speaks version 2 of the Agent Client Protocol, uwf speaks 1
-    40 error: agent `a` opened a session without an id
-    ");
-    let (home, thread) = scripted(&config(""), &prompts(json!([[{ "text": "So far." }, { "exit": 3 }]])));
-    fails(&home, &thread);
-    assert_eq!(kept(&home, &thread)["raw"], "So far.");
-}
-
-#[test]
 fn settings_that_make_no_sense_are_refused() {
     let told = [
         ("args: []", ""),
@@ -434,96 +381,6 @@ fn settings_that_make_no_sense_are_refused() {
     78 error: cannot start agent `no-such-program`: there is no program `no-such-program` on PATH
     hint: install it, or give the program's whole path
     "#);
-}
-
-#[test]
-fn a_hung_agent_ends_at_its_idle_timeout_and_what_it_said_is_kept() {
-    let script = json!({ "ignoreEof": true, "ignoreTerm": true, "prompts": [[
-        { "text": "Counting." },
-        { "update": { "sessionUpdate": "tool_call", "toolCallId": "t", "title": "telescope", "status": "in_progress", "rawInput": "north" } },
-        { "text": "One moon so" }, { "text": " far" },
-        { "sleep": 600 },
-    ]] });
-    let config = config("").replace("command: uwf-acp", "command: uwf-acp, idleTimeout: 1.5");
-    let (home, thread) = scripted(&config, &script);
-    let begun = Instant::now();
-    assert_eq!(
-        fails(&home, &thread),
-        "40 error: agent `a` was ended: it printed nothing for 1.5 s; its last words: acp: cancelled"
-    );
-    assert!(begun.elapsed() < Duration::from_secs(30));
-    let kept = kept(&home, &thread);
-    assert_snapshot!(kept["raw"].as_str().unwrap(), @r"
-    Counting.
-
-    [tool call: telescope, in_progress] north
-
-    One moon so far
-    ");
-    assert!(text(&kept, "stderr").contains("acp: tool telescope: in_progress"), "{kept}");
-    assert_gone(&home);
-}
-
-#[test]
-fn an_agent_that_is_at_work_is_not_idle() {
-    let mut actions: Vec<Value> = Vec::new();
-    for _ in 0..8 {
-        actions.extend([json!({ "sleep": 0.4 }), json!({ "thought": "." })]);
-    }
-    actions.push(json!({ "text": "---\nn: 8\n---\n" }));
-    let config = config("").replace("command: uwf-acp", "command: uwf-acp, idleTimeout: 2.5");
-    let (home, thread) = scripted(&config, &prompts(json!([actions])));
-    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
-}
-
-/// A step whose agent is at work and does not end by itself.
-fn hanging(script: &Value) -> (TestHome, String, Child) {
-    let (home, thread) = scripted(&config(""), script);
-    let mut step = home.command(&["thread", "step", &thread]);
-    let stepper = step.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
-    while !home.work().join("at-work").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the agent never started");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    (home, thread, stepper)
-}
-
-#[test]
-fn a_kill_leaves_no_process() {
-    let script =
-        json!({ "ignoreEof": true, "prompts": [[{ "text": "Counting." }, { "touch": "at-work" }, { "hang": true }]] });
-    let (home, thread, mut stepper) = hanging(&script);
-    assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(0));
-    assert!(!stepper.wait().unwrap().success());
-    assert_gone(&home);
-    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
-}
-
-/// The agent starts a process in its own group, and one in a session of its own, and does not wait for either.
-#[test]
-fn what_the_agent_started_goes_with_it() {
-    let (home, thread) = scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\n" }]])));
-    home.script("an-acp", SCRIPTED_ACP);
-    let starting =
-        "for how in '' setsid; do $how sh -c 'echo $$ >> pids; exec sleep 300' < /dev/null > /dev/null 2>&1 & done\n";
-    let waiting = "while [ $(wc -l < pids) -lt 2 ]; do sleep 0.01; done\n";
-    home.script("scripted-acp", &format!("#!/bin/sh\ntouch pids\n{starting}{waiting}exec an-acp \"$@\"\n"));
-    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
-    assert_eq!(fs::read_to_string(home.work().join("pids")).unwrap().lines().count(), 3);
-    assert_gone(&home);
-}
-
-#[test]
-fn ctrl_c_cancels_the_turn_and_what_was_said_is_kept() {
-    let script = json!({ "ignoreTerm": true, "ignoreEof": true,
-        "prompts": [[{ "text": "Counting." }, { "touch": "at-work" }, { "hang": true }]] });
-    let (home, thread, mut stepper) = hanging(&script);
-    assert!(Command::new("kill").args(["-INT", &stepper.id().to_string()]).status().unwrap().success());
-    assert_eq!(stepper.wait().unwrap().code(), Some(130));
-    assert_eq!(methods(&home).last().unwrap(), "session/cancel");
-    assert_eq!(kept(&home, &thread)["raw"], "Counting. (cancelled)");
-    assert_gone(&home);
 }
 
 #[test]

@@ -1,111 +1,20 @@
-//! Variables of agents, keys that were withheld, and what agents say of themselves.
+//! `uwf agent describe`: what agents say about themselves, and where else it is shown.
 
 use std::fs;
 
+use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::TestHome;
 
 use crate::home;
 
-fn step(home: &TestHome, agent: &str) -> uwf_testing::Ran {
+pub(crate) fn step(home: &TestHome, agent: &str) -> uwf_testing::Ran {
     let thread = home.start("count-rounds", "count");
     home.uwf(&["thread", "step", &thread, "--agent", agent])
 }
 
-#[test]
-fn a_mapping_sets_variables_and_passes_secrets_on() {
-    let home = home();
-    home.script("teller", "#!/bin/sh\ncat > /dev/null\nenv > \"env-$1.txt\"\necho '{\"n\": 1}'\n");
-    home.script(
-        "uwf-teller",
-        "#!/bin/sh\nenv > env-own.txt\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}'\n",
-    );
-    home.config(
-        "secrets: [A_KEY, B_KEY]\nagents:\n  list: { command: teller, args: [list], output: json, env: [A_KEY] }\n  map: { command: teller, args: [map], output: json, env: { FOO: bar, DEPTH: 3, B_KEY: null, UWF_ROLE: forged } }\n  own: { command: uwf-teller, env: { FOO: bar, A_KEY: } }\n",
-    );
-    fs::write(home.root().join(".env"), "A_KEY=a-secret-0123456789\nB_KEY=b-secret-0123456789\n").unwrap();
-    home.put("count-rounds", &counting_workflow(9));
-    for agent in ["list", "map", "own"] {
-        let ran = step(&home, agent);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-    }
-    let has = |file: &str, line: &str| {
-        let text = fs::read_to_string(home.work().join(format!("env-{file}.txt"))).unwrap();
-        text.lines().any(|known| known == line)
-    };
-    assert!(has("list", "A_KEY=a-secret-0123456789") && !has("list", "B_KEY=b-secret-0123456789"));
-    assert!(has("map", "B_KEY=b-secret-0123456789") && !has("map", "A_KEY=a-secret-0123456789"));
-    assert!(has("map", "FOO=bar") && has("map", "DEPTH=3") && !has("list", "FOO=bar"));
-    assert!(has("map", "UWF_ROLE=worker"), "what the protocol says cannot be changed");
-    assert!(has("own", "FOO=bar") && has("own", "A_KEY=a-secret-0123456789"));
-}
-
-#[test]
-fn a_secret_has_no_value_in_the_configuration() {
-    let home = home();
-    home.config(
-        "secrets: [A_KEY]\nagents:\n  a: { command: sh, output: text, env: { A_KEY: abc, OTHER: sk-0123456789abcdef, \"no name\": x, NOT_ONE: null, LIST: [1] } }\n",
-    );
-    let ran = home.uwf(&["config", "validate", "--format", "text"]);
-    assert_eq!(ran.code, Some(78));
-    assert!(!ran.stdout.replace("env: {", "").contains("`sk-"), "{}", ran.stdout);
-    let codes: Vec<&str> = ran.stdout.lines().filter_map(|line| line.split_once(": ")?.1.split(':').next()).collect();
-    assert_eq!(
-        codes.into_iter().filter(|code| code.ends_with(']')).collect::<Vec<_>>(),
-        [
-            "error[secret-in-config]",
-            "error[secret-in-config]",
-            "error[not-a-variable]",
-            "warning[unknown-secret]",
-            "error[wrong-type]"
-        ],
-        "{}",
-        ran.stdout
-    );
-}
-
-#[test]
-fn a_key_that_was_withheld_from_an_agent_that_failed_is_named() {
-    let home = home();
-    home.script("w", "#!/bin/sh\ncat > /dev/null\necho 'not logged in' >&2\nexit 1\n");
-    home.script("silent", "#!/bin/sh\ncat > /dev/null\necho 'not logged in'\n");
-    let agents = "agents:\n  w: { command: w, output: json }\n  given: { command: w, output: json, env: [A_KEY] }\n  silent: { command: silent, output: json }\nextract: { feedback: 0 }\n";
-    home.config(&format!("secrets: [A_KEY, UNSET_KEY]\n{agents}"));
-    home.put("count-rounds", &counting_workflow(9));
-    let told = |agent: &str| {
-        let told = home.steady(&step(&home, agent).told());
-        told.lines().filter(|line| !line.contains("thread step")).collect::<Vec<_>>().join("\n")
-    };
-    let without = told("w");
-    assert_eq!(without, "exit 40\n--- stderr\nerror: agent `w` exited with 1; its last words: not logged in");
-    fs::write(home.root().join(".env"), "A_KEY=a-secret-0123456789\n").unwrap();
-    insta::assert_snapshot!(told("w"), @"
-    exit 40
-    --- stderr
-    error: agent `w` exited with 1; its last words: not logged in; it was not given A_KEY
-    hint: if it needs A_KEY: `uwf config set agents.w.env '[A_KEY]'`
-    ");
-    insta::assert_snapshot!(told("silent"), @"
-    exit 41
-    --- stderr
-    error: the answer has no valid output for role `worker`: the output is not JSON
-    hint: if it needs A_KEY: `uwf config set agents.silent.env '[A_KEY]'`
-    ");
-    insta::assert_snapshot!(told("w --from-the-command-line"), @"
-    exit 40
-    --- stderr
-    error: agent `w --from-the-command-line` exited with 1; its last words: not logged in; it was not given A_KEY
-    hint: if it needs A_KEY: declare it in config.yaml, with `env: [A_KEY]`
-    ");
-    assert_eq!(told("given"), "exit 40\n--- stderr\nerror: agent `given` exited with 1; its last words: not logged in");
-    let thread = home.start("count-rounds", "count");
-    home.uwf(&["thread", "step", &thread, "--agent", "w"]);
-    let why = text(&home.json(&["thread", "show", &thread]), "why");
-    assert!(why.ends_with("; it was not given A_KEY"), "{why}");
-}
-
 /// An agent that says what it is, as JSON, and has a note made of each time it is started.
-const DESCRIBED: &str = "#!/bin/sh
+pub(crate) const DESCRIBED: &str = "#!/bin/sh
 echo \"$@ key=$A_KEY\" >> \"$HOME/started.txt\"
 for arg; do
   [ \"$arg\" = --uwf-describe ] && { printf '%s' '{\"name\": \"thing\", \"version\": \"2.1\", \"capabilities\": [\"fly\"], \"configSchema\": {\"type\": \"object\", \"properties\": {\"height\": {\"type\": \"integer\"}}, \"additionalProperties\": false}}'; exit; }
@@ -113,7 +22,7 @@ done
 exit 1
 ";
 
-fn with_described() -> TestHome {
+pub(crate) fn with_described() -> TestHome {
     let home = home();
     home.script("uwf-thing", DESCRIBED);
     home.script("thing", DESCRIBED);
@@ -133,7 +42,7 @@ agents:
     home
 }
 
-fn started(home: &TestHome) -> String {
+pub(crate) fn started(home: &TestHome) -> String {
     let file = home.root().parent().unwrap().join("started.txt");
     let text = fs::read_to_string(&file).unwrap_or_default();
     let _ = fs::remove_file(file);
@@ -196,28 +105,78 @@ fn the_doctor_shows_what_they_say() {
 }
 
 #[test]
-fn agents_are_listed_without_starting_any() {
-    let home = with_described();
-    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
-    home.config(&format!(
-        "{config}  m: {{ command: uwf-mock }}\n  gone: {{ command: gone, output: text }}\ndefaultAgent: m\n"
-    ));
-    insta::assert_snapshot!(home.told(&["agent", "list", "--format", "text"]), @"
+fn agents_describe_themselves() {
+    let home = home();
+    home.script("my-program", "#!/bin/sh\n");
+    home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
+    assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
     exit 0
-    agent        command           prints  program
-    asked        thing             text    <dir>/bin/thing
-    given        thing             text    <dir>/bin/thing
-    gone         gone              text    there is no program `gone` on PATH
-    m (default)  uwf-mock          step    built in
-    mute         uwf-silent        step    <dir>/bin/uwf-silent
-    never        uwf-thing         step    <dir>/bin/uwf-thing
-    own          uwf-thing --fast  step    <dir>/bin/uwf-thing
-    plain        thing             text    <dir>/bin/thing
-    silent       uwf-silent        step    <dir>/bin/uwf-silent
-
-    built in: uwf-acp, uwf-command, uwf-cursor, uwf-docx-diff, uwf-hermes, uwf-human, uwf-llm, uwf-mock, uwf-office, uwf-react, uwf-workflow
+    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."},"resume":{"type":"boolean","description":"A later visit of a role goes on in the program's session of the one before; false by default. It needs `trace`, which has the session's id."},"resumeArgs":{"type":"array","items":{"type":"string"},"description":"The arguments with which the program goes on in a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known."}},"additionalProperties":{"description":"Of the program that is run: it can ask for all of it with `uwf agent context`."}}}
+    "#);
+    let mock = home.json(&["agent", "describe", "mock"]);
+    assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
+    assert_snapshot!(home.told(&["agent", "describe", "scripted"]), @r#"
+    exit 0
+    {"name":"scripted","version":"0.1.0","capabilities":["scripted","offline"],"configSchema":{"type":"object","properties":{"script":{"type":"string","description":"YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same."}},"additionalProperties":false},"runs":{"name":"scripted","command":"uwf-mock","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{"script":"answers.yaml"},"builtIn":"mock","program":null}}
+    "#);
+    assert_snapshot!(home.told(&["agent", "describe", "scripted", "--format", "text"]), @r#"
+    exit 0
+    scripted 0.1.0
+    capabilities: scripted, offline
+    config:       script
+    command:      uwf-mock
+    program:      built in: mock
+    output:       step
+    idle timeout: 1800 s
+    settings:     {"script":"answers.yaml"}
+    "#);
+    assert_snapshot!(home.told(&["agent", "describe", "plain", "--format", "text"]), @"
+    exit 0
+    plain
+    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
+    config:       trace, mcp, resume, resumeArgs
+    command:      my-program --fast
+    program:      <dir>/bin/my-program
+    output:       text
+    model:        big
+    timeout:      60 s
+    idle timeout: 1800 s
     ");
-    let listed = home.json(&["agent", "list"]);
-    assert_eq!(listed["agents"][2]["problem"], json!("there is no program `gone` on PATH"), "{listed}");
-    assert_eq!(started(&home), "");
+    assert_snapshot!(home.told(&["agent", "describe", "other"]), @r#"
+    exit 0
+    {"name":"other","version":null,"capabilities":[],"configSchema":null,"runs":{"name":"other","command":"my-program","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{},"builtIn":null,"program":"<dir>/bin/my-program"}}
+    "#);
+    assert_snapshot!(home.told(&["agent", "describe", "gone", "--format", "text"]), @r"
+    exit 0
+    gone
+    command:      not-installed
+    program:      not found
+    output:       step
+    idle timeout: 1800 s
+    ");
+    assert_snapshot!(home.told(&["agent", "describe", "my-program --slow", "--format", "text"]), @"
+    exit 0
+    my-program --slow
+    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
+    config:       trace, mcp, resume, resumeArgs
+    command:      my-program --slow
+    program:      <dir>/bin/my-program
+    output:       text
+    idle timeout: 1800 s
+    ");
+    assert_snapshot!(home.told(&["agent", "describe", "scriptd"]), @r"
+    exit 78
+    --- stderr
+    error: there is no agent `scriptd`
+    hint: did you mean `scripted`?
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
+    ");
+    assert_snapshot!(home.told(&["agent", "describe", "mok"]), @"
+    exit 78
+    --- stderr
+    error: there is no agent `mok`
+    hint: agents of config.yaml: gone, other, plain, scripted
+    hint: a program is found on PATH, or by a path relative to the thread's workspace
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
+    ");
 }

@@ -1,4 +1,4 @@
-//! Agents in any language: they use nothing but `agent context` and `agent submit`.
+//! `uwf agent submit`: agents that speak the protocol and store their own step.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use uwf_testing::{TestHome, text};
 
 use crate::home;
 
-const REVIEW: &str = r#"
+pub(crate) const REVIEW: &str = r#"
 name: review-text
 description: a writer and a reviewer
 roles:
@@ -39,7 +39,7 @@ graph:
 "#;
 
 /// A writer in sh: knows the task from the prompt, answers with a text.
-const WRITER: &str = r#"#!/bin/sh
+pub(crate) const WRITER: &str = r#"#!/bin/sh
 set -eu
 "$UWF_BIN" agent context "$1" "$2" --prompt > prompt.txt
 grep -q 'Write one sentence.' prompt.txt
@@ -48,7 +48,7 @@ printf -- '---\ntitle: Cats\n---\nCats are animals.\n' | "$UWF_BIN" agent submit
 "#;
 
 /// A reviewer in Python without any package: rejects the first text, approves the second.
-const REVIEWER: &str = r##"#!/usr/bin/env python3
+pub(crate) const REVIEWER: &str = r##"#!/usr/bin/env python3
 import json, os, subprocess, sys
 
 uwf, thread, role = os.environ["UWF_BIN"], sys.argv[1], sys.argv[2]
@@ -69,7 +69,7 @@ submit += ["--raw", "said.md", "--session-id", "s-1", "--duration-ms", "1200"]
 sys.exit(subprocess.run(submit).returncode)
 "##;
 
-fn with_scripts(writer: &str, reviewer: &str) -> (TestHome, String) {
+pub(crate) fn with_scripts(writer: &str, reviewer: &str) -> (TestHome, String) {
     let home = home();
     home.script("writer", writer);
     home.script("reviewer", reviewer);
@@ -80,11 +80,11 @@ fn with_scripts(writer: &str, reviewer: &str) -> (TestHome, String) {
 }
 
 /// A thread before its first step.
-fn fresh() -> (TestHome, String) {
+pub(crate) fn fresh() -> (TestHome, String) {
     with_scripts(WRITER, REVIEWER)
 }
 
-fn submit(home: &TestHome, thread: &str, args: &[&str]) -> String {
+pub(crate) fn submit(home: &TestHome, thread: &str, args: &[&str]) -> String {
     home.told(&[&["agent", "submit", thread, "reviewer"], args].concat())
 }
 
@@ -119,106 +119,6 @@ fn what_an_agent_says_of_its_run_is_kept_in_the_detail() {
     assert_eq!(kept, [json!("s-1"), json!(1200), json!("submit"), json!("submit")]);
     assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "I have read it twice.\n");
     assert_eq!(home.json(&["cas", "get", &text(&detail, "agent")])["payload"]["config"], json!({ "strictness": 3 }));
-}
-
-#[test]
-fn the_context_tells_everything_a_role_has_to_know() {
-    let (home, thread) = fresh();
-    home.json(&["thread", "step", &thread]);
-    let mut context = home.json(&["agent", "context", &thread, "reviewer"]);
-    let prompt = text(&context, "prompt");
-    assert!(prompt.contains("Approve or not.") && prompt.contains("Cats are animals."), "{prompt}");
-    context["prompt"] = json!("…");
-    // Only what a run takes, and how it came to be, varies.
-    for (key, shown) in [("hash", "<step>"), ("detail", "<detail>")] {
-        context["steps"][0][key] = json!(shown);
-    }
-    assert_snapshot!(home.steady(&format!("{context:#}")), @r#"
-    {
-      "thread": "<id>",
-      "role": "reviewer",
-      "workflow": "EQWHFSZCQE4V9",
-      "workflowName": "review-text",
-      "attempt": null,
-      "agent": null,
-      "task": "write about cats",
-      "workspace": "<dir>/work",
-      "description": "reviews",
-      "goal": "Approve or not.",
-      "capabilities": [],
-      "procedure": "Read it twice.",
-      "output": "Your decision.",
-      "schema": {
-        "type": "object",
-        "title": "review-text.reviewer",
-        "required": [
-          "approved"
-        ],
-        "properties": {
-          "approved": {
-            "type": "boolean"
-          },
-          "notes": {
-            "anyOf": [
-              {
-                "type": "string"
-              },
-              {
-                "type": "null"
-              }
-            ]
-          }
-        },
-        "additionalProperties": false
-      },
-      "steps": [
-        {
-          "index": 1,
-          "hash": "<step>",
-          "role": "writer",
-          "output": {
-            "title": "Cats"
-          },
-          "text": "Cats are animals.\n",
-          "agent": "writer",
-          "detail": "<detail>",
-          "timestamp": <ms>
-        }
-      ],
-      "omittedSteps": 0,
-      "prompt": "…"
-    }
-    "#);
-
-    assert_eq!(home.uwf(&["agent", "context", &thread, "reviewer", "--prompt"]).stdout, prompt);
-    let as_json = home.uwf(&["agent", "context", &thread, "reviewer", "--prompt", "--answer", "json"]).stdout;
-    assert!(as_json != prompt && as_json.contains("JSON"), "{as_json}");
-    let short = home.json(&["agent", "context", &thread[20..], "reviewer", "--steps", "0"]);
-    assert_eq!([&short["steps"], &short["omittedSteps"]], [&json!([]), &json!(1)]);
-}
-
-#[test]
-fn a_context_that_does_not_exist_is_refused() {
-    let (home, thread) = fresh();
-    assert_snapshot!(home.told(&["agent", "context", &thread, "revewer"]), @r"
-    exit 64
-    --- stderr
-    error: workflow `review-text` has no role `revewer`
-    hint: its roles: reviewer, writer
-    ");
-    assert_snapshot!(home.told(&["agent", "context", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "reviewer"]), @r"
-    exit 69
-    --- stderr
-    error: thread <id> is not active
-    hint: `uwf thread list --all` lists finished threads too
-    ");
-    assert_snapshot!(home.told(&["agent", "context", "no-thread", "reviewer"]), @r"
-    exit 64
-    --- stderr
-    error: `no-thread` is not a thread id, nor at least 4 symbols of its beginning or end
-    ");
-    home.json(&["thread", "kill", &thread]);
-    assert_eq!(home.uwf(&["agent", "context", &thread, "reviewer"]).code, Some(69));
 }
 
 #[test]
@@ -342,83 +242,6 @@ fn secrets_in_what_is_submitted_are_not_stored() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("do-not-store-this"));
     }
-}
-
-#[test]
-fn agents_describe_themselves() {
-    let home = home();
-    home.script("my-program", "#!/bin/sh\n");
-    home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
-    assert_snapshot!(home.told(&["agent", "describe", "command"]), @r#"
-    exit 0
-    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"],"description":"The program's stdout is a trace in this format, and its answer the final message in it."},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."},"resume":{"type":"boolean","description":"A later visit of a role goes on in the program's session of the one before; false by default. It needs `trace`, which has the session's id."},"resumeArgs":{"type":"array","items":{"type":"string"},"description":"The arguments with which the program goes on in a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known."}},"additionalProperties":{"description":"Of the program that is run: it can ask for all of it with `uwf agent context`."}}}
-    "#);
-    let mock = home.json(&["agent", "describe", "mock"]);
-    assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
-    assert_snapshot!(home.told(&["agent", "describe", "scripted"]), @r#"
-    exit 0
-    {"name":"scripted","version":"0.1.0","capabilities":["scripted","offline"],"configSchema":{"type":"object","properties":{"script":{"type":"string","description":"YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same."}},"additionalProperties":false},"runs":{"name":"scripted","command":"uwf-mock","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{"script":"answers.yaml"},"builtIn":"mock","program":null}}
-    "#);
-    assert_snapshot!(home.told(&["agent", "describe", "scripted", "--format", "text"]), @r#"
-    exit 0
-    scripted 0.1.0
-    capabilities: scripted, offline
-    config:       script
-    command:      uwf-mock
-    program:      built in: mock
-    output:       step
-    idle timeout: 1800 s
-    settings:     {"script":"answers.yaml"}
-    "#);
-    assert_snapshot!(home.told(&["agent", "describe", "plain", "--format", "text"]), @"
-    exit 0
-    plain
-    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
-    config:       trace, mcp, resume, resumeArgs
-    command:      my-program --fast
-    program:      <dir>/bin/my-program
-    output:       text
-    model:        big
-    timeout:      60 s
-    idle timeout: 1800 s
-    ");
-    assert_snapshot!(home.told(&["agent", "describe", "other"]), @r#"
-    exit 0
-    {"name":"other","version":null,"capabilities":[],"configSchema":null,"runs":{"name":"other","command":"my-program","args":[],"output":"step","model":null,"env":[],"timeoutMs":null,"idleTimeoutMs":1800000,"exitCodes":[],"expectFile":null,"config":{},"builtIn":null,"program":"<dir>/bin/my-program"}}
-    "#);
-    assert_snapshot!(home.told(&["agent", "describe", "gone", "--format", "text"]), @r"
-    exit 0
-    gone
-    command:      not-installed
-    program:      not found
-    output:       step
-    idle timeout: 1800 s
-    ");
-    assert_snapshot!(home.told(&["agent", "describe", "my-program --slow", "--format", "text"]), @"
-    exit 0
-    my-program --slow
-    capabilities: output-text, output-json, prompt-on-stdin, prompt-as-argument, exit-codes, expect-file, traces
-    config:       trace, mcp, resume, resumeArgs
-    command:      my-program --slow
-    program:      <dir>/bin/my-program
-    output:       text
-    idle timeout: 1800 s
-    ");
-    assert_snapshot!(home.told(&["agent", "describe", "scriptd"]), @r"
-    exit 78
-    --- stderr
-    error: there is no agent `scriptd`
-    hint: did you mean `scripted`?
-    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
-    ");
-    assert_snapshot!(home.told(&["agent", "describe", "mok"]), @"
-    exit 78
-    --- stderr
-    error: there is no agent `mok`
-    hint: agents of config.yaml: gone, other, plain, scripted
-    hint: a program is found on PATH, or by a path relative to the thread's workspace
-    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
-    ");
 }
 
 #[test]

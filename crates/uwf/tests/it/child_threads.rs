@@ -3,19 +3,17 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say};
-use uwf_testing::processes::{is_alive, signal, until};
+use uwf_testing::processes::until;
 use uwf_testing::{TestHome, text};
 
-use crate::faults::with_fault;
 use crate::{home, told};
 
 /// `$START` → plan → build → tell → `$END`; `build` is to be played by a workflow.
-const OUTER: &str = r#"name: ship-change
+pub(crate) const OUTER: &str = r#"name: ship-change
 description: Plan, build, tell
 roles:
   plan:
@@ -45,7 +43,7 @@ graph:
 "#;
 
 /// `$START` → code → check → `$END`.
-const INNER: &str = r#"name: write-code
+pub(crate) const INNER: &str = r#"name: write-code
 description: Code, then check
 roles:
   code:
@@ -69,7 +67,7 @@ graph:
 "#;
 
 /// Every agent writes its role into `ran`, so that what was paid for can be counted. `check` waits for the file `go`.
-const AGENTS: &str = r#"agents:
+pub(crate) const AGENTS: &str = r#"agents:
   says: { command: says, output: json }
   checks: { command: checks, output: json }
   human: { command: uwf-human }
@@ -81,16 +79,17 @@ agentOverrides:
 killGrace: 1
 "#;
 
-const SAYS: &str = "#!/bin/sh\necho \"$UWF_ROLE\" >> ran\necho \"{\\\"text\\\": \\\"$UWF_ROLE did it\\\"}\"\n";
+pub(crate) const SAYS: &str =
+    "#!/bin/sh\necho \"$UWF_ROLE\" >> ran\necho \"{\\\"text\\\": \\\"$UWF_ROLE did it\\\"}\"\n";
 
-const CHECKS: &str = r#"#!/bin/sh
+pub(crate) const CHECKS: &str = r#"#!/bin/sh
 echo check >> ran
 echo $$ > pid
 while [ ! -e go ]; do sleep 0.02; done
 echo '{"built": "a bridge"}'
 "#;
 
-fn staffed() -> TestHome {
+pub(crate) fn staffed() -> TestHome {
     let home = home();
     home.config(AGENTS);
     home.script("says", SAYS);
@@ -101,40 +100,40 @@ fn staffed() -> TestHome {
 }
 
 /// A thread whose next role is the one played by a workflow.
-fn planned(home: &TestHome) -> String {
+pub(crate) fn planned(home: &TestHome) -> String {
     let thread = home.start("ship-change", "Cross the river.");
     assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({"role": "build"}));
     thread
 }
 
-fn go(home: &TestHome) {
+pub(crate) fn go(home: &TestHome) {
     fs::write(home.work().join("go"), "").unwrap();
 }
 
-fn ran(home: &TestHome) -> Vec<String> {
+pub(crate) fn ran(home: &TestHome) -> Vec<String> {
     fs::read_to_string(home.work().join("ran")).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-fn spawn(home: &TestHome, args: &[&str]) -> Child {
+pub(crate) fn spawn(home: &TestHome, args: &[&str]) -> Child {
     home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// Process id of the child's second agent, once it runs.
-fn checker(home: &TestHome) -> String {
+pub(crate) fn checker(home: &TestHome) -> String {
     let file = home.work().join("pid");
     until("the checker has begun", || fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')));
     fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
 /// The newest line of this kind in a thread's record.
-fn recorded(home: &TestHome, thread: &str, kind: &str) -> Value {
+pub(crate) fn recorded(home: &TestHome, thread: &str, kind: &str) -> Value {
     let record = fs::read_to_string(home.record_file(thread)).unwrap();
     let line = record.lines().rfind(|line| line.contains(&format!("\"{kind}\""))).unwrap();
     serde_json::from_str(line).unwrap()
 }
 
 /// The one child of a thread, active or not.
-fn child_of(home: &TestHome, thread: &str) -> String {
+pub(crate) fn child_of(home: &TestHome, thread: &str) -> String {
     let rows = home.json(&["thread", "list", "--all"]);
     let ids = rows.as_array().unwrap().iter().map(|row| text(row, "thread"));
     let children: Vec<String> = ids.filter(|id| home.json(&["thread", "show", id])["parentThread"] == thread).collect();
@@ -142,7 +141,7 @@ fn child_of(home: &TestHome, thread: &str) -> String {
     children[0].clone()
 }
 
-fn state(home: &TestHome, thread: &str) -> Value {
+pub(crate) fn state(home: &TestHome, thread: &str) -> Value {
     home.json(&["thread", "show", thread])["state"].clone()
 }
 
@@ -308,100 +307,6 @@ fn a_child_that_has_not_ended_has_nothing_to_read() {
 }
 
 #[test]
-fn killed_hard_in_the_middle_the_same_child_goes_on_and_nobody_is_paid_twice() {
-    let home = staffed();
-    let thread = planned(&home);
-    let mut window = spawn(&home, &["thread", "step", &thread]);
-    let checker = checker(&home);
-    for pid in [&recorded(&home, &thread, "opened")["keeper"], &recorded(&home, &thread, "started")["pid"]] {
-        signal(pid, "KILL");
-    }
-    assert_eq!(window.wait().unwrap().code(), Some(70));
-    let child = child_of(&home, &thread);
-    assert!(is_alive(&checker), "the child's step has a keeper of its own");
-    let again = spawn(&home, &["thread", "step", &thread]);
-    std::thread::sleep(Duration::from_millis(600));
-    assert!(is_alive(&checker), "and is waited for");
-    go(&home);
-    assert!(again.wait_with_output().unwrap().status.success());
-    assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_eq!(child_of(&home, &thread), child);
-    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
-}
-
-#[test]
-fn a_keeper_that_dies_alone_leaves_the_child_to_its_own() {
-    let home = staffed();
-    let thread = planned(&home);
-    let mut window = spawn(&home, &["thread", "step", &thread]);
-    let checker = checker(&home);
-    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
-    assert_eq!(window.wait().unwrap().code(), Some(70));
-    // At once, so that the agent of the dead keeper may still be there.
-    let again = spawn(&home, &["run", &thread]);
-    std::thread::sleep(Duration::from_millis(400));
-    assert!(is_alive(&checker));
-    go(&home);
-    assert!(again.wait_with_output().unwrap().status.success());
-    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
-}
-
-#[test]
-fn stopping_the_parent_ends_the_agents_of_the_child() {
-    let home = staffed();
-    let thread = planned(&home);
-    let mut window = spawn(&home, &["thread", "step", &thread]);
-    let first = checker(&home);
-    signal(window.id(), "INT");
-    assert_eq!(window.wait().unwrap().code(), Some(130));
-    assert!(!is_alive(&first));
-    let child = child_of(&home, &thread);
-    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["stuck", "stuck"]));
-    go(&home);
-    assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_eq!(child_of(&home, &thread), child);
-    assert_eq!(ran(&home), ["plan", "code", "check", "check", "tell"], "only what was interrupted is done again");
-}
-
-#[test]
-fn killing_the_parent_kills_the_child() {
-    let home = staffed();
-    let thread = planned(&home);
-    let mut window = spawn(&home, &["thread", "step", &thread]);
-    let checker = checker(&home);
-    assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true}));
-    assert!(!is_alive(&checker));
-    assert!(!window.wait().unwrap().success());
-    let child = child_of(&home, &thread);
-    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["killed", "killed"]));
-    assert_eq!(home.json(&["thread", "list"]), json!([]));
-    assert_eq!(fs::read_dir(home.root().join("marks")).unwrap().count(), 0);
-}
-
-#[test]
-fn a_child_that_was_killed_fails_its_parent_until_it_is_removed() {
-    let home = staffed();
-    let thread = planned(&home);
-    let window = spawn(&home, &["thread", "step", &thread]);
-    checker(&home);
-    let child = child_of(&home, &thread);
-    home.json(&["thread", "kill", &child]);
-    assert_eq!(window.wait_with_output().unwrap().status.code(), Some(40));
-    assert_eq!(state(&home, &thread), "stuck");
-    go(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
-    exit 40
-    --- stderr
-    error: child thread <id>, which plays role `build`, was killed
-    hint: `uwf thread rm <id>`, then a step of this thread begins it anew
-    hint: all it printed is kept: `uwf thread step-details #1`
-    ");
-    home.json(&["thread", "rm", &child]);
-    assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_eq!(child_of(&home, &thread), child, "the same position has the same child");
-}
-
-#[test]
 fn a_child_that_waits_makes_its_parent_wait() {
     let home = staffed();
     home.config(&AGENTS.replace("check: checks", "check: human"));
@@ -479,25 +384,6 @@ fn a_child_that_waits_makes_its_parent_wait() {
 }
 
 #[test]
-fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
-    let home = staffed();
-    home.script("checks", "#!/bin/sh\necho check >> ran\n[ -e go ] || { echo 'no compiler' >&2; exit 3; }\necho '{\"built\": \"a bridge\"}'\n");
-    let thread = planned(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
-    exit 40
-    --- stderr
-    error: child thread <id>, which plays role `build`, failed: agent `checks` exited with 3; its last words: no compiler
-    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
-    hint: all it printed is kept: `uwf thread step-details #1`
-    ");
-    let child = child_of(&home, &thread);
-    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["stuck", "stuck"]));
-    go(&home);
-    assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_eq!(ran(&home), ["plan", "code", "check", "check", "tell"]);
-}
-
-#[test]
 fn a_child_at_its_limit_stops_its_parent_there() {
     let home = staffed();
     go(&home);
@@ -517,26 +403,6 @@ fn a_child_at_its_limit_stops_its_parent_there() {
     let raised = fs::read_to_string(&record).unwrap().replace("\"maxSteps\":1", "\"maxSteps\":2");
     fs::write(&record, raised).unwrap();
     assert_eq!(home.json(&["run", &thread])["done"], true);
-}
-
-/// The index has lost a child thread, and the disk is full when it is begun anew: what its record tells stays.
-#[test]
-fn a_child_that_cannot_be_begun_anew_keeps_its_record() {
-    let home = staffed();
-    go(&home);
-    home.config(&AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }"));
-    let thread = planned(&home);
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
-    let child = child_of(&home, &thread);
-    let paid = text(&recorded(&home, &child, "finished"), "step");
-    let index = home.root().join("threads.yaml");
-    let kept: Vec<String> =
-        fs::read_to_string(&index).unwrap().lines().filter(|line| !line.contains(&child)).map(str::to_owned).collect();
-    fs::write(&index, kept.join("\n") + "\n").unwrap();
-    let ran = with_fault(&home, "renameat:error=ENOSPC:when=1", &["thread", "step", &thread]);
-    assert_ne!(ran.code, Some(0), "{ran:?}");
-    assert!(!fs::read_to_string(&index).unwrap().contains(&child), "it was not begun: {ran:?}");
-    assert_eq!(text(&recorded(&home, &child, "finished"), "step"), paid);
 }
 
 #[test]
@@ -560,55 +426,6 @@ fn a_workflow_that_plays_a_role_of_itself_is_stopped_at_max_depth() {
     let nodes = fs::read_dir(home.root().join("cas")).unwrap().count();
     assert_eq!(home.uwf(&["thread", "step", &flat]).code, Some(30));
     assert_eq!(fs::read_dir(home.root().join("cas")).unwrap().count(), nodes, "nothing was begun");
-}
-
-#[test]
-fn a_pause_of_the_parent_lets_what_runs_in_the_child_end() {
-    let home = staffed();
-    let thread = planned(&home);
-    let window = spawn(&home, &["thread", "step", &thread]);
-    checker(&home);
-    let child = child_of(&home, &thread);
-    home.json(&["thread", "pause", &thread, "--reason", "too loud"]);
-    assert_eq!(state(&home, &child), "running", "what runs ends as it would");
-    go(&home);
-    // The child's last step ends it, and with it the role: that step was running.
-    assert!(window.wait_with_output().unwrap().status.success());
-    assert_eq!(home.json(&["thread", "show", &child])["state"], "completed");
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
-}
-
-#[test]
-fn children_of_a_paused_thread_carry_on_no_further() {
-    let home = staffed();
-    home.script("code", "#!/bin/sh\necho code >> ran\necho $$ > pid\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"text\": \"x\"}'\n");
-    home.config(
-        &AGENTS
-            .replace("write-code: { check", "write-code: { code: slow, check")
-            .replace("  human:", "  slow: { command: code, output: json }\n  human:"),
-    );
-    let thread = planned(&home);
-    let window = spawn(&home, &["run", &thread]);
-    checker(&home);
-    let child = child_of(&home, &thread);
-    home.json(&["thread", "pause", &thread, "--reason", "too loud"]);
-    go(&home);
-    assert_eq!(window.wait_with_output().unwrap().status.code(), Some(20));
-    assert_eq!(ran(&home), ["plan", "code"]);
-    assert_snapshot!(told(&home, &["thread", "step", &child]), @r"
-    exit 20
-    --- stderr
-    waiting: thread <id> is paused with its parent <id>: too loud
-    hint: `uwf thread resume <id>` lets it go on
-    ");
-    let rows = home.json(&["thread", "list", "--state", "paused"]);
-    assert_eq!(rows.as_array().unwrap().len(), 2, "{rows}");
-    assert_eq!(text(&rows[0], "why"), format!("paused with thread {thread}: too loud"));
-    assert_eq!(state(&home, &child), "paused");
-    assert_eq!(home.json(&["thread", "resume", &thread])["state"], "active");
-    assert_eq!(state(&home, &child), "active");
-    assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
 }
 
 #[test]
@@ -720,29 +537,6 @@ fn a_fork_of_a_child_is_nobodys_child() {
     home.json(&["thread", "kill", &thread]);
     assert_eq!(json!([state(&home, &child), state(&home, &fork)]), json!(["killed", "active"]));
     assert_eq!(home.json(&["thread", "show", &fork])["parentThread"], Value::Null);
-}
-
-#[test]
-fn a_child_that_is_paused_itself_makes_its_parent_wait() {
-    let home = staffed();
-    home.config(&AGENTS.replace("check: checks", "check: human"));
-    let thread = planned(&home);
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
-    let child = child_of(&home, &thread);
-    home.config(AGENTS);
-    go(&home);
-    home.json(&["thread", "pause", &child, "--reason", "wait a moment"]);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
-    exit 20
-    --- stderr
-    waiting: role `build` is played by child thread <id>: thread <id> is paused: wait a moment
-    hint: `uwf thread resume <id>` lets it go on
-    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
-    ");
-    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "paused"]));
-    home.json(&["thread", "resume", &child]);
-    assert_eq!(home.json(&["run", &thread])["done"], true, "and somebody else answers for the person");
-    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::home;
+use crate::review::reviewing_home;
 
 /// A home with the counting workflow, one agent `w` with these settings, and a thread.
 fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
@@ -294,4 +295,24 @@ fn a_secret_that_turns_up_while_the_agent_works_is_kept_out_of_its_step() {
     let told = home.uwf(&["thread", "step-details", &head]).stdout;
     assert!(told.contains("count with [redacted LATE_KEY]"), "{told}");
     assert!(!told.contains("late-secret"), "{told}");
+}
+
+#[test]
+fn stderr_of_a_successful_step_is_kept_without_secrets_and_up_to_a_limit() {
+    let home = reviewing_home();
+    std::fs::write(home.root().join(".env"), "SOME_API_KEY=very-secret-text\n").unwrap();
+    home.config("providers:\n  p: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: SOME_API_KEY }\nagents:\n  loud: { command: loud, output: text }\ndefaultAgent: loud\n");
+    let loud = "#!/bin/sh\ncat > /dev/null\necho 'first words, very-secret-text' >&2\ni=0\nwhile [ $i -lt 3000 ]; do i=$((i+1)); echo 'line after line after line after line' >&2; done\necho 'last words' >&2\nprintf -- '---\\ntitle: x\\n---\\n'\n";
+    home.script("loud", loud);
+    let thread = home.start("review-text", "x");
+    home.json(&["thread", "step", &thread]);
+    let attempts = home.last_detail(&thread)["attempts"].take();
+    let attempt = &attempts[0];
+    assert_eq!(json!([attempts.as_array().unwrap().len(), attempt["error"], attempt["exitCode"]]), json!([1, null, 0]));
+    let said = text(attempt, "stderr");
+    assert!(said.starts_with("first words, ") && said.ends_with("last words\n"), "{said}");
+    assert!(said.contains("bytes cut") && said.len() < 70_000, "{}", said.len());
+    assert!(!said.contains("very-secret-text"), "{said}");
+    let verified = home.uwf(&["cas", "verify"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
 }

@@ -1,4 +1,4 @@
-//! What bash gets for a Tab, in a real bash; and where the scripts for shells and `man` are written.
+//! `uwf completions`: what a shell completes.
 
 use std::fs;
 use std::process::Command;
@@ -175,25 +175,4 @@ fn scripts_are_installed_where_shells_look() {
     let mut elsewhere = home.command(&["completions", "bash", "--install"]);
     let done = Ran::from(elsewhere.env("XDG_DATA_HOME", user.join("data")).output().unwrap()).json();
     assert_eq!(done["files"], json!([user.join("data/bash-completion/completions/uwf")]));
-}
-
-#[test]
-fn manual_pages_are_printed_and_installed() {
-    let home = home();
-    let page = home.uwf(&["man", "thread", "step"]);
-    assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""));
-    assert!(page.stdout.contains(".TH UWF-THREAD-STEP 1"), "{}", page.stdout);
-    assert!(page.stdout.contains("Do one step"), "{}", page.stdout);
-    assert_eq!(home.uwf(&["man", "thread", "stpe"]).code, Some(64));
-    let done = home.json(&["man", "--install"]);
-    let dir = home.root().parent().unwrap().join(".local/share/man/man1");
-    let names: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), done["files"].as_array().unwrap().len());
-    for name in ["uwf.1", "uwf-thread.1", "uwf-thread-step.1", "uwf-cas-schema-put.1"] {
-        assert!(names.iter().any(|found| found == name), "{name}");
-    }
-    assert_eq!(fs::read_to_string(dir.join("uwf-thread-step.1")).unwrap(), page.stdout);
-    let elsewhere = home.json(&["man", "--install", "--dir", "pages", "--dry-run"]);
-    assert_eq!(elsewhere["dryRun"], json!(true));
-    assert!(!home.work().join("pages").exists());
 }

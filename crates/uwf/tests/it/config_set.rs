@@ -1,4 +1,4 @@
-//! `uwf config …`
+//! `uwf config set`: one value changes, the rest of the file stays as it is.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use uwf_testing::TestHome;
 
 use crate::home;
 
-const CONFIG: &str = "\
+pub(crate) const CONFIG: &str = "\
 # who does what
 agents:
   coder:   # the expensive one
@@ -22,19 +22,19 @@ x-notes: |
   kept as it is
 ";
 
-fn configured() -> TestHome {
+pub(crate) fn configured() -> TestHome {
     let home = home();
     home.config(CONFIG);
     home
 }
 
-fn file(home: &TestHome) -> String {
+pub(crate) fn file(home: &TestHome) -> String {
     fs::read_to_string(home.root().join("config.yaml")).unwrap()
 }
 
 /// A command that must fail and leave the file as it was.
 #[track_caller]
-fn refused(home: &TestHome, args: &[&str]) -> String {
+pub(crate) fn refused(home: &TestHome, args: &[&str]) -> String {
     let before = file(home);
     let told = home.told(args);
     assert_eq!(file(home), before);
@@ -81,75 +81,6 @@ fn a_value_is_set_and_everything_else_stays() {
         reviewer: judge
     ");
     assert_eq!(fs::metadata(home.root().join("config.yaml")).unwrap().permissions().mode() & 0o777, 0o640);
-}
-
-#[test]
-fn values_are_read_back_as_data_and_as_text() {
-    let home = configured();
-    assert_snapshot!(home.told(&["config", "get", "agents.coder"]), @r#"
-    exit 0
-    {"command":"sh","args":["-c","true"]}
-    "#);
-    assert_snapshot!(home.told(&["config", "get", "defaultAgent", "--format", "text"]), @r"
-    exit 0
-    coder
-    ");
-    assert_snapshot!(home.told(&["config", "get", "agents.coder.args.1"]), @r#"
-    exit 0
-    "true"
-    "#);
-    assert_snapshot!(home.told(&["config", "list"]), @r#"
-    exit 0
-    {"agents.coder.command":"sh","agents.coder.args":["-c","true"],"agents.judge.command":"sh","agents.judge.output":"json","defaultAgent":"coder","x-notes":"kept as it is\n"}
-    "#);
-    assert_snapshot!(home.told(&["config", "list", "--format", "text"]), @r#"
-    exit 0
-    agents.coder.command = sh
-    agents.coder.args = ["-c","true"]
-    agents.judge.command = sh
-    agents.judge.output = json
-    defaultAgent = coder
-    x-notes = "kept as it is\n"
-    "#);
-    assert_snapshot!(home.told(&["config", "path", "--format", "text"]), @r"
-    exit 0
-    <dir>/root/config.yaml
-    ");
-}
-
-#[test]
-fn a_key_that_is_not_set_is_not_found() {
-    let home = configured();
-    assert_snapshot!(home.told(&["config", "get", "agents.codr.command"]), @r"
-    exit 69
-    --- stderr
-    error: `agents.codr.command` is not set in <dir>/root/config.yaml
-    hint: did you mean `agents.coder.command`?
-    ");
-    assert_snapshot!(home.told(&["config", "get", "maxSteps"]), @r"
-    exit 69
-    --- stderr
-    error: `maxSteps` is not set in <dir>/root/config.yaml
-    hint: the default holds: 1000
-    ");
-    assert_snapshot!(home.told(&["config", "get", "agents.coder.idleTimeout"]), @r"
-    exit 69
-    --- stderr
-    error: `agents.coder.idleTimeout` is not set in <dir>/root/config.yaml
-    hint: the default holds: 30m
-    ");
-    assert_snapshot!(home.told(&["config", "get", "agents.nobody.idleTimeout"]), @r"
-    exit 69
-    --- stderr
-    error: `agents.nobody.idleTimeout` is not set in <dir>/root/config.yaml
-    hint: `uwf config list` shows what is set
-    ");
-    assert_snapshot!(home.told(&["config", "get", "a..b"]), @r#"
-    exit 64
-    --- stderr
-    error: not a key: `a..b` has an empty key
-    hint: keys are joined by dots: agents.coder.command; a key with a dot in it is quoted: models."gpt-4.1"
-    "#);
 }
 
 #[test]
@@ -334,145 +265,6 @@ fn many_writers_lose_nothing() {
 }
 
 #[test]
-fn validate_tells_everything_with_its_place() {
-    let home = home();
-    home.config(
-        "\
-providers:
-  here: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: HERE_KEY }
-  there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY, kind: opnai }
-models:
-  small: { provider: her, name: m }
-agents:
-  gone: { command: no-such-program-anywhere }
-  far: { command: /no/such/program, output: text }
-  near: { command: ./made-by-the-workspace.sh }
-  typo: { command: uwf-mok }
-  actor:
-    command: uwf-mock
-    model: big
-    config: { script: 5, scrpt: x }
-defaultAgent: gone
-maxStep: 5
-",
-    );
-    fs::write(home.root().join(".env"), "THERE_KEY=0123456789\n").unwrap();
-    assert_snapshot!(home.told(&["config", "validate", "--format", "text"]), @"
-    exit 78
-    <dir>/root/config.yaml:2:42: warning[no-key]: `HERE_KEY` is set neither in the environment nor in .env
-      |
-    2 |   here: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: HERE_KEY }
-      |                                          ^
-      = hint: add `HERE_KEY=…` to .env of the storage root, or run `uwf setup`
-
-    <dir>/root/config.yaml:3:65: error[unknown-kind]: `opnai` is no kind of provider; there are `openai` and `anthropic`
-      |
-    3 |   there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY, kind: opnai }
-      |                                                                 ^
-      = hint: did you mean `openai`?
-
-    <dir>/root/config.yaml:5:22: warning[unknown-provider]: there is no provider `her` in `providers`
-      |
-    5 |   small: { provider: her, name: m }
-      |                      ^
-      = hint: did you mean `here`?
-
-    <dir>/root/config.yaml:7:3: warning[no-output]: the agent `gone` has no `output`, so it has to print the hash of a step that it stored
-      |
-    7 |   gone: { command: no-such-program-anywhere }
-      |   ^
-      = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
-
-    <dir>/root/config.yaml:7:11: warning[no-program]: there is no program `no-such-program-anywhere` on PATH
-      |
-    7 |   gone: { command: no-such-program-anywhere }
-      |           ^
-      = hint: install it, or give the program's whole path
-
-    <dir>/root/config.yaml:8:10: warning[no-program]: there is no file /no/such/program
-      |
-    8 |   far: { command: /no/such/program, output: text }
-      |          ^
-      = hint: check the path
-
-    <dir>/root/config.yaml:9:3: warning[no-output]: the agent `near` has no `output`, so it has to print the hash of a step that it stored
-      |
-    9 |   near: { command: ./made-by-the-workspace.sh }
-      |   ^
-      = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
-
-    <dir>/root/config.yaml:10:11: error[unknown-agent]: there is no built-in agent `mok`, and no program `uwf-mok` on PATH
-       |
-    10 |   typo: { command: uwf-mok }
-       |           ^
-       = hint: did you mean `mock`?
-
-    <dir>/root/config.yaml:13:5: warning[unknown-model]: there is no model `big` in `models`
-       |
-    13 |     model: big
-       |     ^
-       = hint: add `big: {provider: …, name: …}` to `models`
-
-    <dir>/root/config.yaml:14:15: error[bad-setting]: `config.script` of the agent `mock`: expected a string, found 5
-       |
-    14 |     config: { script: 5, scrpt: x }
-       |               ^
-       = hint: `uwf agent describe mock` tells what it takes
-
-    <dir>/root/config.yaml:14:26: error[bad-setting]: `config` of the agent `mock`: unknown key `scrpt`; did you mean `script`?
-       |
-    14 |     config: { script: 5, scrpt: x }
-       |                          ^
-       = hint: `uwf agent describe mock` tells what it takes
-
-    <dir>/root/config.yaml:16:1: warning[unknown-key]: the key `maxStep` is not known here and is ignored
-       |
-    16 | maxStep: 5
-       | ^
-       = hint: did you mean `maxSteps`?
-
-    <dir>/root/config.yaml: not valid, 4 errors, 8 warnings
-    ");
-    home.config("agents:\n  a: { command: nothing-of-that-name }\n");
-    assert_eq!(home.json(&["config", "validate"])["valid"], json!(true));
-    assert_eq!(home.uwf(&["config", "validate", "--strict"]).code, Some(78));
-    home.config(CONFIG);
-    assert_snapshot!(home.told(&["config", "validate"]), @r#"
-    exit 0
-    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `coder` has no `output`, so it has to print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":3,"column":3},{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, secrets, maxSteps, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, budgets, extract","file":"<dir>/root/config.yaml","line":9,"column":1}]}
-    "#);
-}
-
-#[test]
-fn the_documentation_names_every_key_with_its_default() {
-    let page = fs::read_to_string(uwf_testing::repository().join("docs/reference/configuration.md")).unwrap();
-    let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
-    let keys: Vec<&str> = rows.iter().filter_map(|row| row.get(1)?.strip_prefix('`')?.strip_suffix('`')).collect();
-    for known in uwf_core::config::CONFIG_KEYS {
-        let is_named = |key: &&str| **key == *known || key.starts_with(&format!("{known}."));
-        assert!(keys.iter().any(is_named), "{known} is not documented");
-    }
-    for row in rows.iter().filter(|row| row.len() == 5 && row[1].starts_with('`') && !row[1].starts_with("`.")) {
-        let key: uwf_core::config::edit::KeyPath = row[1].trim_matches('`').parse().unwrap();
-        if let Some(default) = uwf_core::config::default_of(&key) {
-            assert_eq!(row[3], format!("`{default}`"), "{key}");
-        }
-    }
-}
-
-#[test]
-fn a_key_is_removed() {
-    let home = configured();
-    let report = home.json(&["config", "unset", "agents.coder.args"]);
-    assert_eq!(json!([report["key"], report["changed"]]), json!(["agents.coder.args", true]));
-    assert!(!file(&home).contains("args"), "{}", file(&home));
-    assert_eq!(home.json(&["config", "unset", "agents.coder.args"])["changed"], json!(false));
-    assert_eq!(home.uwf(&["config", "unset"]).code, Some(64));
-    let refused = home.uwf(&["config", "unset", "agents.coder"]);
-    assert_eq!(refused.code, Some(78), "somebody names it still: {}", refused.stderr);
-}
-
-#[test]
 fn what_validate_calls_an_error_is_not_set() {
     let home = home();
     home.config("# mine\n");
@@ -490,50 +282,4 @@ fn what_validate_calls_an_error_is_not_set() {
         assert!(ran.stderr.contains("nothing was written"), "{}", ran.stderr);
         assert_eq!(file(&home), "# mine\n");
     }
-}
-
-/// A `uwf config edit` with an editor that is a line of sh; the file is `$1`.
-fn edited(home: &TestHome, editor: &str) -> uwf_testing::Ran {
-    let editor = home.script("editor", &format!("#!/bin/sh\n{editor}\n"));
-    home.command(&["config", "edit"]).env("VISUAL", editor).output().unwrap().into()
-}
-
-#[test]
-fn the_file_is_edited_as_a_whole() {
-    let home = configured();
-    let before = file(&home);
-    let draft = home.root().join("config.draft.yaml");
-    let report = edited(&home, "echo 'maxSteps: 7' >> \"$1\"").json();
-    assert_eq!(report["changed"], json!(true));
-    assert_eq!(file(&home), format!("{before}maxSteps: 7\n"));
-    assert!(!draft.exists());
-    assert_eq!(edited(&home, ":").json()["changed"], json!(false));
-
-    let before = file(&home);
-    let refused = edited(&home, "echo 'maxDepth: deep' >> \"$1\"");
-    assert_eq!((refused.code, file(&home)), (Some(78), before.clone()));
-    assert!(refused.stderr.contains("config.draft.yaml"), "{}", refused.stderr);
-    let report = edited(&home, "sed -i s/deep/2/ \"$1\"");
-    assert!(report.stderr.contains("draft of an earlier edit"), "{}", report.stderr);
-    assert_eq!(file(&home), format!("{before}maxDepth: 2\n"), "what was typed is not lost");
-    assert!(!draft.exists());
-}
-
-#[test]
-fn an_edit_loses_nothing_of_others() {
-    let home = configured();
-    let bin = env!("CARGO_BIN_EXE_uwf");
-    let ran = edited(&home, &format!("{bin} config set maxSteps 9 >&2; echo 'maxDepth: 2' >> \"$1\""));
-    assert_eq!(ran.code, Some(75), "{}", ran.stderr);
-    assert_eq!(home.json(&["config", "get", "maxSteps"]), json!(9));
-    assert_eq!(home.uwf(&["config", "get", "maxDepth"]).code, Some(69));
-    assert!(home.root().join("config.draft.yaml").exists());
-
-    let failed = edited(&home, "exit 1");
-    assert_eq!(failed.code, Some(78));
-    assert!(failed.stderr.contains("set VISUAL or EDITOR"), "{}", failed.stderr);
-    fs::remove_file(home.root().join("config.draft.yaml")).unwrap();
-    let key = edited(&home, "echo 'providers: {p: {baseUrl: u, apiKey: sk-very-secret-0123456789}}' > \"$1\"");
-    assert_eq!(key.code, Some(78));
-    assert!(!(key.stdout + &key.stderr).contains("very-secret"));
 }

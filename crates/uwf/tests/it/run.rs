@@ -1,8 +1,35 @@
-//! From a file to a finished thread.
+//! `uwf run` and `uwf thread run`: a thread is stepped to its end, or to a limit.
 
+use insta::assert_snapshot;
 use serde_json::json;
+use uwf_testing::{TestHome, counting_workflow, text};
 
-use crate::review::reviewing_home;
+use crate::review::{reviewing_home, step};
+use crate::terminal::session_in;
+use crate::thread_list::{columns, plain};
+use crate::thread_step::{answering_home, ledger};
+use crate::{home, told};
+
+/// Says `{"n": 1}`, after lines longer than any terminal on stderr, for a second.
+const TALKING: &str = r#"#!/bin/sh
+read -r line
+i=0
+while [ $i -lt 10 ]; do
+  i=$((i+1))
+  printf '\033[31mround %s of a very long story about 日本語 that never ends and never will\033[0m\n' $i >&2
+  /bin/sleep 0.1
+done
+echo '{"n": 1}'
+"#;
+
+/// A home with a workflow of two rounds and an agent that talks while it works.
+fn talking_home() -> TestHome {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(2));
+    let agent = home.script("talking", TALKING);
+    home.config(&format!("agents:\n  w: {{ command: '{}', output: json }}\ndefaultAgent: w\n", agent.display()));
+    home
+}
 
 #[test]
 fn a_workflow_loops_until_its_condition_lets_it_go() {
@@ -23,4 +50,74 @@ fn a_workflow_loops_until_its_condition_lets_it_go() {
         json!([true, "completed", 4, "reviewer"])
     );
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(69), "a finished thread is not active");
+}
+
+#[test]
+fn progress_stays_in_its_line() {
+    let home = talking_home();
+    let session = session_in(&home, 40, &["run", "count-rounds", "-p", "x", "--max-steps", "1"], &[]);
+    assert_eq!(session.code, Some(30), "{}", session.shown);
+    let live: Vec<String> = session.shown.split("\r\u{1b}[2K").skip(1).map(plain).collect();
+    let told: Vec<&String> = live.iter().filter(|line| line.contains("never will")).collect();
+    assert!(!told.is_empty(), "{live:?}");
+    for line in told {
+        assert!(line.starts_with("worker by w, ") && columns(line) < 40, "{line:?}");
+        assert!(!line.contains("[31m") && !line.contains("[0m") && !line.contains('\n'), "{line:?}");
+    }
+}
+
+#[test]
+fn as_many_steps_as_asked_for_are_no_error() {
+    let home = talking_home();
+    let thread = home.start("count-rounds", "x");
+    home.script("talking", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    let ran = home.steady(&home.uwf(&["run", &thread, "--max-steps", "1", "--format", "text"]).told());
+    assert!(ran.contains("1 step done as asked; go on with: uwf run <id>\n"), "{ran}");
+    assert!(ran.starts_with("exit 30\nnot done") && !ran.contains("error:"), "{ran}");
+    let ran = home.uwf(&["run", &thread, "--max-steps", "5"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn a_finished_thread_needs_no_run() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "x");
+    step(&home, &thread, 4);
+    assert_snapshot!(told(&home, &["run", &thread]), @r##"
+    exit 0
+    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"reason":"end"}
+    "##);
+    assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(10));
+    assert_eq!(home.uwf(&["run", "review-text", "-p", "again", "--exit-code"]).code, Some(10));
+    let killed = home.start("review-text", "y");
+    home.json(&["thread", "kill", &killed]);
+    assert_eq!(home.uwf(&["run", &killed, "--exit-code"]).code, Some(69), "it did not come to its end");
+}
+
+#[test]
+fn run_steps_to_the_end_and_says_what_it_does() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    let ran = home.uwf(&["run", "count-rounds", "-p", "x"]);
+    let report = ran.json();
+    assert_eq!(json!([report["done"], report["reason"], report["role"]]), json!([true, "end", "worker"]));
+    let lines: Vec<&str> = ran.stderr.lines().map(|line| line.split(',').next().unwrap()).collect();
+    let thread = text(&report, "thread");
+    assert_eq!(lines, [&format!("thread {thread}"), "✓ worker by w", "✓ worker by w", "✓ worker by w"]);
+}
+
+#[test]
+fn limits_end_a_run_with_their_own_exit_code() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(9));
+    let ran = home.uwf(&["run", "count-rounds", "-p", "x", "--max-steps", "2"]);
+    assert_eq!(ran.code, Some(30));
+    assert!(ran.stderr.contains("\n2 steps done as asked"), "{}", ran.stderr);
+    let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--max-steps", "1"]), "thread");
+    home.json(&["thread", "step", &thread]);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(30));
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 steps, its limit is 1"]));
+    assert_eq!(ledger(&home), 3);
 }

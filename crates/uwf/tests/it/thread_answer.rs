@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, numbered, text};
+use uwf_testing::{Ran, TestHome, text};
 
-use crate::terminal::session;
 use crate::{home, told};
 
 /// `$START` → writer (a mock) → approver (a person) → `$END`, or back to the writer.
-const PUBLISH: &str = r#"name: publish-post
+pub(crate) const PUBLISH: &str = r#"name: publish-post
 description: Write a post; a person lets it out
 roles:
   writer:
@@ -46,7 +45,7 @@ graph:
 "#;
 
 /// `$START` → author (a person, one text) → `$END`.
-const DICTATE: &str = r#"name: dictate-note
+pub(crate) const DICTATE: &str = r#"name: dictate-note
 description: A person says something
 roles:
   author:
@@ -61,7 +60,7 @@ graph:
   author: [ { role: $END } ]
 "#;
 
-const CONFIG: &str = r#"agents:
+pub(crate) const CONFIG: &str = r#"agents:
   mock: { command: uwf-mock, config: { script: answers.yaml } }
   human: { command: uwf-human }
 defaultAgent: mock
@@ -70,7 +69,7 @@ agentOverrides:
   dictate-note: { author: human }
 "#;
 
-fn staffed() -> TestHome {
+pub(crate) fn staffed() -> TestHome {
     let home = home();
     home.config(CONFIG);
     let script = "writer:\n  - reply: { post: Hello }\n  - reply: { post: Hello again }\n";
@@ -81,7 +80,7 @@ fn staffed() -> TestHome {
 }
 
 /// A thread whose approver is asked.
-fn waiting(home: &TestHome) -> String {
+pub(crate) fn waiting(home: &TestHome) -> String {
     let thread = home.start("publish-post", "Say hello.");
     assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({"role": "approver"}));
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
@@ -92,33 +91,16 @@ fn nodes(home: &TestHome) -> usize {
     fs::read_dir(home.root().join("cas")).unwrap().count()
 }
 
-fn answers(home: &TestHome, thread: &str, args: &[&str]) -> Ran {
+pub(crate) fn answers(home: &TestHome, thread: &str, args: &[&str]) -> Ran {
     home.uwf(&[&["thread", "answer", thread], args].concat())
 }
 
 /// Output and detail of the last step.
-fn last(home: &TestHome, thread: &str) -> (Value, Value) {
+pub(crate) fn last(home: &TestHome, thread: &str) -> (Value, Value) {
     let head = text(&home.json(&["thread", "show", thread]), "head");
     let step = home.json(&["cas", "get", &head])["payload"].clone();
     let payload = |key: &str| home.json(&["cas", "get", &text(&step, key)])["payload"].clone();
     (payload("output"), payload("detail"))
-}
-
-#[test]
-fn at_a_terminal_a_person_is_asked_key_by_key() {
-    let home = staffed();
-    let thread = waiting(&home);
-    let gone = session(&home, &["thread", "answer", &thread], &[("`approved` (required)", "\u{4}")]);
-    assert_eq!((gone.code, home.json(&["thread", "show", &thread])["state"].as_str()), (Some(130), Some("waiting")));
-    let dialog = [
-        ("`approved` (required)", "perhaps\r"),
-        ("expected a boolean", "yes\r"),
-        ("(Enter for none)", "late: see #42\r"),
-    ];
-    let session = session(&home, &["thread", "answer", &thread], &dialog);
-    assert_eq!((session.code, session.echo), (Some(0), true), "{}", session.shown);
-    let outputs = home.json(&["thread", "eval", &thread, "$last('approver')"]);
-    assert_eq!(outputs, json!({"approved": true, "why": "late: see #42"}));
 }
 
 #[test]
@@ -289,81 +271,6 @@ fn another_agent_can_take_the_place_of_a_person() {
     home.config("defaultAgent: yes\nagents: { yes: { command: yes, output: json } }\n");
     let report = answers(&home, &bound, &["--data", r#"{"approved": true}"#]).json();
     assert_eq!(report["agent"], "human", "it was asked as a person, whatever the configuration says now");
-}
-
-#[test]
-fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
-    let home = staffed();
-    let thread = waiting(&home);
-    home.script("ed-copy", "#!/bin/sh\ncp \"$1\" form.md\n");
-    home.script("ed-bad", "#!/bin/sh\nsed -i 's/<true or false>/perhaps/; /^why/d' \"$1\"\n");
-    home.script("ed-good", "#!/bin/sh\n[ \"$1\" = --wait ] && shift\nsed -i 's/perhaps/true/' \"$1\"\n");
-    home.script("ed-broken", "#!/bin/sh\nexit 3\n");
-    let edited = |editor: &str| {
-        let args = ["thread", "answer", &thread, "--editor"];
-        let ran = Ran::from(home.command(&args).env("EDITOR", editor).output().unwrap());
-        numbered(&home.steady(&ran.told()))
-    };
-    assert_snapshot!(edited("ed-copy"), @r"
-    exit 20
-    --- stderr
-    waiting: nothing was written, so the thread goes on waiting
-    ");
-    assert_snapshot!(numbered(&home.steady(&fs::read_to_string(home.work().join("form.md")).unwrap())), @"
-    ---
-    approved: <true or false>
-    why: <text>
-    ---
-
-
-    <!-- From this line on nothing is read. -->
-
-    ## 1. writer
-
-    by mock (uwf-mock) · <time> UTC · step `#1`
-
-    - **post**: Hello
-
-    You are asked as `approver` of workflow `publish-post`.
-
-    Goal:
-      Decide whether the post goes out.
-
-    What is asked for:
-      Say why, if it does not.
-
-    Task:
-      Say hello.
-
-    The answer has:
-      - `approved` (required): `true` or `false`
-      - `why` (optional): text
-    ");
-    assert_snapshot!(edited("ed-bad"), @r#"
-    exit 41
-    --- stderr
-    error: the answer does not fit role `approver`: `approved`: expected a boolean, found the string "perhaps"
-    hint: it has this form: {"approved":"<true or false>","why":"<text>"}
-    hint: what you wrote is kept in <dir>/root/threads/<id>/answer-#1.md
-    hint: edit it again: `uwf thread answer <id> --editor`
-    "#);
-    assert_snapshot!(edited("ed-broken"), @"
-    exit 78
-    --- stderr
-    error: the editor `ed-broken` ended with exit status: 3
-    hint: set VISUAL or EDITOR; what was written is kept in <dir>/root/threads/<id>/answer-#1.md
-    hint: `uwf thread answer` takes an answer by --data, -m or --file too
-    ");
-    assert!(edited("ed-good --wait").starts_with("exit 0\n"));
-    let (output, detail) = last(&home, &thread);
-    assert_eq!(output, json!({"approved": true}));
-    assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "---\napproved: true\n---");
-    let left: Vec<String> = fs::read_dir(home.root().join("threads").join(&thread))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.starts_with("answer"))
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

@@ -1,30 +1,18 @@
-//! What text looks like on a terminal: it fits, and says what people want to know.
+//! `uwf thread list`: which threads there are, and how they are shown to people and programs.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use insta::assert_snapshot;
-use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow, numbered, text};
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, text};
 
-use crate::review::{WORKFLOW, reviewing_home, step};
+use crate::review::{WORKFLOW, damage, reviewing_home, step};
 use crate::terminal::{session_in, session_with};
 use crate::{home, told};
 
-/// Says `{"n": 1}`, after lines longer than any terminal on stderr, for a second.
-const TALKING: &str = r#"#!/bin/sh
-read -r line
-i=0
-while [ $i -lt 10 ]; do
-  i=$((i+1))
-  printf '\033[31mround %s of a very long story about 日本語 that never ends and never will\033[0m\n' $i >&2
-  /bin/sleep 0.1
-done
-echo '{"n": 1}'
-"#;
-
 /// What a terminal shows, without colours.
-fn plain(shown: &str) -> String {
+pub(crate) fn plain(shown: &str) -> String {
     let mut parts = shown.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |plain, part| {
@@ -32,31 +20,24 @@ fn plain(shown: &str) -> String {
     })
 }
 
-fn columns(line: &str) -> usize {
+pub(crate) fn columns(line: &str) -> usize {
     line.chars().map(|symbol| if ('\u{2e80}'..='\u{ffff}').contains(&symbol) { 2 } else { 1 }).sum()
 }
 
-/// A home with a workflow of two rounds and an agent that talks while it works.
-fn talking_home() -> TestHome {
-    let home = home();
-    home.put("count-rounds", &counting_workflow(2));
-    let agent = home.script("talking", TALKING);
-    home.config(&format!("agents:\n  w: {{ command: '{}', output: json }}\ndefaultAgent: w\n", agent.display()));
-    home
+/// A stuck thread, an active one and a finished one, oldest first.
+fn three_threads(home: &TestHome) -> [String; 3] {
+    let finished = home.start("review-text", "the first");
+    step(home, &finished, 4);
+    std::fs::remove_file(home.work().join("seen")).unwrap();
+    let stuck = home.start("review-text", "the second");
+    step(home, &stuck, 1);
+    assert_eq!(home.uwf(&["thread", "step", &stuck, "--agent", "broken"]).code, Some(40));
+    let active = home.start("review-text", "the third");
+    [finished, stuck, active]
 }
 
-#[test]
-fn progress_stays_in_its_line() {
-    let home = talking_home();
-    let session = session_in(&home, 40, &["run", "count-rounds", "-p", "x", "--max-steps", "1"], &[]);
-    assert_eq!(session.code, Some(30), "{}", session.shown);
-    let live: Vec<String> = session.shown.split("\r\u{1b}[2K").skip(1).map(plain).collect();
-    let told: Vec<&String> = live.iter().filter(|line| line.contains("never will")).collect();
-    assert!(!told.is_empty(), "{live:?}");
-    for line in told {
-        assert!(line.starts_with("worker by w, ") && columns(line) < 40, "{line:?}");
-        assert!(!line.contains("[31m") && !line.contains("[0m") && !line.contains('\n'), "{line:?}");
-    }
+fn threads(report: &Value) -> Vec<String> {
+    report.as_array().unwrap().iter().map(|row| text(row, "thread")).collect()
 }
 
 #[test]
@@ -76,36 +57,8 @@ fn tables_fit_the_terminal() {
     }
 }
 
-#[test]
-fn as_many_steps_as_asked_for_are_no_error() {
-    let home = talking_home();
-    let thread = home.start("count-rounds", "x");
-    home.script("talking", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
-    let ran = home.steady(&home.uwf(&["run", &thread, "--max-steps", "1", "--format", "text"]).told());
-    assert!(ran.contains("1 step done as asked; go on with: uwf run <id>\n"), "{ran}");
-    assert!(ran.starts_with("exit 30\nnot done") && !ran.contains("error:"), "{ran}");
-    let ran = home.uwf(&["run", &thread, "--max-steps", "5"]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-}
-
-#[test]
-fn a_finished_thread_needs_no_run() {
-    let home = reviewing_home();
-    let thread = home.start("review-text", "x");
-    step(&home, &thread, 4);
-    assert_snapshot!(told(&home, &["run", &thread]), @r##"
-    exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"reason":"end"}
-    "##);
-    assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(10));
-    assert_eq!(home.uwf(&["run", "review-text", "-p", "again", "--exit-code"]).code, Some(10));
-    let killed = home.start("review-text", "y");
-    home.json(&["thread", "kill", &killed]);
-    assert_eq!(home.uwf(&["run", &killed, "--exit-code"]).code, Some(69), "it did not come to its end");
-}
-
 /// A parent whose role is played by a thread in which a person is asked.
-fn family() -> (TestHome, String) {
+pub(crate) fn family() -> (TestHome, String) {
     let home = home();
     let role = |name: &str, key: &str| {
         format!(
@@ -126,7 +79,7 @@ fn family() -> (TestHome, String) {
     (home, parent)
 }
 
-fn list(home: &TestHome, args: &[&str]) -> String {
+pub(crate) fn list(home: &TestHome, args: &[&str]) -> String {
     let ran = home.uwf(&[&["thread", "list", "--format", "text"], args].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     ran.stdout
@@ -238,228 +191,158 @@ fn a_workflow_that_only_is_a_file_has_its_name() {
     assert!(shown.contains("task:      x\n"), "{shown}");
 }
 
-/// A text without what differs from run to run.
-fn timeless(home: &TestHome, text: &str) -> String {
-    let text = numbered(&home.steady(text));
-    let words = text.split_inclusive(' ').map(|word| {
-        let is_seconds = word.trim_matches(['(', ' ']).parse::<f64>().is_ok_and(|_| word.contains('.'));
-        if is_seconds { word.replace(|symbol: char| symbol.is_ascii_digit(), "0") } else { word.to_owned() }
-    });
-    words.collect()
-}
-
 #[test]
-fn the_details_of_a_step_are_a_text() {
-    let home = reviewing_home();
-    let thread = home.start("review-text", "Write about cats.");
-    step(&home, &thread, 1);
-    home.file("said", "reading the text\n");
-    home.script("reviewer", "#!/bin/sh\ncat > /dev/null\ncat said >&2\necho '{\"approved\": true}'\n");
-    assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
-    step(&home, &thread, 1);
-    let steps = home.json(&["thread", "steps", &thread]);
-    let [first, second] = [1, 2].map(|at| text(&steps["steps"][at], "hash"));
-    let told = |hash: &str| timeless(&home, &home.uwf(&["thread", "step-details", hash]).told());
-    assert_snapshot!(told(&second), @r#"
+fn an_empty_store_lists_nothing() {
+    let home = home();
+    assert_snapshot!(told(&home, &["thread", "list"]), @r"
     exit 0
-    reviewer by reviewer (step #1)
-    stored:   <time> UTC
-    detail:   #2
-    took:     0.0 s
-    source:   trace from stdout, output by submit
-    agent:    reviewer
-    before:   #3
-
-    Output
-      approved: true
-
-    Answer
-      {"approved": true}
-
-    Turn 1 of 1 (0.0 s)
-      asked:
-        # How to answer
-
-        Print one JSON object and nothing else: no text before or after it, no code fence. It has this form:
-
-        ```json
-        {
-          "approved": "<true or false>"
-        }
-        ```
-
-        Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
-
-        - `approved` (required): `true` or `false`
-
-        These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
-
-        # Your role
-
-        You play the role `reviewer` of the workflow `review-text`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
-
-        ## Goal
-
-        Approve or not.
-
-        # Task
-
-        ```text
-        Write about cats.
-        ```
-
-        # Step 1 of this thread: what the role `writer` delivered
-
-        ```json
-        {
-          "tags": [
-            "cats",
-            "*.rs"
-          ],
-          "title": "Fix #42"
-        }
-        ```
-
-        Its text:
-
-        ````markdown
-        # What I did
-
-        A sentence.
-
-        ```sh
-        # not a heading
-        ```
-        ````
-      answered:
-        {"approved": true}
-
-    Failed attempt #4
-      by broken, exit code 3
-      agent `broken` exited with 3; its last words: no licence for `claude`
-      printed:
-        half an answer
-      on stderr:
-        no licence for `claude`
-        error: agent `broken` exited with 3; its last words: no licence for `claude`
-
-    On stderr
-      reading the text
-    "#);
-    assert!(told(&first).contains("Turn 1 of 1 ("), "{}", told(&first));
-    let yaml = home.uwf(&["thread", "step-details", &second, "--format", "yaml"]).stdout;
-    assert!(yaml.starts_with(&format!("hash: {second}\ntype: StepNode\n")), "{yaml}");
-
-    // One try failed; the one that succeeded is no failed one for having said something.
-    let page = home.uwf(&["thread", "read", &thread]).stdout;
-    assert!(page.contains("after a failed attempt") && !page.contains("2 failed attempts"), "{page}");
-    assert!(!told(&first).contains("On stderr"), "who says nothing leaves nothing");
-}
-
-#[test]
-fn stderr_of_a_successful_step_is_kept_without_secrets_and_up_to_a_limit() {
-    let home = reviewing_home();
-    std::fs::write(home.root().join(".env"), "SOME_API_KEY=very-secret-text\n").unwrap();
-    home.config("providers:\n  p: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: SOME_API_KEY }\nagents:\n  loud: { command: loud, output: text }\ndefaultAgent: loud\n");
-    let loud = "#!/bin/sh\ncat > /dev/null\necho 'first words, very-secret-text' >&2\ni=0\nwhile [ $i -lt 3000 ]; do i=$((i+1)); echo 'line after line after line after line' >&2; done\necho 'last words' >&2\nprintf -- '---\\ntitle: x\\n---\\n'\n";
-    home.script("loud", loud);
-    let thread = home.start("review-text", "x");
-    home.json(&["thread", "step", &thread]);
-    let attempts = home.last_detail(&thread)["attempts"].take();
-    let attempt = &attempts[0];
-    assert_eq!(json!([attempts.as_array().unwrap().len(), attempt["error"], attempt["exitCode"]]), json!([1, null, 0]));
-    let said = text(attempt, "stderr");
-    assert!(said.starts_with("first words, ") && said.ends_with("last words\n"), "{said}");
-    assert!(said.contains("bytes cut") && said.len() < 70_000, "{}", said.len());
-    assert!(!said.contains("very-secret-text"), "{said}");
-    let verified = home.uwf(&["cas", "verify"]);
-    assert_eq!(verified.code, Some(0), "{verified:?}");
-}
-
-#[test]
-fn a_parent_is_answered_by_its_only_child_that_waits() {
-    let (home, parent) = family();
-    let ran = home.uwf(&["thread", "answer", &parent]);
-    assert_eq!(ran.code, Some(64));
-    let command = ran.stderr.lines().find_map(|line| line.split("uwf thread answer ").nth(1)).unwrap();
-    let (child, value) = command.split_once(" --data ").unwrap();
-    assert_ne!(child, parent);
-    assert_eq!(value, r#"'{"approved":false}'"#);
-    let ran = home.uwf(&["thread", "answer", &parent, "--data", r#"{"approved": true}"#]);
-    assert_eq!(ran.json()["thread"], json!(child), "{ran:?}");
-    assert!(ran.stderr.contains(&format!("child thread {child} of {parent} is asked")), "{ran:?}");
-    assert_eq!(home.json(&["run", &parent])["done"], json!(true));
-}
-
-/// What is offered to be copied is run as it is.
-#[test]
-fn the_form_for_data_can_be_copied() {
-    let home = home();
-    home.put("sign-off", "name: sign-off\ndescription: x\nroles:\n  boss:\n    description: x\n    goal: x\n    meta:\n      type: object\n      properties:\n        approved: { type: boolean }\n        why: { type: string, minLength: 7 }\n        risk: { enum: [\"it's low\", high] }\n        paths: { type: array, items: { type: string }, minItems: 2 }\n      required: [approved, why, risk, paths]\ngraph:\n  $START: [ { role: boss } ]\n  boss: [ { role: $END } ]\n");
-    home.config("agents:\n  h: { command: uwf-human }\ndefaultAgent: h\n");
-    let thread = home.start("sign-off", "x");
-    let waits = home.uwf(&["thread", "step", &thread]);
-    let command = waits.stderr.lines().find(|line| line.contains("--data")).unwrap().trim().to_owned();
-    let mut shell = Command::new("sh");
-    home.prepare(&mut shell);
-    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_uwf")).parent().unwrap();
-    let output = shell.args(["-c", &format!("PATH='{}':$PATH; {command}", bin.display())]).output().unwrap();
-    assert!(output.status.success(), "{command}\n{output:?}");
-    let step = home.last_step(&thread);
+    []
+    ");
+    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @r"
+    exit 0
+    no threads
+    ");
     assert_eq!(
-        step["output"],
-        json!({"approved": false, "why": "texttext", "risk": "it's low", "paths": ["text", "text"]})
+        home.uwf(&["thread", "list", "--format", "text"]).stdout,
+        "no active threads; --all lists finished ones too\n"
     );
+    assert_eq!(std::fs::read_dir(home.root()).unwrap().count(), 0, "nothing is written");
 }
 
-/// A person who approves what an agent has written.
-fn approving() -> (TestHome, String) {
-    let home = home();
-    home.put("review-text", WORKFLOW);
-    let writer = home.script("writer", "#!/bin/sh\nwhile read -r line; do :; done\nprintf -- '---\\ntitle: All about cats\\n---\\nCats are small.\\n'\n");
-    home.config(&format!("agents:\n  w: {{ command: '{}', output: text }}\n  h: {{ command: uwf-human }}\ndefaultAgent: w\nagentOverrides:\n  review-text: {{ reviewer: h }}\n", writer.display()));
-    let thread = home.start("review-text", "Write about cats.");
-    (home, thread)
+/// Both share their StartNode, which has the time of the first.
+#[test]
+fn a_second_thread_with_the_same_task_has_times_of_its_own() {
+    let home = reviewing_home();
+    let first = home.start("review-text", "the same task");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let second = home.start("review-text", "the same task");
+    let show = |thread: &str| home.json(&["thread", "show", thread]);
+    let [one, two] = [&first, &second].map(|thread| show(thread));
+    assert_eq!(one["head"], two["head"]);
+    let started = two["startedAt"].as_u64().unwrap();
+    assert!(started >= one["startedAt"].as_u64().unwrap() + 20, "{one} {two}");
+    assert_eq!(two["changedAt"], json!(started));
+    assert_eq!(home.json(&["thread", "list"])[0]["changedAt"], json!(started));
+    assert_eq!(home.json(&["thread", "steps", &second])["steps"][0]["timestamp"], json!(started));
+    let fork = text(&home.json(&["thread", "fork", &second]), "thread");
+    assert_eq!(show(&fork)["changedAt"], show(&fork)["startedAt"]);
 }
 
 #[test]
-fn a_person_sees_what_is_to_be_approved_and_is_asked_right_there() {
-    let (home, thread) = approving();
-    home.json(&["thread", "step", &thread]);
-    let no = [("`approved` (required)", "false\r")];
-    let session = session_in(&home, 100, &["thread", "answer", &thread], &no);
-    assert_eq!(session.code, Some(0), "{}", session.shown);
-    let shown = plain(&session.shown);
-    for part in ["## 1. writer", "Cats are small.", "All about cats", "You are asked as `reviewer`"] {
-        assert!(shown.contains(part), "{part} in {shown}");
-    }
-    // A run goes on through the question to the end.
-    let yes = [("`approved` (required)", "true\r")];
-    let session = session_in(&home, 100, &["run", &thread], &yes);
-    assert_eq!(session.code, Some(0), "{}", session.shown);
-    let shown = plain(&session.shown);
-    assert!(
-        shown.contains("## 3. writer") && shown.contains("✓ reviewer by h") && shown.contains("done (end)"),
-        "{shown}"
-    );
+fn threads_are_listed_newest_first() {
+    let home = reviewing_home();
+    let [finished, stuck, active] = three_threads(&home);
+    assert_eq!(threads(&home.json(&["thread", "list"])), [active.clone(), stuck.clone()]);
+    assert_eq!(threads(&home.json(&["thread", "list", "--all"])), [active, stuck, finished]);
+    assert_snapshot!(told(&home, &["thread", "list", "--all"]), @r##"
+    exit 0
+    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#3","state":"stuck","role":"writer","startedAt":<ms>,"changedAt":<ms>,"why":"agent `broken` exited with 3; its last words: no licence for `claude`","workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#4","state":"completed","role":"reviewer","startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
+    "##);
+    assert_snapshot!(told(&home, &["thread", "list", "--all", "--format", "text"]), @"
+    exit 0
+    thread                      state      workflow     role      steps  changed   task
+    <id>  active     review-text  writer    0      just now  the third
+    <id>  stuck      review-text  reviewer  1      just now  the second
+        agent `broken` exited with 3; its last words: no licence for `claude`
+    <id>  completed  review-text  –         4      just now  the first
+    the last 4 symbols of a thread are enough
+    ");
 }
 
 #[test]
-fn whoever_does_not_answer_leaves_the_thread_waiting() {
-    let (home, thread) = approving();
-    for (typed, code) in [("\u{4}", 130), ("\u{3}", -2), ("<signal 15>", -15)] {
-        let session = session_in(&home, 100, &["run", &thread], &[("`approved` (required)", typed)]);
-        assert_eq!(session.code, Some(code), "{typed:?}: {}", session.shown);
-        assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("waiting"));
-    }
-    let ran = home.uwf(&["run", &thread]);
-    assert_eq!(ran.code, Some(20), "nobody is asked without a terminal: {ran:?}");
+fn a_listing_can_be_narrowed() {
+    let home = reviewing_home();
+    let [finished, stuck, active] = three_threads(&home);
+    let listed = |args: &[&str]| {
+        let args: Vec<&str> = ["thread", "list"].iter().chain(args).copied().collect();
+        threads(&home.json(&args))
+    };
+    assert_eq!(listed(&["--state", "stuck"]), [stuck.as_str()]);
+    assert_eq!(listed(&["--state", "completed"]), [finished.as_str()]);
+    assert_eq!(listed(&["--state", "Active"]), [active.as_str()]);
+    assert_eq!(listed(&["--state", "killed"]), [""; 0]);
+    assert_eq!(listed(&["--all", "--limit", "1", "--offset", "1"]), [stuck.as_str()]);
+    assert_eq!(listed(&["--all", "--limit", "0"]), [""; 0]);
+    assert_eq!(listed(&["--offset", "99"]), [""; 0]);
+    assert_snapshot!(told(&home, &["thread", "list", "--all", "--limit", "1", "--offset", "1", "--format", "text"]), @"
+    exit 0
+    thread                      state  workflow     role      steps  changed   task
+    <id>  stuck  review-text  reviewer  1      just now  the second
+        agent `broken` exited with 3; its last words: no licence for `claude`
+    the last 4 symbols of a thread are enough
+    … 1 before
+    … 1 more: --limit 3, or the next with --offset 2
+    ");
+    assert_snapshot!(told(&home, &["thread", "list", "--offset", "99", "--format", "text"]), @"
+    exit 0
+    no threads
+    … 2 before
+    ");
 }
 
 #[test]
-fn a_run_asks_for_a_child_thread() {
-    let (home, parent) = family();
-    let session = session_in(&home, 100, &["run", &parent], &[("`approved` (required)", "true\r")]);
-    assert_eq!(session.code, Some(0), "{}", session.shown);
-    assert!(plain(&session.shown).contains("done (end)"), "{}", session.shown);
+fn a_workflow_is_meant_by_name_hash_or_beginning_of_a_hash() {
+    let home = reviewing_home();
+    let old = home.start("review-text", "with the first version");
+    let first = text(&home.json(&["thread", "show", &old]), "workflow");
+    let second = home.put("review-text", &WORKFLOW.replace("Write one sentence", "Write two sentences"));
+    let new = home.start("review-text", "with the second version");
+    home.put("other-text", &WORKFLOW.replace("review-text", "other-text"));
+    home.start("other-text", "something else");
+
+    let listed = |workflow: &str| threads(&home.json(&["thread", "list", "--workflow", workflow]));
+    assert_eq!(listed("review-text"), [new.clone(), old.clone()], "all versions of the name");
+    assert_eq!(listed(&first), [old]);
+    assert_eq!(listed(&second[..6]), [new]);
+    assert_snapshot!(told(&home, &["thread", "list", "--format", "text"]), @"
+    exit 0
+    thread                      state   workflow               role    steps  changed   task
+    <id>  active  other-text             writer  0      just now  something else
+    <id>  active  review-text            writer  0      just now  with the second version
+    <id>  active  review-text (earlier)  writer  0      just now  with the first version
+    the last 4 symbols of a thread are enough
+    ");
+    assert_snapshot!(told(&home, &["thread", "list", "--workflow", "reviewtext"]), @r"
+    exit 69
+    --- stderr
+    error: there is no workflow `reviewtext`
+    hint: did you mean `review-text`?
+    ");
+    assert_snapshot!(told(&home, &["thread", "list", "--state", "stock"]), @"
+    exit 64
+    --- stderr
+    error: invalid value 'stock' for '--state <STATE>'
+    hint: possible values: active, running, paused, waiting, limited, stuck, completed, killed, corrupt
+    hint: a similar value exists: 'stuck'
+    ");
+}
+
+#[test]
+fn a_broken_thread_is_a_row_that_says_so() {
+    let home = reviewing_home();
+    let [_, stuck, active] = three_threads(&home);
+    damage(&home, &home.head(&stuck).unwrap());
+    let listed = home.json(&["thread", "list"]);
+    assert_eq!(threads(&listed), [active, stuck]);
+    assert_eq!(listed[1]["state"], json!("corrupt"));
+    assert_snapshot!(told(&home, &["thread", "list", "--state", "corrupt", "--format", "text"]), @"
+    exit 0
+    thread                      state    workflow  role  steps  changed  task
+    <id>  corrupt  –         –     –      –        –
+        node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root:…
+    the last 4 symbols of a thread are enough
+    ");
+}
+
+#[test]
+fn a_registry_that_is_not_readable_costs_names_only() {
+    let home = reviewing_home();
+    home.start("review-text", "x");
+    std::fs::write(home.root().join("registry.yaml"), "[").unwrap();
+    assert_snapshot!(told(&home, &["thread", "list"]), @r##"
+    exit 0
+    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
+    --- stderr
+    warning: <dir>/root/registry.yaml is not readable: error: line 1 column 1: unclosed bracket '['
+    "##);
 }

@@ -1,4 +1,4 @@
-//! Starting and stepping: what a user sees of it.
+//! `uwf thread step`: what one step does, reports and leaves.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use uwf_testing::{TestHome, counting_workflow, text};
 use crate::home;
 
 /// A home whose only agent prints what the file `answer` in the workspace says.
-fn answering_home() -> TestHome {
+pub(crate) fn answering_home() -> TestHome {
     let home = home();
     home.script("worker", "#!/bin/sh\ncat > /dev/null\necho \"$UWF_ROLE\" >> ledger\ncat answer\n");
     home.file("answer", "{\"n\": 1}");
@@ -16,7 +16,7 @@ fn answering_home() -> TestHome {
     home
 }
 
-fn workflow(name: &str, condition: &str) -> String {
+pub(crate) fn workflow(name: &str, condition: &str) -> String {
     format!(
         r#"name: {name}
 description: one role and a condition
@@ -34,7 +34,7 @@ graph:
     )
 }
 
-fn ledger(home: &TestHome) -> usize {
+pub(crate) fn ledger(home: &TestHome) -> usize {
     fs::read_to_string(home.work().join("ledger")).map(|text| text.lines().count()).unwrap_or(0)
 }
 
@@ -63,79 +63,6 @@ fn a_step_names_the_command_of_its_agent_and_its_page_the_alias() {
 }
 
 #[test]
-fn an_empty_prompt_is_an_error() {
-    let home = answering_home();
-    home.put("count-rounds", &counting_workflow(3));
-    for prompt in ["", "  \n"] {
-        let ran = home.uwf(&["thread", "start", "count-rounds", "-p", prompt]);
-        insta::allow_duplicates! {
-            insta::assert_snapshot!(ran.told(), @r"
-            exit 64
-            --- stderr
-            error: the prompt is empty
-            hint: say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin
-            ");
-        }
-    }
-    assert_eq!(home.uwf(&["thread", "start", "count-rounds"]).code, Some(64));
-    assert!(!home.root().join("threads.yaml").exists());
-}
-
-#[test]
-fn a_mistyped_workflow_or_role_gets_the_nearest_name() {
-    let home = answering_home();
-    home.put("count-rounds", &counting_workflow(3));
-    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-round", "-p", "x"]).told(), @r"
-    exit 69
-    --- stderr
-    error: there is no workflow `count-round`
-    hint: did you mean `count-rounds`?
-    ");
-    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-rounds", "-p", "x", "--agent", "workr=w"]).told(), @r"
-    exit 64
-    --- stderr
-    error: workflow `count-rounds` has no role `workr`
-    hint: did you mean `worker`?
-    ");
-}
-
-#[test]
-fn a_thread_stays_with_the_workflow_it_was_started_with() {
-    let home = answering_home();
-    let first = home.put("do-work", &workflow("do-work", "steps[-1].output.n = 1"));
-    let thread = home.start("do-work", "x");
-    let second = home.put("do-work", &workflow("do-work", "steps[-1].output.n = 2"));
-    assert_ne!(first, second);
-    let report = home.json(&["thread", "step", &thread]);
-    assert_eq!(json!([report["workflow"], report["done"]]), json!([first, true]));
-}
-
-#[test]
-fn a_name_means_the_project_first_and_never_leaves_the_repository() {
-    let home = answering_home();
-    let registered = home.put("do-work", &workflow("do-work", "true"));
-    fs::create_dir_all(home.work().join("repo/.workflows")).unwrap();
-    fs::create_dir_all(home.work().join("repo/sub/deep")).unwrap();
-    fs::create_dir_all(home.work().join(".workflows")).unwrap();
-    fs::write(home.work().join(".workflows/outside-work.yaml"), workflow("outside-work", "true")).unwrap();
-    fs::write(home.work().join("repo/.workflows/do-work.yaml"), workflow("do-work", "1 = 1")).unwrap();
-    // In a worktree or submodule `.git` is a file.
-    fs::write(home.work().join("repo/.git"), "gitdir: elsewhere\n").unwrap();
-    let start = |dir: &str, name: &str| {
-        let mut command = home.command(&["thread", "start", name, "-p", "x"]);
-        uwf_testing::Ran::from(command.current_dir(home.work().join(dir)).output().unwrap())
-    };
-    let inside = start("repo/sub/deep", "do-work");
-    assert_ne!(text(&inside.json(), "workflow"), registered);
-    assert!(inside.stderr.contains("shadows the registry's `do-work`"), "{}", inside.stderr);
-    assert_eq!(text(&start(".", "do-work").json(), "workflow"), registered);
-    assert_eq!(start("repo/sub", "outside-work").code, Some(69), "the search stops at .git");
-    assert_eq!(start(".", "outside-work").code, Some(0));
-    let by_prefix = start(".", &registered[..6].to_lowercase());
-    assert_eq!(text(&by_prefix.json(), "workflow"), registered);
-}
-
-#[test]
 fn a_dry_run_shows_everything_and_runs_nothing() {
     let home = answering_home();
     home.put("count-rounds", &counting_workflow(3));
@@ -155,34 +82,6 @@ fn the_exit_code_drives_a_shell_loop() {
     let thread = home.start("count-rounds", "x");
     let codes: Vec<Option<i32>> = (0..4).map(|_| home.uwf(&["thread", "step", &thread, "--exit-code"]).code).collect();
     assert_eq!(codes, [Some(0), Some(0), Some(10), Some(69)]);
-}
-
-#[test]
-fn run_steps_to_the_end_and_says_what_it_does() {
-    let home = answering_home();
-    home.put("count-rounds", &counting_workflow(3));
-    let ran = home.uwf(&["run", "count-rounds", "-p", "x"]);
-    let report = ran.json();
-    assert_eq!(json!([report["done"], report["reason"], report["role"]]), json!([true, "end", "worker"]));
-    let lines: Vec<&str> = ran.stderr.lines().map(|line| line.split(',').next().unwrap()).collect();
-    let thread = text(&report, "thread");
-    assert_eq!(lines, [&format!("thread {thread}"), "✓ worker by w", "✓ worker by w", "✓ worker by w"]);
-}
-
-#[test]
-fn limits_end_a_run_with_their_own_exit_code() {
-    let home = answering_home();
-    home.put("count-rounds", &counting_workflow(9));
-    let ran = home.uwf(&["run", "count-rounds", "-p", "x", "--max-steps", "2"]);
-    assert_eq!(ran.code, Some(30));
-    assert!(ran.stderr.contains("\n2 steps done as asked"), "{}", ran.stderr);
-    let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--max-steps", "1"]), "thread");
-    home.json(&["thread", "step", &thread]);
-    let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(30));
-    let shown = home.json(&["thread", "show", &thread]);
-    assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 steps, its limit is 1"]));
-    assert_eq!(ledger(&home), 3);
 }
 
 #[test]
@@ -292,23 +191,6 @@ fn the_cache_may_be_deleted_or_damaged_at_any_time() {
         assert_eq!(home.json(&["thread", "show", &thread])["steps"], Value::from(steps), "after step {steps}");
     }
     assert_eq!(fs::metadata(&chain).unwrap().len(), 6 * 40);
-}
-
-#[test]
-fn what_is_told_in_every_thread_is_stored_before_the_first_step() {
-    let home = answering_home();
-    home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
-    home.file("answer", "---\nn: 1\n---\nOne.\n");
-    home.put("count-rounds", &counting_workflow(9));
-    let thread = home.start("count-rounds", "count the moons");
-    let texts = || home.json(&["cas", "list", "--type", "content"]).as_array().unwrap().len();
-    let before = texts();
-    let head = home.json(&["thread", "step", &thread])["head"].as_str().unwrap().to_owned();
-    assert_eq!(texts(), before + 1, "only the answer is new");
-    let detail = home.json(&["thread", "step-details", &head, "--format", "json"]);
-    let told = &detail["detail"]["turns"][0]["input"];
-    assert!(told[0].as_str().unwrap().contains("You play the role `worker`"), "{told}");
-    assert!(told[1].as_str().unwrap().contains("count the moons"), "{told}");
 }
 
 #[test]

@@ -1,13 +1,16 @@
-//! `uwf workflow validate` on everything that can stand for a workflow.
+//! `uwf workflow validate`: problems of a workflow file with place, snippet and what to do.
 
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::{Ran, TestHome, counting_workflow, text};
 
 use crate::home;
+use crate::thread_start::NOTED;
+use crate::workflow_put::{BROKEN, REVIEW, broken};
 
 /// File and verdict of each workflow that was checked.
 fn verdicts(ran: &Ran) -> Vec<(String, bool)> {
@@ -86,4 +89,200 @@ fn a_name_or_hash_stands_for_what_is_stored() {
     assert!(ran.stderr.contains("did you mean `count-rounds`?"), "{}", ran.stderr);
     let nothing = home.uwf(&["workflow", "validate", "nowhere.yaml"]);
     assert_eq!(verdicts(&nothing), [("nowhere.yaml".to_owned(), false)]);
+}
+
+#[test]
+fn a_note_refuses_nothing_not_even_strictly() {
+    let home = home();
+    let file = home.file("take-notes.yaml", NOTED);
+    let file = file.to_str().unwrap();
+    assert_snapshot!(home.told(&["workflow", "validate", file, "--strict", "--format", "text"]), @"
+    exit 0
+    <dir>/work/take-notes.yaml:3:88: note[schema-note]: `required` has `y` before `x`, `properties` has them the other way round; agents are asked in the order of `required`
+      |
+    3 | …, properties: { x: { type: string }, y: { type: string } }, required: [y, x] } }
+      |                                                              ^
+
+    <dir>/work/take-notes.yaml: valid, 1 note
+    ");
+    assert_eq!(home.uwf(&["workflow", "put", file, "--strict"]).code, Some(0));
+}
+
+#[test]
+fn every_problem_is_shown_with_its_place_and_what_to_do() {
+    let home = home();
+    home.file("review-text.yaml", &broken());
+    assert_snapshot!(home.told(&["workflow", "validate", "review-text.yaml", "--format", "text"]), @r#"
+    exit 65
+    review-text.yaml:5:56: error[bad-schema]: `strin` is no type; did you mean `string`?
+      |
+    5 |     meta: { type: object, properties: { title: { type: strin } } }
+      |                                                        ^
+
+    review-text.yaml:8:11: error[unknown-schema]: role `reviewer` names schema 0000000000000, which is not in the store
+      |
+    8 |     meta: 0000000000000
+      |           ^
+      = hint: `uwf cas schema put FILE` stores a schema; `uwf cas schema list` shows those there are
+
+    review-text.yaml:10:3: warning[unused-condition]: no transition uses the condition `rejected`
+       |
+    10 |   rejected: { expression: "steps[-1].output.approved = " }
+       |   ^
+
+    review-text.yaml:10:27: error[bad-condition]: the condition `rejected` cannot be used: `steps[-1].output.approved =`: Unexpected end of expression (S0207) at character 28
+       |
+    10 |   rejected: { expression: "steps[-1].output.approved = " }
+       |                           ^
+
+    review-text.yaml:13:21: error[unknown-role]: there is no role `reveiwer`
+       |
+    13 |   writer: [ { role: reveiwer } ]
+       |                     ^
+       = hint: did you mean `reviewer`?
+
+    review-text.yaml:14:3: warning[no-fallback]: when no condition of `reviewer` holds, the thread ends with reason `no-match`
+       |
+    14 |   reviewer:
+       |   ^
+       = hint: add a last transition without condition
+
+    review-text.yaml:15:34: error[unknown-condition]: there is no condition `rejcted`
+       |
+    15 |     - { role: writer, condition: rejcted }
+       |                                  ^
+       = hint: did you mean `rejected`?
+
+    review-text.yaml: not valid, 5 errors, 2 warnings
+    "#);
+    home.file("tab.yaml", BROKEN);
+    assert_snapshot!(home.told(&["workflow", "validate", "tab.yaml", "--format", "text"]), @r"
+    exit 65
+    tab.yaml:15:2: error[syntax]: not valid YAML: tabs disallowed within this context (block indentation)
+       |
+    15 | 	- { role: writer, condition: rejcted }
+       | 	^
+       = hint: indent with spaces; YAML does not allow tabs there
+
+    tab.yaml: not valid, 1 error
+    ");
+    assert!(!home.root().join("cas").exists(), "validate writes nothing");
+}
+
+#[test]
+fn problems_are_data_for_programs_one_entry_a_file() {
+    let home = home();
+    home.file("review-text.yaml", REVIEW);
+    home.file("other-name.yaml", &REVIEW.replace("role: reviewer", "role: reveiwer"));
+    fs::write(home.work().join("latin1.yaml"), b"name: caf\xe9\n").unwrap();
+    let ran =
+        home.uwf(&["workflow", "validate", "review-text.yaml", "other-name.yaml", "nowhere.yaml", "latin1.yaml", "."]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(65), ""));
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_snapshot!(format!("{report:#}"), @r#"
+    [
+      {
+        "file": "review-text.yaml",
+        "valid": true,
+        "problems": []
+      },
+      {
+        "file": "other-name.yaml",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "warning",
+            "code": "name-not-file",
+            "message": "the workflow is named `review-text` but its file `other-name`",
+            "hint": "give both the same name",
+            "file": "other-name.yaml",
+            "line": 1,
+            "column": 7
+          },
+          {
+            "severity": "error",
+            "code": "unknown-role",
+            "message": "there is no role `reveiwer`",
+            "hint": "did you mean `reviewer`?",
+            "file": "other-name.yaml",
+            "line": 16,
+            "column": 21
+          }
+        ]
+      },
+      {
+        "file": "nowhere.yaml",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "error",
+            "code": "unreadable",
+            "message": "cannot read nowhere.yaml: No such file or directory (os error 2)",
+            "hint": null,
+            "file": "nowhere.yaml",
+            "line": 1,
+            "column": 1
+          }
+        ]
+      },
+      {
+        "file": "latin1.yaml",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "error",
+            "code": "unreadable",
+            "message": "latin1.yaml is not UTF-8 text (byte 9)",
+            "hint": null,
+            "file": "latin1.yaml",
+            "line": 1,
+            "column": 1
+          }
+        ]
+      },
+      {
+        "file": ".",
+        "valid": false,
+        "problems": [
+          {
+            "severity": "error",
+            "code": "unreadable",
+            "message": "cannot read .: Is a directory (os error 21)",
+            "hint": null,
+            "file": ".",
+            "line": 1,
+            "column": 1
+          }
+        ]
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn warnings_are_errors_when_asked_to_be_strict() {
+    let home = home();
+    home.file("other-name.yaml", REVIEW);
+    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--format", "text"]), @r"
+    exit 0
+    other-name.yaml:1:7: warning[name-not-file]: the workflow is named `review-text` but its file `other-name`
+      |
+    1 | name: review-text
+      |       ^
+      = hint: give both the same name
+
+    other-name.yaml: valid, 1 warning
+    ");
+    assert_snapshot!(home.told(&["workflow", "validate", "other-name.yaml", "--strict", "--format", "text"]), @r"
+    exit 65
+    other-name.yaml:1:7: warning[name-not-file]: the workflow is named `review-text` but its file `other-name`
+      |
+    1 | name: review-text
+      |       ^
+      = hint: give both the same name
+
+    other-name.yaml: not valid, 1 warning
+    ");
+    assert_eq!(home.uwf(&["workflow", "put", "other-name.yaml", "--strict"]).code, Some(65));
+    assert_eq!(home.uwf(&["workflow", "put", "other-name.yaml"]).code, Some(0));
 }

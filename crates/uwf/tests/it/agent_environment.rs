@@ -1,0 +1,100 @@
+//! The environment of agents: variables that are set, passed on or withheld.
+
+use std::fs;
+
+use uwf_testing::{counting_workflow, text};
+
+use crate::agent_describe::step;
+use crate::home;
+
+#[test]
+fn a_mapping_sets_variables_and_passes_secrets_on() {
+    let home = home();
+    home.script("teller", "#!/bin/sh\ncat > /dev/null\nenv > \"env-$1.txt\"\necho '{\"n\": 1}'\n");
+    home.script(
+        "uwf-teller",
+        "#!/bin/sh\nenv > env-own.txt\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}'\n",
+    );
+    home.config(
+        "secrets: [A_KEY, B_KEY]\nagents:\n  list: { command: teller, args: [list], output: json, env: [A_KEY] }\n  map: { command: teller, args: [map], output: json, env: { FOO: bar, DEPTH: 3, B_KEY: null, UWF_ROLE: forged } }\n  own: { command: uwf-teller, env: { FOO: bar, A_KEY: } }\n",
+    );
+    fs::write(home.root().join(".env"), "A_KEY=a-secret-0123456789\nB_KEY=b-secret-0123456789\n").unwrap();
+    home.put("count-rounds", &counting_workflow(9));
+    for agent in ["list", "map", "own"] {
+        let ran = step(&home, agent);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    let has = |file: &str, line: &str| {
+        let text = fs::read_to_string(home.work().join(format!("env-{file}.txt"))).unwrap();
+        text.lines().any(|known| known == line)
+    };
+    assert!(has("list", "A_KEY=a-secret-0123456789") && !has("list", "B_KEY=b-secret-0123456789"));
+    assert!(has("map", "B_KEY=b-secret-0123456789") && !has("map", "A_KEY=a-secret-0123456789"));
+    assert!(has("map", "FOO=bar") && has("map", "DEPTH=3") && !has("list", "FOO=bar"));
+    assert!(has("map", "UWF_ROLE=worker"), "what the protocol says cannot be changed");
+    assert!(has("own", "FOO=bar") && has("own", "A_KEY=a-secret-0123456789"));
+}
+
+#[test]
+fn a_secret_has_no_value_in_the_configuration() {
+    let home = home();
+    home.config(
+        "secrets: [A_KEY]\nagents:\n  a: { command: sh, output: text, env: { A_KEY: abc, OTHER: sk-0123456789abcdef, \"no name\": x, NOT_ONE: null, LIST: [1] } }\n",
+    );
+    let ran = home.uwf(&["config", "validate", "--format", "text"]);
+    assert_eq!(ran.code, Some(78));
+    assert!(!ran.stdout.replace("env: {", "").contains("`sk-"), "{}", ran.stdout);
+    let codes: Vec<&str> = ran.stdout.lines().filter_map(|line| line.split_once(": ")?.1.split(':').next()).collect();
+    assert_eq!(
+        codes.into_iter().filter(|code| code.ends_with(']')).collect::<Vec<_>>(),
+        [
+            "error[secret-in-config]",
+            "error[secret-in-config]",
+            "error[not-a-variable]",
+            "warning[unknown-secret]",
+            "error[wrong-type]"
+        ],
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_key_that_was_withheld_from_an_agent_that_failed_is_named() {
+    let home = home();
+    home.script("w", "#!/bin/sh\ncat > /dev/null\necho 'not logged in' >&2\nexit 1\n");
+    home.script("silent", "#!/bin/sh\ncat > /dev/null\necho 'not logged in'\n");
+    let agents = "agents:\n  w: { command: w, output: json }\n  given: { command: w, output: json, env: [A_KEY] }\n  silent: { command: silent, output: json }\nextract: { feedback: 0 }\n";
+    home.config(&format!("secrets: [A_KEY, UNSET_KEY]\n{agents}"));
+    home.put("count-rounds", &counting_workflow(9));
+    let told = |agent: &str| {
+        let told = home.steady(&step(&home, agent).told());
+        told.lines().filter(|line| !line.contains("thread step")).collect::<Vec<_>>().join("\n")
+    };
+    let without = told("w");
+    assert_eq!(without, "exit 40\n--- stderr\nerror: agent `w` exited with 1; its last words: not logged in");
+    fs::write(home.root().join(".env"), "A_KEY=a-secret-0123456789\n").unwrap();
+    insta::assert_snapshot!(told("w"), @"
+    exit 40
+    --- stderr
+    error: agent `w` exited with 1; its last words: not logged in; it was not given A_KEY
+    hint: if it needs A_KEY: `uwf config set agents.w.env '[A_KEY]'`
+    ");
+    insta::assert_snapshot!(told("silent"), @"
+    exit 41
+    --- stderr
+    error: the answer has no valid output for role `worker`: the output is not JSON
+    hint: if it needs A_KEY: `uwf config set agents.silent.env '[A_KEY]'`
+    ");
+    insta::assert_snapshot!(told("w --from-the-command-line"), @"
+    exit 40
+    --- stderr
+    error: agent `w --from-the-command-line` exited with 1; its last words: not logged in; it was not given A_KEY
+    hint: if it needs A_KEY: declare it in config.yaml, with `env: [A_KEY]`
+    ");
+    assert_eq!(told("given"), "exit 40\n--- stderr\nerror: agent `given` exited with 1; its last words: not logged in");
+    let thread = home.start("count-rounds", "count");
+    home.uwf(&["thread", "step", &thread, "--agent", "w"]);
+    let why = text(&home.json(&["thread", "show", &thread]), "why");
+    assert!(why.ends_with("; it was not given A_KEY"), "{why}");
+}

@@ -1,0 +1,218 @@
+//! Child threads and their parents that are killed, paused, stuck or lose their keeper.
+
+use std::fs;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::processes::{is_alive, signal};
+use uwf_testing::text;
+
+use crate::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
+use crate::faults::with_fault;
+use crate::told;
+
+#[test]
+fn killed_hard_in_the_middle_the_same_child_goes_on_and_nobody_is_paid_twice() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let checker = checker(&home);
+    for pid in [&recorded(&home, &thread, "opened")["keeper"], &recorded(&home, &thread, "started")["pid"]] {
+        signal(pid, "KILL");
+    }
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    let child = child_of(&home, &thread);
+    assert!(is_alive(&checker), "the child's step has a keeper of its own");
+    let again = spawn(&home, &["thread", "step", &thread]);
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(is_alive(&checker), "and is waited for");
+    go(&home);
+    assert!(again.wait_with_output().unwrap().status.success());
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(child_of(&home, &thread), child);
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn a_keeper_that_dies_alone_leaves_the_child_to_its_own() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let checker = checker(&home);
+    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    // At once, so that the agent of the dead keeper may still be there.
+    let again = spawn(&home, &["run", &thread]);
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(is_alive(&checker));
+    go(&home);
+    assert!(again.wait_with_output().unwrap().status.success());
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn stopping_the_parent_ends_the_agents_of_the_child() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let first = checker(&home);
+    signal(window.id(), "INT");
+    assert_eq!(window.wait().unwrap().code(), Some(130));
+    assert!(!is_alive(&first));
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["stuck", "stuck"]));
+    go(&home);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(child_of(&home, &thread), child);
+    assert_eq!(ran(&home), ["plan", "code", "check", "check", "tell"], "only what was interrupted is done again");
+}
+
+#[test]
+fn killing_the_parent_kills_the_child() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    let checker = checker(&home);
+    assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true}));
+    assert!(!is_alive(&checker));
+    assert!(!window.wait().unwrap().success());
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["killed", "killed"]));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+    assert_eq!(fs::read_dir(home.root().join("marks")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_child_that_was_killed_fails_its_parent_until_it_is_removed() {
+    let home = staffed();
+    let thread = planned(&home);
+    let window = spawn(&home, &["thread", "step", &thread]);
+    checker(&home);
+    let child = child_of(&home, &thread);
+    home.json(&["thread", "kill", &child]);
+    assert_eq!(window.wait_with_output().unwrap().status.code(), Some(40));
+    assert_eq!(state(&home, &thread), "stuck");
+    go(&home);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 40
+    --- stderr
+    error: child thread <id>, which plays role `build`, was killed
+    hint: `uwf thread rm <id>`, then a step of this thread begins it anew
+    hint: all it printed is kept: `uwf thread step-details #1`
+    ");
+    home.json(&["thread", "rm", &child]);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(child_of(&home, &thread), child, "the same position has the same child");
+}
+
+#[test]
+fn a_child_that_fails_is_named_and_goes_on_when_the_parent_is_stepped_again() {
+    let home = staffed();
+    home.script("checks", "#!/bin/sh\necho check >> ran\n[ -e go ] || { echo 'no compiler' >&2; exit 3; }\necho '{\"built\": \"a bridge\"}'\n");
+    let thread = planned(&home);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 40
+    --- stderr
+    error: child thread <id>, which plays role `build`, failed: agent `checks` exited with 3; its last words: no compiler
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    hint: all it printed is kept: `uwf thread step-details #1`
+    ");
+    let child = child_of(&home, &thread);
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["stuck", "stuck"]));
+    go(&home);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "check", "check", "tell"]);
+}
+
+/// The index has lost a child thread, and the disk is full when it is begun anew: what its record tells stays.
+#[test]
+fn a_child_that_cannot_be_begun_anew_keeps_its_record() {
+    let home = staffed();
+    go(&home);
+    home.config(&AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }"));
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
+    let child = child_of(&home, &thread);
+    let paid = text(&recorded(&home, &child, "finished"), "step");
+    let index = home.root().join("threads.yaml");
+    let kept: Vec<String> =
+        fs::read_to_string(&index).unwrap().lines().filter(|line| !line.contains(&child)).map(str::to_owned).collect();
+    fs::write(&index, kept.join("\n") + "\n").unwrap();
+    let ran = with_fault(&home, "renameat:error=ENOSPC:when=1", &["thread", "step", &thread]);
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(!fs::read_to_string(&index).unwrap().contains(&child), "it was not begun: {ran:?}");
+    assert_eq!(text(&recorded(&home, &child, "finished"), "step"), paid);
+}
+
+#[test]
+fn a_pause_of_the_parent_lets_what_runs_in_the_child_end() {
+    let home = staffed();
+    let thread = planned(&home);
+    let window = spawn(&home, &["thread", "step", &thread]);
+    checker(&home);
+    let child = child_of(&home, &thread);
+    home.json(&["thread", "pause", &thread, "--reason", "too loud"]);
+    assert_eq!(state(&home, &child), "running", "what runs ends as it would");
+    go(&home);
+    // The child's last step ends it, and with it the role: that step was running.
+    assert!(window.wait_with_output().unwrap().status.success());
+    assert_eq!(home.json(&["thread", "show", &child])["state"], "completed");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+}
+
+#[test]
+fn children_of_a_paused_thread_carry_on_no_further() {
+    let home = staffed();
+    home.script("code", "#!/bin/sh\necho code >> ran\necho $$ > pid\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"text\": \"x\"}'\n");
+    home.config(
+        &AGENTS
+            .replace("write-code: { check", "write-code: { code: slow, check")
+            .replace("  human:", "  slow: { command: code, output: json }\n  human:"),
+    );
+    let thread = planned(&home);
+    let window = spawn(&home, &["run", &thread]);
+    checker(&home);
+    let child = child_of(&home, &thread);
+    home.json(&["thread", "pause", &thread, "--reason", "too loud"]);
+    go(&home);
+    assert_eq!(window.wait_with_output().unwrap().status.code(), Some(20));
+    assert_eq!(ran(&home), ["plan", "code"]);
+    assert_snapshot!(told(&home, &["thread", "step", &child]), @r"
+    exit 20
+    --- stderr
+    waiting: thread <id> is paused with its parent <id>: too loud
+    hint: `uwf thread resume <id>` lets it go on
+    ");
+    let rows = home.json(&["thread", "list", "--state", "paused"]);
+    assert_eq!(rows.as_array().unwrap().len(), 2, "{rows}");
+    assert_eq!(text(&rows[0], "why"), format!("paused with thread {thread}: too loud"));
+    assert_eq!(state(&home, &child), "paused");
+    assert_eq!(home.json(&["thread", "resume", &thread])["state"], "active");
+    assert_eq!(state(&home, &child), "active");
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn a_child_that_is_paused_itself_makes_its_parent_wait() {
+    let home = staffed();
+    home.config(&AGENTS.replace("check: checks", "check: human"));
+    let thread = planned(&home);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let child = child_of(&home, &thread);
+    home.config(AGENTS);
+    go(&home);
+    home.json(&["thread", "pause", &child, "--reason", "wait a moment"]);
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    exit 20
+    --- stderr
+    waiting: role `build` is played by child thread <id>: thread <id> is paused: wait a moment
+    hint: `uwf thread resume <id>` lets it go on
+    hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
+    ");
+    assert_eq!(json!([state(&home, &thread), state(&home, &child)]), json!(["waiting", "paused"]));
+    home.json(&["thread", "resume", &child]);
+    assert_eq!(home.json(&["run", &thread])["done"], true, "and somebody else answers for the person");
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}

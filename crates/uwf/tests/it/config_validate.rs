@@ -1,0 +1,136 @@
+//! `uwf config validate`: every problem of the configuration with its place.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::config_set::CONFIG;
+use crate::home;
+
+#[test]
+fn validate_tells_everything_with_its_place() {
+    let home = home();
+    home.config(
+        "\
+providers:
+  here: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: HERE_KEY }
+  there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY, kind: opnai }
+models:
+  small: { provider: her, name: m }
+agents:
+  gone: { command: no-such-program-anywhere }
+  far: { command: /no/such/program, output: text }
+  near: { command: ./made-by-the-workspace.sh }
+  typo: { command: uwf-mok }
+  actor:
+    command: uwf-mock
+    model: big
+    config: { script: 5, scrpt: x }
+defaultAgent: gone
+maxStep: 5
+",
+    );
+    fs::write(home.root().join(".env"), "THERE_KEY=0123456789\n").unwrap();
+    assert_snapshot!(home.told(&["config", "validate", "--format", "text"]), @"
+    exit 78
+    <dir>/root/config.yaml:2:42: warning[no-key]: `HERE_KEY` is set neither in the environment nor in .env
+      |
+    2 |   here: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: HERE_KEY }
+      |                                          ^
+      = hint: add `HERE_KEY=…` to .env of the storage root, or run `uwf setup`
+
+    <dir>/root/config.yaml:3:65: error[unknown-kind]: `opnai` is no kind of provider; there are `openai` and `anthropic`
+      |
+    3 |   there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY, kind: opnai }
+      |                                                                 ^
+      = hint: did you mean `openai`?
+
+    <dir>/root/config.yaml:5:22: warning[unknown-provider]: there is no provider `her` in `providers`
+      |
+    5 |   small: { provider: her, name: m }
+      |                      ^
+      = hint: did you mean `here`?
+
+    <dir>/root/config.yaml:7:3: warning[no-output]: the agent `gone` has no `output`, so it has to print the hash of a step that it stored
+      |
+    7 |   gone: { command: no-such-program-anywhere }
+      |   ^
+      = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
+
+    <dir>/root/config.yaml:7:11: warning[no-program]: there is no program `no-such-program-anywhere` on PATH
+      |
+    7 |   gone: { command: no-such-program-anywhere }
+      |           ^
+      = hint: install it, or give the program's whole path
+
+    <dir>/root/config.yaml:8:10: warning[no-program]: there is no file /no/such/program
+      |
+    8 |   far: { command: /no/such/program, output: text }
+      |          ^
+      = hint: check the path
+
+    <dir>/root/config.yaml:9:3: warning[no-output]: the agent `near` has no `output`, so it has to print the hash of a step that it stored
+      |
+    9 |   near: { command: ./made-by-the-workspace.sh }
+      |   ^
+      = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
+
+    <dir>/root/config.yaml:10:11: error[unknown-agent]: there is no built-in agent `mok`, and no program `uwf-mok` on PATH
+       |
+    10 |   typo: { command: uwf-mok }
+       |           ^
+       = hint: did you mean `mock`?
+
+    <dir>/root/config.yaml:13:5: warning[unknown-model]: there is no model `big` in `models`
+       |
+    13 |     model: big
+       |     ^
+       = hint: add `big: {provider: …, name: …}` to `models`
+
+    <dir>/root/config.yaml:14:15: error[bad-setting]: `config.script` of the agent `mock`: expected a string, found 5
+       |
+    14 |     config: { script: 5, scrpt: x }
+       |               ^
+       = hint: `uwf agent describe mock` tells what it takes
+
+    <dir>/root/config.yaml:14:26: error[bad-setting]: `config` of the agent `mock`: unknown key `scrpt`; did you mean `script`?
+       |
+    14 |     config: { script: 5, scrpt: x }
+       |                          ^
+       = hint: `uwf agent describe mock` tells what it takes
+
+    <dir>/root/config.yaml:16:1: warning[unknown-key]: the key `maxStep` is not known here and is ignored
+       |
+    16 | maxStep: 5
+       | ^
+       = hint: did you mean `maxSteps`?
+
+    <dir>/root/config.yaml: not valid, 4 errors, 8 warnings
+    ");
+    home.config("agents:\n  a: { command: nothing-of-that-name }\n");
+    assert_eq!(home.json(&["config", "validate"])["valid"], json!(true));
+    assert_eq!(home.uwf(&["config", "validate", "--strict"]).code, Some(78));
+    home.config(CONFIG);
+    assert_snapshot!(home.told(&["config", "validate"]), @r#"
+    exit 0
+    {"file":"<dir>/root/config.yaml","valid":true,"problems":[{"severity":"warning","code":"no-output","message":"the agent `coder` has no `output`, so it has to print the hash of a step that it stored","hint":"add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps","file":"<dir>/root/config.yaml","line":3,"column":3},{"severity":"warning","code":"unknown-key","message":"the key `x-notes` is not known here and is ignored","hint":"known here: providers, models, agents, defaultAgent, agentOverrides, defaultModel, modelOverrides, secrets, maxSteps, maxDepth, supervisorInterval, promptBudget, outputCap, killGrace, budgets, extract","file":"<dir>/root/config.yaml","line":9,"column":1}]}
+    "#);
+}
+
+#[test]
+fn the_documentation_names_every_key_with_its_default() {
+    let page = fs::read_to_string(uwf_testing::repository().join("docs/reference/configuration.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    let keys: Vec<&str> = rows.iter().filter_map(|row| row.get(1)?.strip_prefix('`')?.strip_suffix('`')).collect();
+    for known in uwf_core::config::CONFIG_KEYS {
+        let is_named = |key: &&str| **key == *known || key.starts_with(&format!("{known}."));
+        assert!(keys.iter().any(is_named), "{known} is not documented");
+    }
+    for row in rows.iter().filter(|row| row.len() == 5 && row[1].starts_with('`') && !row[1].starts_with("`.")) {
+        let key: uwf_core::config::edit::KeyPath = row[1].trim_matches('`').parse().unwrap();
+        if let Some(default) = uwf_core::config::default_of(&key) {
+            assert_eq!(row[3], format!("`{default}`"), "{key}");
+        }
+    }
+}

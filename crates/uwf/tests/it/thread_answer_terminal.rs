@@ -1,0 +1,194 @@
+//! `uwf thread answer` at a terminal: forms, editors and questions.
+
+use std::fs;
+use std::process::Command;
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{Ran, TestHome, numbered, text};
+
+use crate::home;
+use crate::review::WORKFLOW;
+use crate::terminal::{session, session_in};
+use crate::thread_answer::{last, staffed, waiting};
+use crate::thread_list::{family, plain};
+
+/// A person who approves what an agent has written.
+fn approving() -> (TestHome, String) {
+    let home = home();
+    home.put("review-text", WORKFLOW);
+    let writer = home.script("writer", "#!/bin/sh\nwhile read -r line; do :; done\nprintf -- '---\\ntitle: All about cats\\n---\\nCats are small.\\n'\n");
+    home.config(&format!("agents:\n  w: {{ command: '{}', output: text }}\n  h: {{ command: uwf-human }}\ndefaultAgent: w\nagentOverrides:\n  review-text: {{ reviewer: h }}\n", writer.display()));
+    let thread = home.start("review-text", "Write about cats.");
+    (home, thread)
+}
+
+#[test]
+fn a_parent_is_answered_by_its_only_child_that_waits() {
+    let (home, parent) = family();
+    let ran = home.uwf(&["thread", "answer", &parent]);
+    assert_eq!(ran.code, Some(64));
+    let command = ran.stderr.lines().find_map(|line| line.split("uwf thread answer ").nth(1)).unwrap();
+    let (child, value) = command.split_once(" --data ").unwrap();
+    assert_ne!(child, parent);
+    assert_eq!(value, r#"'{"approved":false}'"#);
+    let ran = home.uwf(&["thread", "answer", &parent, "--data", r#"{"approved": true}"#]);
+    assert_eq!(ran.json()["thread"], json!(child), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("child thread {child} of {parent} is asked")), "{ran:?}");
+    assert_eq!(home.json(&["run", &parent])["done"], json!(true));
+}
+
+/// What is offered to be copied is run as it is.
+#[test]
+fn the_form_for_data_can_be_copied() {
+    let home = home();
+    home.put("sign-off", "name: sign-off\ndescription: x\nroles:\n  boss:\n    description: x\n    goal: x\n    meta:\n      type: object\n      properties:\n        approved: { type: boolean }\n        why: { type: string, minLength: 7 }\n        risk: { enum: [\"it's low\", high] }\n        paths: { type: array, items: { type: string }, minItems: 2 }\n      required: [approved, why, risk, paths]\ngraph:\n  $START: [ { role: boss } ]\n  boss: [ { role: $END } ]\n");
+    home.config("agents:\n  h: { command: uwf-human }\ndefaultAgent: h\n");
+    let thread = home.start("sign-off", "x");
+    let waits = home.uwf(&["thread", "step", &thread]);
+    let command = waits.stderr.lines().find(|line| line.contains("--data")).unwrap().trim().to_owned();
+    let mut shell = Command::new("sh");
+    home.prepare(&mut shell);
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_uwf")).parent().unwrap();
+    let output = shell.args(["-c", &format!("PATH='{}':$PATH; {command}", bin.display())]).output().unwrap();
+    assert!(output.status.success(), "{command}\n{output:?}");
+    let step = home.last_step(&thread);
+    assert_eq!(
+        step["output"],
+        json!({"approved": false, "why": "texttext", "risk": "it's low", "paths": ["text", "text"]})
+    );
+}
+
+#[test]
+fn a_person_sees_what_is_to_be_approved_and_is_asked_right_there() {
+    let (home, thread) = approving();
+    home.json(&["thread", "step", &thread]);
+    let no = [("`approved` (required)", "false\r")];
+    let session = session_in(&home, 100, &["thread", "answer", &thread], &no);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    let shown = plain(&session.shown);
+    for part in ["## 1. writer", "Cats are small.", "All about cats", "You are asked as `reviewer`"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    // A run goes on through the question to the end.
+    let yes = [("`approved` (required)", "true\r")];
+    let session = session_in(&home, 100, &["run", &thread], &yes);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    let shown = plain(&session.shown);
+    assert!(
+        shown.contains("## 3. writer") && shown.contains("✓ reviewer by h") && shown.contains("done (end)"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn whoever_does_not_answer_leaves_the_thread_waiting() {
+    let (home, thread) = approving();
+    for (typed, code) in [("\u{4}", 130), ("\u{3}", -2), ("<signal 15>", -15)] {
+        let session = session_in(&home, 100, &["run", &thread], &[("`approved` (required)", typed)]);
+        assert_eq!(session.code, Some(code), "{typed:?}: {}", session.shown);
+        assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("waiting"));
+    }
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(20), "nobody is asked without a terminal: {ran:?}");
+}
+
+#[test]
+fn a_run_asks_for_a_child_thread() {
+    let (home, parent) = family();
+    let session = session_in(&home, 100, &["run", &parent], &[("`approved` (required)", "true\r")]);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    assert!(plain(&session.shown).contains("done (end)"), "{}", session.shown);
+}
+
+#[test]
+fn at_a_terminal_a_person_is_asked_key_by_key() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let gone = session(&home, &["thread", "answer", &thread], &[("`approved` (required)", "\u{4}")]);
+    assert_eq!((gone.code, home.json(&["thread", "show", &thread])["state"].as_str()), (Some(130), Some("waiting")));
+    let dialog = [
+        ("`approved` (required)", "perhaps\r"),
+        ("expected a boolean", "yes\r"),
+        ("(Enter for none)", "late: see #42\r"),
+    ];
+    let session = session(&home, &["thread", "answer", &thread], &dialog);
+    assert_eq!((session.code, session.echo), (Some(0), true), "{}", session.shown);
+    let outputs = home.json(&["thread", "eval", &thread, "$last('approver')"]);
+    assert_eq!(outputs, json!({"approved": true, "why": "late: see #42"}));
+}
+
+#[test]
+fn the_editor_gets_a_form_and_a_draft_that_does_not_fit_is_kept() {
+    let home = staffed();
+    let thread = waiting(&home);
+    home.script("ed-copy", "#!/bin/sh\ncp \"$1\" form.md\n");
+    home.script("ed-bad", "#!/bin/sh\nsed -i 's/<true or false>/perhaps/; /^why/d' \"$1\"\n");
+    home.script("ed-good", "#!/bin/sh\n[ \"$1\" = --wait ] && shift\nsed -i 's/perhaps/true/' \"$1\"\n");
+    home.script("ed-broken", "#!/bin/sh\nexit 3\n");
+    let edited = |editor: &str| {
+        let args = ["thread", "answer", &thread, "--editor"];
+        let ran = Ran::from(home.command(&args).env("EDITOR", editor).output().unwrap());
+        numbered(&home.steady(&ran.told()))
+    };
+    assert_snapshot!(edited("ed-copy"), @r"
+    exit 20
+    --- stderr
+    waiting: nothing was written, so the thread goes on waiting
+    ");
+    assert_snapshot!(numbered(&home.steady(&fs::read_to_string(home.work().join("form.md")).unwrap())), @"
+    ---
+    approved: <true or false>
+    why: <text>
+    ---
+
+
+    <!-- From this line on nothing is read. -->
+
+    ## 1. writer
+
+    by mock (uwf-mock) · <time> UTC · step `#1`
+
+    - **post**: Hello
+
+    You are asked as `approver` of workflow `publish-post`.
+
+    Goal:
+      Decide whether the post goes out.
+
+    What is asked for:
+      Say why, if it does not.
+
+    Task:
+      Say hello.
+
+    The answer has:
+      - `approved` (required): `true` or `false`
+      - `why` (optional): text
+    ");
+    assert_snapshot!(edited("ed-bad"), @r#"
+    exit 41
+    --- stderr
+    error: the answer does not fit role `approver`: `approved`: expected a boolean, found the string "perhaps"
+    hint: it has this form: {"approved":"<true or false>","why":"<text>"}
+    hint: what you wrote is kept in <dir>/root/threads/<id>/answer-#1.md
+    hint: edit it again: `uwf thread answer <id> --editor`
+    "#);
+    assert_snapshot!(edited("ed-broken"), @"
+    exit 78
+    --- stderr
+    error: the editor `ed-broken` ended with exit status: 3
+    hint: set VISUAL or EDITOR; what was written is kept in <dir>/root/threads/<id>/answer-#1.md
+    hint: `uwf thread answer` takes an answer by --data, -m or --file too
+    ");
+    assert!(edited("ed-good --wait").starts_with("exit 0\n"));
+    let (output, detail) = last(&home, &thread);
+    assert_eq!(output, json!({"approved": true}));
+    assert_eq!(home.json(&["cas", "get", &text(&detail, "raw")])["payload"]["text"], "---\napproved: true\n---");
+    let left: Vec<String> = fs::read_dir(home.root().join("threads").join(&thread))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("answer"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,117 @@
+//! `uwf thread start`: a thread begins with a task and a version of a workflow.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::{counting_workflow, text};
+
+use crate::home;
+use crate::thread_step::{answering_home, workflow};
+
+pub(crate) const NOTED: &str = "name: take-notes
+roles:
+  a: { meta: { type: object, properties: { x: { type: string }, y: { type: string } }, required: [y, x] } }
+graph: { $START: [ { role: a } ], a: [ { role: $END } ] }
+";
+
+#[test]
+fn an_empty_prompt_is_an_error() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    for prompt in ["", "  \n"] {
+        let ran = home.uwf(&["thread", "start", "count-rounds", "-p", prompt]);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(ran.told(), @r"
+            exit 64
+            --- stderr
+            error: the prompt is empty
+            hint: say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin
+            ");
+        }
+    }
+    assert_eq!(home.uwf(&["thread", "start", "count-rounds"]).code, Some(64));
+    assert!(!home.root().join("threads.yaml").exists());
+}
+
+#[test]
+fn a_mistyped_workflow_or_role_gets_the_nearest_name() {
+    let home = answering_home();
+    home.put("count-rounds", &counting_workflow(3));
+    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-round", "-p", "x"]).told(), @r"
+    exit 69
+    --- stderr
+    error: there is no workflow `count-round`
+    hint: did you mean `count-rounds`?
+    ");
+    insta::assert_snapshot!(home.uwf(&["thread", "start", "count-rounds", "-p", "x", "--agent", "workr=w"]).told(), @r"
+    exit 64
+    --- stderr
+    error: workflow `count-rounds` has no role `workr`
+    hint: did you mean `worker`?
+    ");
+}
+
+#[test]
+fn a_thread_stays_with_the_workflow_it_was_started_with() {
+    let home = answering_home();
+    let first = home.put("do-work", &workflow("do-work", "steps[-1].output.n = 1"));
+    let thread = home.start("do-work", "x");
+    let second = home.put("do-work", &workflow("do-work", "steps[-1].output.n = 2"));
+    assert_ne!(first, second);
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(json!([report["workflow"], report["done"]]), json!([first, true]));
+}
+
+#[test]
+fn a_name_means_the_project_first_and_never_leaves_the_repository() {
+    let home = answering_home();
+    let registered = home.put("do-work", &workflow("do-work", "true"));
+    fs::create_dir_all(home.work().join("repo/.workflows")).unwrap();
+    fs::create_dir_all(home.work().join("repo/sub/deep")).unwrap();
+    fs::create_dir_all(home.work().join(".workflows")).unwrap();
+    fs::write(home.work().join(".workflows/outside-work.yaml"), workflow("outside-work", "true")).unwrap();
+    fs::write(home.work().join("repo/.workflows/do-work.yaml"), workflow("do-work", "1 = 1")).unwrap();
+    // In a worktree or submodule `.git` is a file.
+    fs::write(home.work().join("repo/.git"), "gitdir: elsewhere\n").unwrap();
+    let start = |dir: &str, name: &str| {
+        let mut command = home.command(&["thread", "start", name, "-p", "x"]);
+        uwf_testing::Ran::from(command.current_dir(home.work().join(dir)).output().unwrap())
+    };
+    let inside = start("repo/sub/deep", "do-work");
+    assert_ne!(text(&inside.json(), "workflow"), registered);
+    assert!(inside.stderr.contains("shadows the registry's `do-work`"), "{}", inside.stderr);
+    assert_eq!(text(&start(".", "do-work").json(), "workflow"), registered);
+    assert_eq!(start("repo/sub", "outside-work").code, Some(69), "the search stops at .git");
+    assert_eq!(start(".", "outside-work").code, Some(0));
+    let by_prefix = start(".", &registered[..6].to_lowercase());
+    assert_eq!(text(&by_prefix.json(), "workflow"), registered);
+}
+
+#[test]
+fn what_is_told_in_every_thread_is_stored_before_the_first_step() {
+    let home = answering_home();
+    home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
+    home.file("answer", "---\nn: 1\n---\nOne.\n");
+    home.put("count-rounds", &counting_workflow(9));
+    let thread = home.start("count-rounds", "count the moons");
+    let texts = || home.json(&["cas", "list", "--type", "content"]).as_array().unwrap().len();
+    let before = texts();
+    let head = home.json(&["thread", "step", &thread])["head"].as_str().unwrap().to_owned();
+    assert_eq!(texts(), before + 1, "only the answer is new");
+    let detail = home.json(&["thread", "step-details", &head, "--format", "json"]);
+    let told = &detail["detail"]["turns"][0]["input"];
+    assert!(told[0].as_str().unwrap().contains("You play the role `worker`"), "{told}");
+    assert!(told[1].as_str().unwrap().contains("count the moons"), "{told}");
+}
+
+#[test]
+fn a_thread_that_only_a_limit_ends_is_warned_of_when_it_starts() {
+    let home = home();
+    let endless = NOTED.replace("a: [ { role: $END } ]", "a: [ { role: a } ]");
+    let warned = "no way leads from `a` to `$END`";
+    home.put("take-notes", &endless);
+    for workflow in ["take-notes", "take-notes.yaml"] {
+        let started = home.uwf(&["thread", "start", workflow, "-p", "x"]);
+        assert_eq!((started.code, started.stderr.matches(warned).count()), (Some(0), 1), "{}", started.stderr);
+    }
+}

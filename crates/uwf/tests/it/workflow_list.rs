@@ -1,0 +1,100 @@
+//! `uwf workflow list`: names in the registry and in the project.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::home;
+use crate::workflow_put::REVIEW;
+
+#[test]
+fn files_of_the_project_are_listed_and_go_before_the_registry() {
+    let home = home();
+    assert_snapshot!(home.told(&["workflow", "list"]), @r"
+    exit 0
+    []
+    ");
+    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @r"
+    exit 0
+    no workflows yet; `uwf workflow put FILE` stores one
+    ");
+    home.put("review-text", REVIEW);
+    let project = home.work().join(".workflows");
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("review-text.yaml"), REVIEW.replace("A writer", "Our writer")).unwrap();
+    fs::write(project.join("broken.yaml"), "name: [").unwrap();
+    fs::create_dir_all(home.work().join("sub/dir")).unwrap();
+    assert_snapshot!(home.told(&["workflow", "list"]), @r#"
+    exit 0
+    [{"name":"broken","hash":null,"origin":"<dir>/work/.workflows/broken.yaml","problem":"not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` tells all"},{"name":"review-text","hash":"40R8F77Y33RXP","origin":"<dir>/work/.workflows/review-text.yaml"},{"name":"review-text","hash":"DFESR7ANW2DZG","origin":"registry"}]
+    "#);
+    assert_snapshot!(home.told(&["workflow", "list", "--format", "text"]), @r"
+    exit 0
+    name         hash           origin
+    broken       -              <dir>/work/.workflows/broken.yaml  ! not valid: not valid YAML: while parsing a node, did not find expected node content (line 2); `uwf workflow validate` tells all
+    review-text  40R8F77Y33RXP  <dir>/work/.workflows/review-text.yaml
+    review-text  DFESR7ANW2DZG  registry
+    ");
+
+    let mut below = home.command(&["workflow", "show", "review-text"]);
+    let output = below.current_dir(home.work().join("sub/dir")).output().unwrap();
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["payload"]["description"], "Our writer and a reviewer.");
+    assert_snapshot!(home.steady(&String::from_utf8_lossy(&output.stderr)), @"warning: <dir>/work/.workflows/review-text.yaml shadows the registry's `review-text`");
+
+    // The search does not leave the repository: `.git` may be a file too.
+    fs::write(home.work().join("sub/.git"), "gitdir: elsewhere\n").unwrap();
+    let mut below = home.command(&["workflow", "show", "review-text"]);
+    let output = below.current_dir(home.work().join("sub/dir")).output().unwrap();
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["payload"]["description"], "A writer and a reviewer.");
+}
+
+#[test]
+fn an_unreadable_registry_is_an_error_and_stays_as_it_is() {
+    let home = home();
+    home.put("review-text", REVIEW);
+    let registry = home.root().join("registry.yaml");
+    for damaged in ["", "review-text: [", "- a\n- b\n", "review-text: { hash: nonsense }\n"] {
+        fs::write(&registry, damaged).unwrap();
+        for args in
+            [&["workflow", "list"][..], &["workflow", "rm", "review-text"], &["workflow", "put", "review-text.yaml"]]
+        {
+            assert_eq!(home.uwf(args).code, Some(65), "{damaged:?}: {args:?}");
+        }
+        assert_eq!(fs::read_to_string(&registry).unwrap(), damaged);
+    }
+    assert_snapshot!(home.told(&["workflow", "list"]), @r"
+    exit 65
+    --- stderr
+    error: <dir>/root/registry.yaml is not readable: error: line 1 column 14: an entry is neither a hash nor `{hash, timestamp, history}`
+    hint: repair it or restore it from a backup; the workflows themselves are safe in the store
+    ");
+}
+
+#[test]
+fn the_plain_form_of_the_registry_and_that_of_an_older_store_are_read() {
+    let home = home();
+    let hash = home.put("review-text", REVIEW);
+    fs::remove_file(home.root().join("registry.yaml")).unwrap();
+    fs::write(home.root().join("workflows.yaml"), format!("# by hand\nreview-text: \"{hash}\"\n")).unwrap();
+    assert_eq!(
+        home.json(&["workflow", "list"]),
+        json!([{ "name": "review-text", "hash": hash, "origin": "registry" }])
+    );
+    assert_eq!(
+        home.json(&["workflow", "history", "review-text"]),
+        json!([{ "hash": hash, "timestamp": 0, "current": true }])
+    );
+    // Digits only, and nobody quoted them; so too with one E.
+    for written in ["6519566623692", "21604619E9284", "\n  hash: 21604619E9284\n  timestamp: 5\n"] {
+        fs::write(home.root().join("workflows.yaml"), format!("review-text: {written}\n")).unwrap();
+        let listed = home.json(&["workflow", "list"]);
+        assert!(written.contains(listed[0]["hash"].as_str().unwrap()), "{written}: {listed}");
+    }
+    fs::write(home.root().join("workflows.yaml"), format!("review-text: {hash}\n")).unwrap();
+    let second = home.put("review-text", &REVIEW.replace("A writer", "Another writer"));
+    let versions = home.json(&["workflow", "history", "review-text"]);
+    assert_eq!([&versions[0]["hash"], &versions[1]["hash"]], [&json!(second), &json!(hash)]);
+}
