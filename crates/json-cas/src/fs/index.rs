@@ -308,7 +308,10 @@ mod tests {
         assert_eq!(message("a: \"1234567890123\"\nb: 12\n"), at(2, "`12` is not a hash: a hash has 13 symbols"));
         assert_eq!(message("a: \"1234567890123\"\na: \"1234567890123\"\n"), at(2, "the name `a` occurs twice"));
         assert_eq!(message("a b: \"1234567890123\"\n"), at(1, "`a b` cannot be a name"));
-        assert_eq!(message("a: \"1234567890123\"\n---\nb: \"1234567890123\"\n"), at(2, "a second document"));
+        assert_eq!(
+            message("a: \"1234567890123\"\n---\nb: \"1234567890123\"\n"),
+            at(2, "a second document starts here")
+        );
         assert!(message("a: \"12345\nb: c\n").starts_with("cannot read the index threads.yaml, line"));
         let nested = "[".repeat(100_000);
         assert_eq!(message(&nested), at(1, "recursion limit exceeded"));

@@ -1,0 +1,226 @@
+//! The tree.
+
+use std::ops::Range;
+
+use serde_json::{Map, Number, Value};
+
+use crate::scalar::{Scalar, scalar};
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+impl Position {
+    /// Where a problem of the whole text is put.
+    pub const FIRST: Position = Position { line: 1, column: 1 };
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Where it starts.
+    pub at: Position,
+    /// Its bytes in the text. Of a block scalar they are the lines below `|`; a list whose items are not indented begins
+    /// with its first item.
+    pub span: Range<usize>,
+    /// Whether `&name` names it.
+    pub anchored: bool,
+    /// Whether it is repeated here by `*name`: place and bytes are those of the alias, what is in it is elsewhere.
+    pub alias: bool,
+    /// Whether it is a list in brackets or a mapping in braces, not one on lines of its own.
+    pub flow: bool,
+    /// `!tag` before it.
+    pub tag: Option<Tag>,
+    /// What stands there.
+    pub data: Data,
+}
+
+/// What a value is. Keys are in the order of the text, one that is written twice is there twice, and `<<` is a key
+/// like others.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// A text, number, boolean or null, as it was written.
+    Scalar {
+        /// Without quotes, escapes resolved.
+        text: String,
+        /// How it was written.
+        style: Style,
+    },
+    /// A list.
+    Sequence(Vec<Node>),
+    /// A mapping.
+    Mapping(Vec<Entry>),
+}
+
+/// How a scalar is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes: it may stand for null, a boolean or a number.
+    Plain,
+    /// In single quotes.
+    SingleQuoted,
+    /// In double quotes.
+    DoubleQuoted,
+    /// Lines after `|` or `>`.
+    Block,
+}
+
+/// A tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// As messages show it.
+    pub text: String,
+    /// The name of a type of YAML's core schema (`str`, `map`), if it is one.
+    pub core: Option<String>,
+}
+
+/// One key of a mapping with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where it starts.
+    pub key_at: Position,
+    /// Its bytes, quotes included.
+    pub key_span: Range<usize>,
+    /// The value; an empty plain scalar if there is none.
+    pub value: Node,
+}
+
+/// Why a text cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Where reading stopped.
+    pub at: Position,
+    /// Kind of the error, in kebab case: `syntax`, `too-deep`, `too-big`, `complex-key`, `bad-alias`, `many-documents`.
+    pub code: &'static str,
+    /// What is wrong there.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
+}
+
+impl SyntaxError {
+    pub(crate) fn new(code: &'static str, at: Position, message: impl Into<String>) -> SyntaxError {
+        SyntaxError { at, code, message: message.into(), hint: None }
+    }
+}
+
+impl Entry {
+    /// After the last byte of the value, or of the key's colon where there is no value.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        // The parser puts what is not there somewhere after the colon.
+        if self.value.is_nothing() { self.value.span.end.min(self.key_span.end + 1) } else { self.value.span.end }
+    }
+}
+
+impl Node {
+    /// The keys of a mapping; none for anything else.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        match &self.data {
+            Data::Mapping(entries) => entries,
+            Data::Scalar { .. } | Data::Sequence(_) => &[],
+        }
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
+    /// Whether there is nothing, as after `key:`.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        !self.alias && matches!(&self.data, Data::Scalar { text, style: Style::Plain } if text.is_empty())
+    }
+
+    /// What a scalar stands for; `None` for lists and mappings.
+    fn scalar(&self) -> Option<Scalar> {
+        match &self.data {
+            Data::Scalar { text, style: Style::Plain } => Some(scalar(text)),
+            Data::Scalar { .. } => Some(Scalar::Text),
+            Data::Sequence(_) | Data::Mapping(_) => None,
+        }
+    }
+
+    /// Whether this is null or nothing at all.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.scalar() == Some(Scalar::Null)
+    }
+
+    /// The text of any scalar as it was written, null included.
+    #[must_use]
+    pub fn as_written(&self) -> Option<&str> {
+        match &self.data {
+            Data::Scalar { text, .. } => Some(text),
+            Data::Sequence(_) | Data::Mapping(_) => None,
+        }
+    }
+
+    /// The text of a scalar that is a text, not a number, boolean or null.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        self.as_written().filter(|_| self.scalar() == Some(Scalar::Text))
+    }
+
+    /// The boolean a scalar is.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.scalar() {
+            Some(Scalar::Bool(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number a scalar is.
+    #[must_use]
+    pub fn as_number(&self) -> Option<Number> {
+        match self.scalar() {
+            Some(Scalar::Number(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// What this is, for messages: `a text`, `a number`, …
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match (&self.data, self.scalar()) {
+            (Data::Sequence(_), _) => "a list",
+            (Data::Mapping(_), _) => "a mapping",
+            (_, Some(Scalar::Null)) => "null",
+            (_, Some(Scalar::Bool(_))) => "a boolean",
+            (_, Some(Scalar::Number(_) | Scalar::NotFinite)) => "a number",
+            (_, Some(Scalar::Text) | None) => "a text",
+        }
+    }
+
+    /// The value as JSON. Numbers JSON cannot hold (`.inf`, `.nan`) become null and are reported with their text.
+    pub fn to_json(&self, not_finite: &mut dyn FnMut(Position, &str)) -> Value {
+        match &self.data {
+            Data::Scalar { text, .. } => match self.scalar() {
+                Some(Scalar::Null) => Value::Null,
+                Some(Scalar::Bool(value)) => Value::Bool(value),
+                Some(Scalar::Number(value)) => Value::Number(value),
+                Some(Scalar::Text) | None => Value::String(text.clone()),
+                Some(Scalar::NotFinite) => {
+                    not_finite(self.at, text);
+                    Value::Null
+                }
+            },
+            Data::Sequence(items) => items.iter().map(|item| item.to_json(not_finite)).collect(),
+            Data::Mapping(entries) => {
+                let pairs = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json(not_finite)));
+                Value::Object(pairs.collect::<Map<_, _>>())
+            }
+        }
+    }
+}

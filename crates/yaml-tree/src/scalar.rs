@@ -1,0 +1,155 @@
+//! What a plain scalar stands for.
+
+use serde_json::Number;
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Null,
+    Bool(bool),
+    Number(Number),
+    NotFinite,
+    Text,
+}
+
+/// Whether a plain scalar of this text is a text.
+#[must_use]
+pub fn is_plain_text(text: &str) -> bool {
+    scalar(text) == Scalar::Text
+}
+
+/// What a plain scalar stands for by the core schema of YAML 1.2 (§10.3.2): `no`, `on` and `yes` are texts.
+/// One departure: a number with needless leading zeros is a text, because what people write that way are
+/// hashes, ids and versions.
+pub(crate) fn scalar(text: &str) -> Scalar {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
+        "true" | "True" | "TRUE" => return Scalar::Bool(true),
+        "false" | "False" | "FALSE" => return Scalar::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => return Scalar::NotFinite,
+        _ => {}
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
+        return Scalar::NotFinite;
+    }
+    if let Some((digits, radix)) = text.strip_prefix("0x").map(|d| (d, 16)).or(text.strip_prefix("0o").map(|d| (d, 8)))
+        && let Ok(value) = u64::from_str_radix(digits, radix)
+        && !digits.starts_with('+')
+    {
+        return Scalar::Number(value.into());
+    }
+    if !is_decimal(unsigned) {
+        return Scalar::Text;
+    }
+    let positive = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(value) = positive.parse::<u64>() {
+        return Scalar::Number(value.into());
+    }
+    if let Ok(value) = positive.parse::<i64>() {
+        return Scalar::Number(value.into());
+    }
+    match positive.parse::<f64>().ok().and_then(Number::from_f64) {
+        Some(value) => Scalar::Number(value),
+        None => Scalar::NotFinite,
+    }
+}
+
+/// `[0-9]+ ( . [0-9]* )? ( e [-+]? [0-9]+ )?` or the same starting with `.`, without leading zeros.
+fn is_decimal(text: &str) -> bool {
+    let is_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, fraction),
+        None => (mantissa, ""),
+    };
+    let exponent_ok = exponent.is_none_or(|exponent| {
+        let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        !digits.is_empty() && is_digits(digits)
+    });
+    let zero_led = whole.len() > 1 && whole.starts_with('0');
+    exponent_ok && !zero_led && is_digits(whole) && is_digits(fraction) && whole.len() + fraction.len() > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn plain(text: &str) -> Value {
+        match scalar(text) {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Number(value) => Value::Number(value),
+            Scalar::Text => Value::String(text.to_owned()),
+            Scalar::NotFinite => panic!("{text} is finite"),
+        }
+    }
+
+    #[test]
+    fn only_the_words_of_yaml_1_2_are_booleans_and_null() {
+        for word in ["yes", "no", "on", "off", "Yes", "NO", "y", "n", "nil", "tRue"] {
+            assert_eq!(plain(word), json!(word));
+        }
+        assert_eq!(
+            [plain("true"), plain("False"), plain("~"), plain("")],
+            [json!(true), json!(false), json!(null), json!(null)]
+        );
+    }
+
+    #[test]
+    fn numbers_come_out_as_numbers() {
+        for (text, value) in [
+            ("0", json!(0)),
+            ("-0", json!(0)),
+            ("17", json!(17)),
+            ("+17", json!(17)),
+            ("-3", json!(-3)),
+            ("18446744073709551615", json!(18_446_744_073_709_551_615_u64)),
+            ("18446744073709551616", json!(18_446_744_073_709_551_616_f64)),
+            ("0x1F", json!(31)),
+            ("0o17", json!(15)),
+            ("0.1", json!(0.1)),
+            (".5", json!(0.5)),
+            ("2.", json!(2.0)),
+            ("1e3", json!(1000.0)),
+            ("-1.5E-3", json!(-0.0015)),
+        ] {
+            assert_eq!(plain(text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_number_stays_text() {
+        for text in [
+            "007",
+            "0000000000000",
+            "1.2.3",
+            "1_000",
+            "12e",
+            "e5",
+            ".",
+            "-",
+            "+",
+            "0x",
+            "0xG",
+            "0x+1",
+            "1 2",
+            "--1",
+            "2026-11-05",
+            "12:30",
+        ] {
+            assert_eq!(plain(text), json!(text));
+        }
+    }
+
+    #[test]
+    fn numbers_that_json_lacks_are_recognised() {
+        for text in [".inf", "-.inf", ".NaN", "1e999"] {
+            assert_eq!(scalar(text), Scalar::NotFinite, "{text}");
+        }
+    }
+}

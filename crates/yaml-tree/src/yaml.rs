@@ -1,0 +1,362 @@
+//! Builds the tree of a YAML text from the events of its parser, within limits.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
+
+use crate::node::{Data, Entry, Node, Position, Style, SyntaxError, Tag};
+
+/// Nesting of one text. What people write stays below 20; everything that walks a tree recurses.
+pub const MAX_DEPTH: usize = 128;
+
+/// What aliases may add to one text: one per value, and one per [`TEXT_UNIT`] bytes of text. It bounds what a bomb of
+/// aliases can make us hold to some tens of MB.
+const MAX_REPEATED: usize = 250_000;
+
+/// Bytes of text that weigh as much as one value.
+const TEXT_UNIT: usize = 64;
+
+/// The tree of a text with at most one YAML document; `None` when it says nothing. A leading byte order mark is skipped.
+///
+/// How long a text may be is for the caller to say: the tree of a text takes about a hundred times its memory.
+///
+/// # Errors
+/// [`SyntaxError`] at the first place after which the rest cannot be understood.
+pub fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
+    let places = Places::new(text);
+    let body = &text[places.begin..];
+    let mut builder = Builder { text, places, root: None, open: Vec::new(), anchors: HashMap::new(), repeated: 0 };
+    for event in Parser::new_from_str(body) {
+        let (event, span) = event.map_err(|error| unreadable(&error, body))?;
+        builder.event(event, span)?;
+    }
+    Ok(builder.root)
+}
+
+fn unreadable(error: &ScanError, text: &str) -> SyntaxError {
+    let at = position(*error.marker());
+    let line = text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default();
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let hint = if indent.contains('\t') {
+        Some("indent with spaces; YAML does not allow tabs there")
+    } else if error.info().contains("mapping values are not allowed") {
+        Some("quote a text that contains `: `, or check the indentation")
+    } else if error.info().contains("flow") {
+        Some("inside `{ }` and `[ ]`, quote texts that contain any of `, [ ] { }`")
+    } else if line.trim_start().starts_with(['@', '`', '%']) || error.info().contains("unexpected character") {
+        Some("quote texts that start with a special character")
+    } else {
+        None
+    };
+    SyntaxError { hint, ..SyntaxError::new("syntax", at, error.info()) }
+}
+
+fn position(marker: Marker) -> Position {
+    Position { line: marker.line(), column: marker.col() + 1 }
+}
+
+/// From the parser's character positions to bytes.
+struct Places {
+    /// Where the text begins after a byte order mark, which the parser does not get to see.
+    begin: usize,
+    /// Byte of each character; `None` for ASCII, where they are the same.
+    bytes: Option<Vec<usize>>,
+    end: usize,
+}
+
+impl Places {
+    fn new(text: &str) -> Places {
+        let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let body = &text[begin..];
+        let bytes = (!body.is_ascii()).then(|| body.char_indices().map(|(at, _)| at + begin).collect());
+        Places { begin, bytes, end: text.len() }
+    }
+
+    fn byte(&self, marker: Marker) -> usize {
+        let byte = match &self.bytes {
+            Some(bytes) => bytes.get(marker.index()).copied(),
+            None => Some(self.begin + marker.index()),
+        };
+        byte.unwrap_or(self.end).min(self.end)
+    }
+}
+
+/// A collection that is still open.
+struct Open {
+    at: Position,
+    start: usize,
+    anchor: usize,
+    tag: Option<Tag>,
+    holds: Holds,
+}
+
+enum Holds {
+    Items(Vec<Node>),
+    Entries(Vec<Entry>, Option<Key>),
+}
+
+/// A key whose value comes next.
+struct Key {
+    text: String,
+    at: Position,
+    span: Range<usize>,
+}
+
+/// A finished value that aliases may repeat.
+struct Anchored {
+    node: Node,
+    weight: usize,
+    height: usize,
+}
+
+struct Builder<'t> {
+    text: &'t str,
+    places: Places,
+    root: Option<Node>,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Anchored>,
+    repeated: usize,
+}
+
+impl Builder<'_> {
+    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), SyntaxError> {
+        let at = position(span.start);
+        let (start, end) = (self.places.byte(span.start), self.places.byte(span.end));
+        match event {
+            Event::DocumentStart(_) if self.root.is_some() => {
+                let error = SyntaxError::new("many-documents", at, "a second document starts here");
+                Err(SyntaxError { hint: Some("keep one document per file"), ..error })
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
+                Ok(())
+            }
+            Event::Alias(id) => self.alias(id, at, start, end),
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = tag.as_deref().map(read_tag);
+                let (style, end) = self.scalar_end(style, &text, start, end);
+                // `!!str 5` is a text.
+                let is_text = tag.as_ref().is_some_and(|tag| tag.core.as_deref() == Some("str"));
+                let style = if is_text && style == Style::Plain { Style::DoubleQuoted } else { style };
+                let data = Data::Scalar { text: text.into_owned(), style };
+                self.value(
+                    anchor,
+                    Node { at, span: start..end, anchored: anchor > 0, alias: false, flow: false, tag, data },
+                )
+            }
+            Event::SequenceStart(anchor, tag) => self.open(Open {
+                at,
+                start,
+                anchor,
+                tag: tag.as_deref().map(read_tag),
+                holds: Holds::Items(Vec::new()),
+            }),
+            Event::MappingStart(anchor, tag) => {
+                let holds = Holds::Entries(Vec::new(), None);
+                self.open(Open { at, start, anchor, tag: tag.as_deref().map(read_tag), holds })
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                // What follows a bracket belongs to its span too, as far as a comment goes; a collection on lines of its
+                // own has no bracket and ends with its last value.
+                self.close((!span.is_empty()).then_some(start + 1))
+            }
+        }
+    }
+
+    fn open(&mut self, open: Open) -> Result<(), SyntaxError> {
+        if let Some(Open { holds: Holds::Entries(_, None), .. }) = self.open.last() {
+            return Err(complex_key(open.at));
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(too_deep(open.at));
+        }
+        self.open.push(open);
+        Ok(())
+    }
+
+    fn close(&mut self, bracket: Option<usize>) -> Result<(), SyntaxError> {
+        let Some(Open { at, start, anchor, tag, holds }) = self.open.pop() else { return Ok(()) };
+        let flow = bracket.is_some();
+        let (last, data) = match holds {
+            Holds::Items(items) => (items.last().map(|item| item.span.end), Data::Sequence(items)),
+            Holds::Entries(entries, _) => (entries.last().map(Entry::end), Data::Mapping(entries)),
+        };
+        let end = bracket.or(last).unwrap_or(start).max(start);
+        self.value(anchor, Node { at, span: start..end, anchored: anchor > 0, alias: false, flow, tag, data })
+    }
+
+    fn alias(&mut self, id: usize, at: Position, start: usize, end: usize) -> Result<(), SyntaxError> {
+        let Some(Anchored { node, weight, height }) = self.anchors.get(&id) else {
+            return Err(SyntaxError::new("bad-alias", at, "this alias stands inside the value it refers to"));
+        };
+        if self.open.len() + height > MAX_DEPTH {
+            return Err(too_deep(at));
+        }
+        self.repeated += weight;
+        if self.repeated > MAX_REPEATED {
+            return Err(SyntaxError::new("too-big", at, "the file holds too many values here, aliases expanded"));
+        }
+        let span = start..start + self.text[start..end].trim_end().len();
+        let node = Node { at, span, anchored: false, alias: true, ..node.clone() };
+        self.value(0, node)
+    }
+
+    /// Puts a finished value where the innermost open collection expects it.
+    fn value(&mut self, anchor: usize, node: Node) -> Result<(), SyntaxError> {
+        if anchor > 0 {
+            let (weight, height) = measure(&node);
+            self.anchors.insert(anchor, Anchored { node: node.clone(), weight, height });
+        }
+        match self.open.last_mut().map(|open| &mut open.holds) {
+            None => self.root = Some(node),
+            Some(Holds::Items(items)) => items.push(node),
+            Some(Holds::Entries(entries, key)) => match (key.take(), node.data) {
+                (Some(Key { text, at, span }), data) => {
+                    entries.push(Entry { key: text, key_at: at, key_span: span, value: Node { data, ..node } });
+                }
+                (None, Data::Scalar { text, .. }) => *key = Some(Key { text, at: node.at, span: node.span }),
+                (None, Data::Sequence(_) | Data::Mapping(_)) => return Err(complex_key(node.at)),
+            },
+        }
+        Ok(())
+    }
+
+    /// Style and true end of a scalar: to the parser a comment after a quoted one belongs to it, and so does the
+    /// indentation of the line after a block one.
+    fn scalar_end(&self, style: ScalarStyle, text: &str, start: usize, end: usize) -> (Style, usize) {
+        let written = &self.text[start..end.max(start)];
+        let (style, quote) = match style {
+            ScalarStyle::Plain if text.is_empty() => return (Style::Plain, start),
+            ScalarStyle::Plain => return (Style::Plain, end),
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let lines = written.trim_end_matches(' ');
+                return (Style::Block, if lines.ends_with('\n') { start + lines.len() } else { end });
+            }
+            ScalarStyle::SingleQuoted => (Style::SingleQuoted, '\''),
+            ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, '"'),
+        };
+        let mut symbols = written.char_indices().skip_while(|(_, symbol)| *symbol != quote).skip(1).peekable();
+        while let Some((at, symbol)) = symbols.next() {
+            match symbol {
+                '\\' if quote == '"' => drop(symbols.next()),
+                '\'' if quote == '\'' && symbols.peek().is_some_and(|(_, next)| *next == quote) => drop(symbols.next()),
+                _ if symbol == quote => return (style, start + at + 1),
+                _ => {}
+            }
+        }
+        (style, end)
+    }
+}
+
+fn read_tag(tag: &saphyr_parser::Tag) -> Tag {
+    let is_core = tag.is_yaml_core_schema() || tag.handle.is_empty();
+    Tag { text: tag.to_string(), core: is_core.then(|| tag.suffix.clone()) }
+}
+
+fn complex_key(at: Position) -> SyntaxError {
+    SyntaxError::new("complex-key", at, "a key must be a text")
+}
+
+fn too_deep(at: Position) -> SyntaxError {
+    SyntaxError::new("too-deep", at, format!("nested deeper than {MAX_DEPTH} levels"))
+}
+
+/// Weight and height of a tree.
+fn measure(node: &Node) -> (usize, usize) {
+    let children: Vec<(usize, usize)> = match &node.data {
+        Data::Scalar { text, .. } => return (1 + text.len() / TEXT_UNIT, 0),
+        Data::Sequence(items) => items.iter().map(measure).collect(),
+        Data::Mapping(entries) => entries.iter().map(|entry| measure(&entry.value)).collect(),
+    };
+    let weight = children.iter().map(|(weight, _)| weight).sum::<usize>() + 1;
+    let height = children.iter().map(|(_, height)| height + 1).max().unwrap_or(0);
+    (weight, height)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Every key and value with its place and the bytes that are said to be it.
+    fn draw(text: &str) -> Vec<String> {
+        fn below(node: &Node, text: &str, lines: &mut Vec<String>) {
+            let Position { line, column } = node.at;
+            let alias = if node.alias { " (alias)" } else { "" };
+            lines.push(format!("{line}:{column} {:?}{alias}", &text[node.span.clone()]));
+            match &node.data {
+                Data::Scalar { .. } => {}
+                Data::Sequence(_) | Data::Mapping(_) if node.alias => {}
+                Data::Sequence(items) => items.iter().for_each(|item| below(item, text, lines)),
+                Data::Mapping(entries) => {
+                    for entry in entries {
+                        let Position { line, column } = entry.key_at;
+                        lines.push(format!("{line}:{column} key {:?}", &text[entry.key_span.clone()]));
+                        below(&entry.value, text, lines);
+                    }
+                }
+            }
+        }
+        let mut lines = Vec::new();
+        if let Some(root) = parse(text).unwrap() {
+            below(&root, text, &mut lines);
+        }
+        lines
+    }
+
+    #[test]
+    fn every_value_knows_its_line_and_its_bytes() {
+        let text = "\u{feff}é: \"a # b\" # note\n'k': [x, {y: 1}] # note\nlong: |\n  two\n  lines\nnone:\nlist:\n- a\n- &b b\n- *b\n";
+        assert_eq!(
+            draw(text),
+            [
+                "1:1 \"é: \\\"a # b\\\" # note\\n'k': [x, {y: 1}] # note\\nlong: |\\n  two\\n  lines\\nnone:\\nlist:\\n- a\\n- &b b\\n- *b\"",
+                "1:1 key \"é\"",
+                "1:4 \"\\\"a # b\\\"\"",
+                "2:1 key \"'k'\"",
+                "2:6 \"[x, {y: 1}]\"",
+                "2:7 \"x\"",
+                "2:10 \"{y: 1}\"",
+                "2:11 key \"y\"",
+                "2:14 \"1\"",
+                "3:1 key \"long\"",
+                "4:3 \"two\\n  lines\\n\"",
+                "6:1 key \"none\"",
+                "6:5 \"\"",
+                "7:1 key \"list\"",
+                "8:3 \"a\\n- &b b\\n- *b\"",
+                "8:3 \"a\"",
+                "9:3 \"&b b\"",
+                "10:3 \"*b\" (alias)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_that_says_nothing_has_no_tree() {
+        for text in ["", "# note\n", "\u{feff}"] {
+            assert_eq!(parse(text), Ok(None), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn keys_that_are_written_twice_and_merges_are_left_to_the_caller() {
+        let root = parse("a: 1\na: 2\n<<: {b: 3}\n").unwrap().unwrap();
+        let keys: Vec<&str> = root.entries().iter().map(|entry| entry.key.as_str()).collect();
+        assert_eq!(keys, ["a", "a", "<<"]);
+    }
+
+    proptest! {
+        #[test]
+        fn places_are_parts_of_the_text(text in "[a-cé&*<:,\\-\\[\\]{}'\"|>!#? ~\n\t0-9.]{0,80}") {
+            if parse(&text).is_ok() {
+                // Slices every span.
+                draw(&text);
+            }
+            if let Ok(root) = crate::parse_json(&text) {
+                prop_assert!(text.get(root.span).is_some());
+            }
+        }
+    }
+}
