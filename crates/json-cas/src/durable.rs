@@ -10,10 +10,10 @@ mod lock;
 mod replace;
 
 pub use append::append;
-pub use batch::{begin_writing, publish_all, sync_dir, sync_file};
+pub use batch::{publish_all, sync_dir, sync_file};
 pub use leftovers::{leftovers, remove_leftovers};
 pub use lock::FileLock;
-pub use replace::{replace, replace_after, replace_itself, replace_private};
+pub use replace::{replace, replace_itself, replace_private};
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};

@@ -7,6 +7,6 @@ mod objects;
 mod rebuild;
 mod yaml;
 
-pub use heads::FsHeads;
+pub use heads::{FsHeads, HeadsFiles};
 pub use objects::FsObjects;
 pub use rebuild::{Held, Salvaged};

@@ -1,7 +1,7 @@
 //! The second door to storage: mutable names.
 //!
-//! A name begins with a creation, moves by compare-and-swap and ends with one record in a
-//! journal. It never comes back.
+//! A name is created once, moves by compare-and-swap and is removed for good, leaving one record in a
+//! [`Journal`](crate::Journal).
 
 use std::io;
 use std::path::PathBuf;
@@ -9,9 +9,6 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::hash::Hash;
-
-/// Key in a journal record that holds the name the record ends.
-pub const RECORD_NAME_KEY: &str = "thread";
 
 /// Longest name, in bytes.
 pub const MAX_NAME_LEN: usize = 128;
@@ -54,60 +51,55 @@ pub enum Swap {
 
 /// Mutable names, each pointing at one hash.
 ///
-/// Names are 1 to [`MAX_NAME_LEN`] symbols of `A-Z a-z 0-9 _ . -`.
+/// Names are 1 to [`MAX_NAME_LEN`] symbols of `A-Z a-z 0-9 _ . -`. Every change is atomic and durable when the call returns,
+/// also between processes and machines, as far as the backend reaches. [`crate::conformance`] has the test of a backend.
+///
+/// ```
+/// use json_cas::{Hash, Heads, MemoryHeads, Swap};
+///
+/// let heads = MemoryHeads::new();
+/// let (one, two) = (Hash::from_u64(1), Hash::from_u64(2));
+/// assert_eq!(heads.create("main", one)?, Swap::Done);
+///
+/// // Whoever read the name before it moved does not move it again.
+/// let seen = heads.read("main")?.expect("it was created");
+/// assert_eq!(heads.swap("main", &seen.version, two)?, Swap::Done);
+/// assert!(matches!(heads.swap("main", &seen.version, one)?, Swap::Moved(Some(now)) if now.hash == two));
+/// # Ok::<(), json_cas::HeadsError>(())
+/// ```
 pub trait Heads: Send + Sync {
-    /// Where a name points; `None` when it does not exist or has ended.
+    /// Where a name points; `None` when it does not exist or was removed.
     ///
     /// # Errors
-    /// [`HeadsError`]; an unreadable index is never taken for an empty one.
+    /// [`HeadsError::BadName`]; [`HeadsError::Unreadable`] and [`HeadsError::Io`] when that is not known, which is never
+    /// taken for a name that does not exist.
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError>;
 
-    /// All names that have not ended, sorted.
+    /// All names that were not removed, sorted.
     ///
     /// # Errors
-    /// [`HeadsError`].
+    /// [`HeadsError::Unreadable`], [`HeadsError::Io`].
     fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError>;
 
-    /// Points `name` at `new` if it still is at `expected`; `None` means it must not exist yet.
+    /// Makes a new name that points at `new`; [`Swap::Moved`] when there is one already.
     ///
     /// # Errors
-    /// [`HeadsError::Finished`] for the creation of a name that has ended, and all others.
-    fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError>;
+    /// [`HeadsError::Removed`] when the journal has a record of the name: choose another. [`HeadsError::Busy`]: try again.
+    /// Those of [`Heads::read`].
+    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError>;
 
-    /// Ends a name that is still at `expected`: `record`, an object whose key `thread` is the
-    /// name, is appended to the journal, then the name is dropped.
+    /// Points `name` at `new` if it still is at `expected`.
     ///
     /// # Errors
-    /// [`HeadsError::BadRecord`] and all others.
-    fn retire(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError>;
+    /// [`HeadsError::Busy`]: try again. After [`HeadsError::Io`] the name may have moved: read it. Those of [`Heads::read`].
+    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError>;
 
-    /// Removes the records of an ended name; whether there were any. The name stays unused only as
-    /// long as nobody creates it again.
+    /// Removes a name that is still at `expected` and leaves `record` in the journal, both or nothing. The name cannot be
+    /// created again as long as the journal has the record.
     ///
     /// # Errors
-    /// [`HeadsError`] when the journal cannot be read or written.
-    fn forget(&self, name: &str) -> Result<bool, HeadsError>;
-
-    /// All records of ended names, oldest first. What cannot be read is left out and told by
-    /// [`Heads::journal_problems`].
-    ///
-    /// # Errors
-    /// [`HeadsError`] when the journal as a whole cannot be read.
-    fn journal(&self) -> Result<Vec<Value>, HeadsError>;
-
-    /// The newest record of a name.
-    ///
-    /// # Errors
-    /// [`HeadsError`] when the journal as a whole cannot be read.
-    fn retired(&self, name: &str) -> Result<Option<Value>, HeadsError>;
-
-    /// What in the journal cannot be read, in words, for a report.
-    ///
-    /// # Errors
-    /// [`HeadsError`] when the journal as a whole cannot be read.
-    fn journal_problems(&self) -> Result<Vec<String>, HeadsError> {
-        Ok(Vec::new())
-    }
+    /// [`HeadsError::BadRecord`] when the backend cannot keep such a record. Those of [`Heads::swap`].
+    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError>;
 }
 
 /// Why a name could not be read or moved.
@@ -119,19 +111,21 @@ pub enum HeadsError {
         /// What was given.
         name: String,
     },
-    /// A name that has ended cannot be created again.
-    #[error("{name} has ended and cannot be created again")]
-    Finished {
+    /// A name that was removed cannot be created again.
+    #[error("{name} was removed and cannot be created again")]
+    Removed {
         /// The name.
         name: String,
     },
-    /// The record that should end a name is not one of that name.
-    #[error("cannot end {name}: its record is not an object with `thread: {name}`")]
+    /// A record that a backend cannot keep, because it does not say whose it is.
+    #[error("cannot remove {name}: its record is not an object with `{key}: {name}`")]
     BadRecord {
         /// The name.
         name: String,
+        /// The key that has the name in each record of this backend.
+        key: String,
     },
-    /// The index is there but is not an index.
+    /// The list of names is there but cannot be understood, or was there and is gone. Nothing is changed until somebody repairs it.
     #[error("cannot read the index {}{}: {reason}", path.display(), line.map(|line| format!(", line {line}")).unwrap_or_default())]
     Unreadable {
         /// The file.
@@ -141,7 +135,7 @@ pub enum HeadsError {
         /// What is wrong.
         reason: String,
     },
-    /// Others kept the lock for too long.
+    /// Others kept the lock for too long. Nothing was changed: try again.
     #[error("{} stayed locked by another process for {waited_ms} ms", path.display())]
     Busy {
         /// The lock file.
@@ -149,12 +143,12 @@ pub enum HeadsError {
         /// How long was waited, in milliseconds.
         waited_ms: u64,
     },
-    /// The backend failed.
+    /// The backend failed. What was to be changed may have changed, or not: read it.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was being done, a verb.
         action: &'static str,
-        /// To which file.
+        /// To which file, or what a backend without files calls the place.
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
@@ -167,7 +161,7 @@ impl HeadsError {
         match self {
             HeadsError::Io { source, .. } => crate::durable::is_disk_full(source),
             HeadsError::BadName { .. }
-            | HeadsError::Finished { .. }
+            | HeadsError::Removed { .. }
             | HeadsError::BadRecord { .. }
             | HeadsError::Unreadable { .. }
             | HeadsError::Busy { .. } => false,
@@ -201,16 +195,3 @@ const NAME_BYTES: [bool; 256] = {
     }
     table
 };
-
-/// Refuses a record that does not end `name`.
-///
-/// # Errors
-/// [`HeadsError::BadRecord`].
-pub fn check_record(name: &str, record: &Value) -> Result<(), HeadsError> {
-    if record_name(record) == Some(name) { Ok(()) } else { Err(HeadsError::BadRecord { name: name.to_owned() }) }
-}
-
-/// The name a journal record ends.
-pub(crate) fn record_name(record: &Value) -> Option<&str> {
-    record.as_object()?.get(RECORD_NAME_KEY)?.as_str()
-}

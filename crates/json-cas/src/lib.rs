@@ -3,8 +3,8 @@
 //!
 //! A node is `{type, payload, timestamp}`; its name is the hash of type and payload. Types are
 //! themselves nodes, JSON Schemas, and a string with `format: "cas_ref"` refers to another node.
-//! [`Store`] is the typed door. Below it are two traits, [`Objects`] (immutable bytes by hash)
-//! and [`Heads`] (mutable names); nothing above them assumes a local disk.
+//! [`Store`] is the typed door. Below it is [`Objects`], immutable bytes by hash; beside it are [`Heads`], mutable names,
+//! and their [`Journal`]. Nothing above these traits assumes a local disk.
 //!
 #![doc = include_str!("../README.md")]
 
@@ -12,9 +12,11 @@ pub mod bootstrap;
 pub mod cbor;
 pub mod conformance;
 pub mod durable;
+mod error;
 pub mod fs;
 pub mod hash;
 pub mod heads;
+mod journal;
 pub mod json;
 pub mod memory;
 pub mod node;
@@ -25,11 +27,13 @@ pub mod schema;
 pub mod store;
 
 pub use durable::FileLock;
-pub use fs::{FsHeads, FsObjects};
+pub use error::StoreError;
+pub use fs::{FsHeads, FsObjects, HeadsFiles};
 pub use hash::{Hash, HashError, HashPrefix, hash_bytes, xxh64};
 pub use heads::{Head, Heads, HeadsError, Swap, Version};
+pub use journal::{Journal, Records};
 pub use memory::{MemoryHeads, MemoryObjects};
 pub use node::{Draft, Node};
 pub use objects::{Objects, Put, Stray};
 pub use schema::{Schema, Violation};
-pub use store::{Problem, ProblemKind, Store, StoreError, VerifyReport, Walk, WalkOptions};
+pub use store::{Problem, ProblemKind, Store, VerifyReport, Walk, WalkOptions};

@@ -5,10 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
-use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name, check_record, record_name};
+use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
+use crate::journal::{Journal, Records};
 use crate::objects::{Objects, Put};
-use crate::store::StoreError;
 
 /// Objects that last as long as the value.
 #[derive(Debug, Default)]
@@ -74,7 +75,7 @@ impl Objects for MemoryObjects {
     }
 }
 
-/// Heads that last as long as the value.
+/// Heads and their journal, which last as long as the value.
 #[derive(Debug, Default)]
 pub struct MemoryHeads {
     state: Mutex<State>,
@@ -84,7 +85,8 @@ pub struct MemoryHeads {
 struct State {
     /// Name → hash and the number of the swap that put it there.
     names: BTreeMap<String, (Hash, u64)>,
-    journal: Vec<Value>,
+    /// Removed names with their records, oldest first.
+    journal: Vec<(String, Value)>,
     swaps: u64,
 }
 
@@ -100,8 +102,19 @@ impl State {
         self.names.get(name).map(|(hash, swap)| Head { hash: *hash, version: Version::new(swap.to_string()) })
     }
 
-    fn retired(&self, name: &str) -> Option<&Value> {
-        self.journal.iter().rev().find(|record| record_name(record) == Some(name))
+    fn newest(&self, name: &str) -> Option<&Value> {
+        self.journal.iter().rev().find(|(removed, _)| removed == name).map(|(_, record)| record)
+    }
+
+    /// Points a name somewhere if it is where it is expected.
+    fn set(&mut self, name: &str, expected: Option<&Version>, new: Hash) -> Swap {
+        let current = self.head(name);
+        if current.as_ref().map(|head| &head.version) != expected {
+            return Swap::Moved(current);
+        }
+        self.swaps += 1;
+        self.names.insert(name.to_owned(), (new, self.swaps));
+        Swap::Done
     }
 }
 
@@ -116,49 +129,49 @@ impl Heads for MemoryHeads {
         Ok(state.names.iter().map(|(name, (hash, _))| (name.clone(), *hash)).collect())
     }
 
-    fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let mut state = lock(&self.state);
-        let current = state.head(name);
-        if current.as_ref().map(|head| &head.version) != expected {
-            return Ok(Swap::Moved(current));
+        if state.newest(name).is_some() {
+            return Err(HeadsError::Removed { name: name.to_owned() });
         }
-        if expected.is_none() && state.retired(name).is_some() {
-            return Err(HeadsError::Finished { name: name.to_owned() });
-        }
-        state.swaps += 1;
-        let swap = state.swaps;
-        state.names.insert(name.to_owned(), (new, swap));
-        Ok(Swap::Done)
+        Ok(state.set(name, None, new))
     }
 
-    fn retire(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
-        check_record(name, record)?;
+        Ok(lock(&self.state).set(name, Some(expected), new))
+    }
+
+    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+        check_name(name)?;
         let mut state = lock(&self.state);
         let current = state.head(name);
         if current.as_ref().map(|head| &head.version) != Some(expected) {
             return Ok(Swap::Moved(current));
         }
-        state.journal.push(record.clone());
+        state.journal.push((name.to_owned(), record.clone()));
         state.names.remove(name);
         Ok(Swap::Done)
+    }
+}
+
+impl Journal for MemoryHeads {
+    fn records(&self) -> Result<Records, HeadsError> {
+        let readable = lock(&self.state).journal.iter().map(|(_, record)| record.clone()).collect();
+        Ok(Records { readable, problems: Vec::new() })
+    }
+
+    fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError> {
+        check_name(name)?;
+        Ok(lock(&self.state).newest(name).cloned())
     }
 
     fn forget(&self, name: &str) -> Result<bool, HeadsError> {
         check_name(name)?;
         let mut state = lock(&self.state);
         let before = state.journal.len();
-        state.journal.retain(|record| record_name(record) != Some(name));
+        state.journal.retain(|(removed, _)| removed != name);
         Ok(state.journal.len() < before)
-    }
-
-    fn journal(&self) -> Result<Vec<Value>, HeadsError> {
-        Ok(lock(&self.state).journal.clone())
-    }
-
-    fn retired(&self, name: &str) -> Result<Option<Value>, HeadsError> {
-        check_name(name)?;
-        Ok(lock(&self.state).retired(name).cloned())
     }
 }

@@ -1,7 +1,7 @@
 //! The first of the two doors to storage: immutable bytes by hash.
 
+use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
-use crate::store::StoreError;
 
 /// What became of an object in a batch.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]

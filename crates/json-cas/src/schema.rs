@@ -34,7 +34,6 @@ use serde_json::Value;
 use self::document::Document;
 use self::evaluate::{Evaluator, Verdict};
 use crate::hash::Hash;
-use crate::store::StoreError;
 
 /// The format that makes a string a reference to a node.
 pub const CAS_REF: &str = "cas_ref";
@@ -64,12 +63,6 @@ enum Judge {
 pub struct SchemaError {
     /// What is wrong, at least one error; no warnings.
     pub problems: Vec<SchemaProblem>,
-}
-
-impl From<SchemaError> for StoreError {
-    fn from(error: SchemaError) -> StoreError {
-        StoreError::BadSchema { problems: error.problems }
-    }
 }
 
 impl fmt::Debug for Schema {

@@ -1,13 +1,11 @@
 //! The typed door to nodes.
 
-mod error;
 mod get;
 mod prefix;
 mod put;
 mod verify;
 mod walk;
 
-pub use error::StoreError;
 pub use verify::{Problem, ProblemKind, VerifyReport};
 pub use walk::{Walk, WalkOptions};
 

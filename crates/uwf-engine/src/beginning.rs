@@ -35,9 +35,9 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
     let path = home.record_file(thread);
     let begun = file.lock().at("lock", &path).and_then(|()| {
         settings.write(home, thread, &file)?;
-        json_cas::durable::begin_writing(&file);
-        // Synced together with the index, before it takes its place: then the file system has one thing to commit.
-        home.heads_files().create(thread.as_str(), head, &[&path, &home.threads_dir()]).map_err(Error::from)
+        file.sync_all().at("sync", &path)?;
+        json_cas::durable::sync_dir(&home.threads_dir())?;
+        Ok(home.heads().create(thread.as_str(), head)?)
     });
     match begun {
         // Whether that is durable makes no difference as long as the index is there.

@@ -121,7 +121,7 @@ fn retire(thread: &Thread<'_>, head: &Head, how: How<'_>) -> Result<Hash> {
 
 /// Appends the line to the history and drops the thread from the index.
 fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
-    match home.heads().retire(line.thread.as_str(), &head.version, &record(line))? {
+    match home.heads().remove(line.thread.as_str(), &head.version, &record(line))? {
         Swap::Done => {
             attempts::ended(home, line);
             // The thread is finished whether or not its marks could be removed.

@@ -170,7 +170,7 @@ impl From<HeadsError> for Error {
             HeadsError::Busy { .. } => Kind::Busy,
             HeadsError::Unreadable { .. } => Kind::Data,
             HeadsError::Io { .. } => Kind::Io,
-            HeadsError::BadName { .. } | HeadsError::Finished { .. } | HeadsError::BadRecord { .. } => Kind::Internal,
+            HeadsError::BadName { .. } | HeadsError::Removed { .. } | HeadsError::BadRecord { .. } => Kind::Internal,
         };
         let mut error = Error::new(kind, source.to_string());
         if let HeadsError::Unreadable { path, .. } = &source {

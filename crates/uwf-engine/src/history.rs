@@ -40,7 +40,7 @@ fn completed() -> EndStatus {
 /// # Errors
 /// Those of the journal; a line that is not readable counts as absent.
 pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
-    Ok(home.heads().retired(thread.as_str())?.and_then(|line| finished(&line)))
+    Ok(home.journal().newest(thread.as_str())?.and_then(|line| finished(&line)))
 }
 
 /// Every finished thread, oldest first; of a thread that is listed twice the newest line.
@@ -49,8 +49,8 @@ pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
 /// Those of the journal.
 pub fn all(home: &Home) -> Result<Vec<Finished>> {
     let mut seen = HashSet::new();
-    let journal = home.heads().journal()?;
-    let newest_first = journal.iter().rev().filter_map(finished).filter(|line| seen.insert(line.thread.clone()));
+    let records = home.journal().records()?.readable;
+    let newest_first = records.iter().rev().filter_map(finished).filter(|line| seen.insert(line.thread.clone()));
     let mut lines: Vec<Finished> = newest_first.collect();
     lines.reverse();
     Ok(lines)

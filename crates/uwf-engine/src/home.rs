@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use json_cas::{FsHeads, FsObjects, Heads, Store};
+use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Journal, Objects, Store};
 use uwf_core::config::Config;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
@@ -21,6 +21,9 @@ pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLO
 /// Permissions of a storage root that uwf creates.
 const ROOT_MODE: u32 = 0o700;
 
+/// The key that has the id of a thread in its line in the history.
+const HISTORY_KEY: &str = "thread";
+
 /// What the name of a record ends with, after the id of its thread.
 const RECORD_SUFFIX: &str = ".jsonl";
 
@@ -29,17 +32,34 @@ pub struct Home {
     root: PathBuf,
     bin: PathBuf,
     store: Store,
-    heads: FsHeads,
+    heads: Arc<dyn Heads>,
+    journal: Arc<dyn Journal>,
+    index: Option<FsHeads>,
 }
 
 impl Home {
-    /// Opens a storage root. Nothing is read or created. `bin` is the `uwf` program that keepers and agents of
-    /// this home are started from.
+    /// Opens a storage root in which everything is a file. Nothing is read or created. `bin` is the `uwf` program that
+    /// keepers and agents of this home are started from.
     pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
         let root = root.into();
-        let heads = FsHeads::new(index_file(&root), history_file(&root), heads_lock(&root));
-        let store = Store::new(Arc::new(FsObjects::new(objects_dir(&root)))).with_known(foreign::known_schema);
-        Home { store, heads, bin: bin.into(), root }
+        let index = FsHeads::new(HeadsFiles {
+            index: index_file(&root),
+            journal: history_file(&root),
+            lock: heads_lock(&root),
+            name_key: HISTORY_KEY.to_owned(),
+        });
+        let objects = Arc::new(FsObjects::new(objects_dir(&root)));
+        Home { index: Some(index.clone()), ..Home::over(root, bin, objects, Arc::new(index)) }
+    }
+
+    /// A storage root whose nodes and heads are kept elsewhere. What belongs to this machine stays in files below `root`:
+    /// locks, records and settings of threads, configuration, caches.
+    pub fn over<H>(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, objects: Arc<dyn Objects>, heads: Arc<H>) -> Home
+    where
+        H: Heads + Journal + 'static,
+    {
+        let store = Store::new(objects).with_known(foreign::known_schema);
+        Home { store, heads: heads.clone(), journal: heads, index: None, bin: bin.into(), root: root.into() }
     }
 
     /// Opens the root the environment names, `~/.uncaged/workflow` when it names none.
@@ -75,14 +95,27 @@ impl Home {
         &self.store
     }
 
-    /// Heads of active threads, and the history of finished ones.
+    /// Heads of active threads.
     pub fn heads(&self) -> &dyn Heads {
-        &self.heads
+        &*self.heads
     }
 
-    /// The same as files, for whoever has to look at them when they are broken.
-    pub fn heads_files(&self) -> &FsHeads {
-        &self.heads
+    /// The history: what is left of the heads of finished threads.
+    pub fn journal(&self) -> &dyn Journal {
+        &*self.journal
+    }
+
+    /// Index and history as files, for whoever makes a broken index anew.
+    ///
+    /// # Errors
+    /// `Usage` when they are kept elsewhere.
+    pub(crate) fn index(&self) -> Result<&FsHeads> {
+        self.index.as_ref().ok_or_else(|| {
+            Error::new(
+                Kind::Usage,
+                "the heads of this storage root are not in files of it: there is no index to recover",
+            )
+        })
     }
 
     /// The configuration; defaults when there is no file.

@@ -37,7 +37,7 @@ pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     }
     // The line goes last, when no record is left that a rebuilt index would bring the thread back from.
     sync_dir(&home.threads_dir())?;
-    home.heads().forget(id.as_str())?;
+    home.journal().forget(id.as_str())?;
     Ok(())
 }
 

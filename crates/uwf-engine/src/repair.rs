@@ -81,7 +81,7 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
         beginning::begin_anew(home, id, at, &settings)?;
         // It is derived, and of the head before.
         let _ = std::fs::remove_file(home.chain_file(id));
-        if let Swap::Moved(_) = home.heads().swap(id.as_str(), Some(&head.version), at)? {
+        if let Swap::Moved(_) = home.heads().swap(id.as_str(), &head.version, at)? {
             return Err(Error::new(Kind::Busy, format!("the head of thread {id} moved while it was repaired"))
                 .hint("look at it with `uwf thread show`, then try again"));
         }

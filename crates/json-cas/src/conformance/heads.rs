@@ -1,4 +1,4 @@
-//! What every [`Heads`] must do.
+//! What every [`Heads`] with its [`Journal`] must do.
 
 use std::thread;
 
@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::hash::Hash;
 use crate::heads::{Head, Heads, HeadsError, Swap, Version};
+use crate::journal::{Journal, Records};
 
 /// Threads that move heads at the same time.
 const THREADS: u64 = 8;
@@ -16,134 +17,150 @@ const EACH: u64 = 25;
 /// Runs every case against backends made by `make`.
 ///
 /// # Panics
-/// When the backend does not do what [`Heads`] says.
-pub fn heads_suite(make: &dyn Fn() -> Box<dyn Heads>) {
-    empty(&*make());
-    creates_once(&*make());
-    moves_by_version(&*make());
-    retires(&*make());
-    tells_records_of_names_apart(&*make());
-    refuses_bad_names(&*make());
-    lists_sorted(&*make());
-    loses_no_move(&*make());
-    ends_once(&*make());
+/// When the backend does not do what [`Heads`] and [`Journal`] say.
+pub fn heads_suite<H: Heads + Journal>(make: &dyn Fn() -> H) {
+    empty(&make());
+    creates_once(&make());
+    moves_by_version(&make());
+    removes(&make());
+    keeps_records_of_names_apart(&make());
+    refuses_bad_names(&make());
+    forgets(&make());
+    lists_sorted(&make());
+    loses_no_move(&make());
+    removes_once(&make());
 }
+
+trait Backend: Heads + Journal {}
+
+impl<H: Heads + Journal> Backend for H {}
 
 fn hash(value: u64) -> Hash {
     Hash::from_u64(value)
 }
 
-fn head(heads: &dyn Heads, name: &str) -> Head {
+fn head(heads: &dyn Backend, name: &str) -> Head {
     heads.read(name).expect("read").expect("the name exists")
 }
 
-fn create(heads: &dyn Heads, name: &str, to: Hash) {
-    assert_eq!(heads.swap(name, None, to).expect("swap"), Swap::Done, "creation of {name}");
+fn create(heads: &dyn Backend, name: &str, to: Hash) {
+    assert_eq!(heads.create(name, to).expect("create"), Swap::Done, "creation of {name}");
 }
 
+fn readable(heads: &dyn Backend) -> Vec<Value> {
+    let Records { readable, problems } = heads.records().expect("records");
+    assert_eq!(problems, Vec::<String>::new());
+    readable
+}
+
+/// As one that a backend with the key `name` for names can keep.
 fn record(name: &str) -> Value {
-    json!({"thread": name, "status": "completed"})
+    json!({"name": name, "status": "completed"})
 }
 
-fn empty(heads: &dyn Heads) {
+fn empty(heads: &dyn Backend) {
     assert_eq!(heads.read("a").expect("read"), None);
     assert_eq!(heads.list().expect("list"), []);
-    assert_eq!(heads.journal().expect("journal"), Vec::<Value>::new());
-    assert_eq!(heads.retired("a").expect("retired"), None);
+    assert_eq!(readable(heads), Vec::<Value>::new());
+    assert_eq!(heads.newest("a").expect("newest"), None);
     let version = Version::new("never made");
+    assert_eq!(heads.swap("a", &version, hash(1)).expect("swap"), Swap::Moved(None), "a move of what does not exist");
     assert_eq!(
-        heads.swap("a", Some(&version), hash(1)).expect("swap"),
-        Swap::Moved(None),
-        "a move of what does not exist"
-    );
-    assert_eq!(
-        heads.retire("a", &version, &record("a")).expect("retire"),
+        heads.remove("a", &version, &record("a")).expect("remove"),
         Swap::Moved(None),
         "the end of what does not exist"
     );
-    assert_eq!(heads.journal().expect("journal"), Vec::<Value>::new(), "nothing was recorded");
+    assert_eq!(readable(heads), Vec::<Value>::new(), "nothing was recorded");
 }
 
-fn creates_once(heads: &dyn Heads) {
+fn creates_once(heads: &dyn Backend) {
     create(heads, "a", hash(1));
     let there = head(heads, "a");
     assert_eq!(there.hash, hash(1));
-    assert_eq!(heads.swap("a", None, hash(2)).expect("swap"), Swap::Moved(Some(there)), "a second creation");
+    assert_eq!(heads.create("a", hash(2)).expect("create"), Swap::Moved(Some(there)), "a second creation");
     assert_eq!(head(heads, "a").hash, hash(1), "it changed nothing");
 }
 
-fn moves_by_version(heads: &dyn Heads) {
+fn moves_by_version(heads: &dyn Backend) {
     create(heads, "a", hash(1));
     let first = head(heads, "a");
-    let moved = heads.swap("a", Some(&first.version), hash(2)).expect("swap");
+    let moved = heads.swap("a", &first.version, hash(2)).expect("swap");
     assert_eq!(moved, Swap::Done);
     let second = head(heads, "a");
     assert_eq!(second.hash, hash(2));
     assert_eq!(
-        heads.swap("a", Some(&first.version), hash(3)).expect("swap"),
+        heads.swap("a", &first.version, hash(3)).expect("swap"),
         Swap::Moved(Some(second.clone())),
         "a move from where it no longer is"
     );
     assert_eq!(head(heads, "a"), second, "it changed nothing");
 }
 
-fn retires(heads: &dyn Heads) {
+fn removes(heads: &dyn Backend) {
     create(heads, "a", hash(1));
     create(heads, "b", hash(2));
     let stale = head(heads, "a").version;
-    assert_eq!(heads.swap("a", Some(&stale), hash(3)).expect("swap"), Swap::Done);
+    assert_eq!(heads.swap("a", &stale, hash(3)).expect("swap"), Swap::Done);
     let now = head(heads, "a");
     assert_eq!(
-        heads.retire("a", &stale, &record("a")).expect("retire"),
+        heads.remove("a", &stale, &record("a")).expect("remove"),
         Swap::Moved(Some(now.clone())),
         "the end of a name that moved"
     );
-    assert_eq!(heads.retire("a", &now.version, &record("a")).expect("retire"), Swap::Done);
+    assert_eq!(heads.remove("a", &now.version, &record("a")).expect("remove"), Swap::Done);
     assert_eq!(heads.read("a").expect("read"), None);
     assert_eq!(heads.list().expect("list"), [("b".to_owned(), hash(2))]);
-    assert_eq!(heads.retired("a").expect("retired"), Some(record("a")));
-    assert_eq!(heads.retired("b").expect("retired"), None);
-    assert_eq!(heads.journal().expect("journal"), [record("a")]);
+    assert_eq!(heads.newest("a").expect("newest"), Some(record("a")));
+    assert_eq!(heads.newest("b").expect("newest"), None);
+    assert_eq!(readable(heads), [record("a")]);
     assert_eq!(
-        heads.swap("a", Some(&now.version), hash(4)).expect("swap"),
+        heads.swap("a", &now.version, hash(4)).expect("swap"),
         Swap::Moved(None),
-        "an ended name does not come back to life"
+        "a removed name does not come back to life"
     );
     assert!(
-        matches!(heads.swap("a", None, hash(4)), Err(HeadsError::Finished { name }) if name == "a"),
+        matches!(heads.create("a", hash(4)), Err(HeadsError::Removed { name }) if name == "a"),
         "nor can it be created again"
     );
-    let not_its_own = heads.retire("b", &head(heads, "b").version, &record("a"));
-    assert!(matches!(not_its_own, Err(HeadsError::BadRecord { name }) if name == "b"), "a record of another name");
-    let no_object = heads.retire("b", &head(heads, "b").version, &json!("b"));
-    assert!(matches!(no_object, Err(HeadsError::BadRecord { .. })), "a record that is no object");
     assert_eq!(head(heads, "b").hash, hash(2), "it changed nothing");
 }
 
-fn tells_records_of_names_apart(heads: &dyn Heads) {
-    let mentions = json!({"thread": "abc", "forkedFrom": "ab", "note": "line\nbreak, \"ab\", é"});
+fn keeps_records_of_names_apart(heads: &dyn Backend) {
+    let mentions = json!({"name": "abc", "from": "ab", "note": "line\nbreak, \"ab\", é"});
     for (name, record) in [("abc", mentions.clone()), ("ab", record("ab"))] {
         create(heads, name, hash(1));
         let version = head(heads, name).version;
-        assert_eq!(heads.retire(name, &version, &record).expect("retire"), Swap::Done);
+        assert_eq!(heads.remove(name, &version, &record).expect("remove"), Swap::Done);
     }
-    assert_eq!(heads.journal().expect("journal"), [mentions.clone(), record("ab")], "oldest first");
-    assert_eq!(heads.retired("ab").expect("retired"), Some(record("ab")));
-    assert_eq!(heads.retired("abc").expect("retired"), Some(mentions));
-    assert_eq!(heads.retired("a").expect("retired"), None);
-    assert_eq!(heads.journal_problems().expect("journal_problems"), Vec::<String>::new());
+    assert_eq!(readable(heads), [mentions.clone(), record("ab")], "oldest first");
+    assert_eq!(heads.newest("ab").expect("newest"), Some(record("ab")));
+    assert_eq!(heads.newest("abc").expect("newest"), Some(mentions));
+    assert_eq!(heads.newest("a").expect("newest"), None);
 }
 
-fn refuses_bad_names(heads: &dyn Heads) {
+fn forgets(heads: &dyn Backend) {
+    for name in ["a", "b"] {
+        create(heads, name, hash(1));
+        let version = head(heads, name).version;
+        assert_eq!(heads.remove(name, &version, &record(name)).expect("remove"), Swap::Done);
+    }
+    assert!(heads.forget("a").expect("forget"));
+    assert!(!heads.forget("a").expect("forget"), "there is nothing left to forget");
+    assert_eq!((heads.newest("a").expect("newest"), readable(heads)), (None, vec![record("b")]));
+    create(heads, "a", hash(2));
+    assert_eq!(head(heads, "a").hash, hash(2), "a forgotten name is a new one");
+}
+
+fn refuses_bad_names(heads: &dyn Backend) {
     let too_long = "x".repeat(129);
     for name in ["", "a b", "a\"", "a\n", "ä", "a/b", "a:", &too_long] {
         let is_bad = |error: &HeadsError| matches!(error, HeadsError::BadName { .. });
         assert!(heads.read(name).is_err_and(|e| is_bad(&e)), "read {name:?}");
-        assert!(heads.retired(name).is_err_and(|e| is_bad(&e)), "retired {name:?}");
-        assert!(heads.swap(name, None, hash(1)).is_err_and(|e| is_bad(&e)), "swap {name:?}");
+        assert!(heads.newest(name).is_err_and(|e| is_bad(&e)), "newest {name:?}");
+        assert!(heads.create(name, hash(1)).is_err_and(|e| is_bad(&e)), "create {name:?}");
         let version = Version::new("1");
-        let retired = heads.retire(name, &version, &record(name));
-        assert!(retired.is_err_and(|e| is_bad(&e)), "retire {name:?}");
+        let removed = heads.remove(name, &version, &record(name));
+        assert!(removed.is_err_and(|e| is_bad(&e)), "remove {name:?}");
     }
     let longest = "y".repeat(128);
     for name in ["0", "-", "A.b_c-9", &longest] {
@@ -152,7 +169,7 @@ fn refuses_bad_names(heads: &dyn Heads) {
     }
 }
 
-fn lists_sorted(heads: &dyn Heads) {
+fn lists_sorted(heads: &dyn Backend) {
     for (name, value) in [("m", 1), ("Z", 2), ("a.1", 3), ("a", 4), ("a-1", 5)] {
         create(heads, name, hash(value));
     }
@@ -162,7 +179,7 @@ fn lists_sorted(heads: &dyn Heads) {
 }
 
 /// Each thread moves a shared name on by one, again and again, and creates names of its own.
-fn loses_no_move(heads: &dyn Heads) {
+fn loses_no_move(heads: &dyn Backend) {
     create(heads, "shared", hash(0));
     thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -178,31 +195,31 @@ fn loses_no_move(heads: &dyn Heads) {
     assert_eq!(heads.list().expect("list").len() as u64, THREADS * EACH + 1, "names created");
 }
 
-fn move_on(heads: &dyn Heads, name: &str) {
+fn move_on(heads: &dyn Backend, name: &str) {
     loop {
         let now = head(heads, name);
         let next = hash(now.hash.as_u64() + 1);
-        match heads.swap(name, Some(&now.version), next).expect("swap") {
+        match heads.swap(name, &now.version, next).expect("swap") {
             Swap::Done => return,
             Swap::Moved(other) => assert_ne!(other, Some(now), "refused although it had not moved"),
         }
     }
 }
 
-/// Of several that end a name at once, one does.
-fn ends_once(heads: &dyn Heads) {
+/// Of several that remove a name at once, one does.
+fn removes_once(heads: &dyn Backend) {
     create(heads, "a", hash(1));
     let version = &head(heads, "a").version;
     let done: usize = thread::scope(|scope| {
-        let enders: Vec<_> = (0..THREADS)
-            .map(|_| scope.spawn(move || heads.retire("a", version, &record("a")).expect("retire")))
+        let removers: Vec<_> = (0..THREADS)
+            .map(|_| scope.spawn(move || heads.remove("a", version, &record("a")).expect("remove")))
             .collect();
-        enders
+        removers
             .into_iter()
-            .map(|ender| ender.join().expect("an ending thread panicked"))
+            .map(|remover| remover.join().expect("a removing thread panicked"))
             .filter(|swap| *swap == Swap::Done)
             .count()
     });
     assert_eq!(done, 1);
-    assert_eq!(heads.journal().expect("journal"), [record("a")]);
+    assert_eq!(readable(heads), [record("a")]);
 }

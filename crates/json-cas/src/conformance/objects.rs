@@ -2,9 +2,9 @@
 
 use std::thread;
 
+use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::objects::{Objects, Put};
-use crate::store::StoreError;
 
 /// Threads that put at the same time.
 const THREADS: u64 = 8;

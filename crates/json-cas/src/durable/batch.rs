@@ -56,9 +56,8 @@ fn sync_temps(temps: &[NamedTempFile]) -> Result<(), FileError> {
     temps.iter().try_for_each(sync_temp)
 }
 
-/// Asks the system to begin writing a file to the disk, where more than one is to be synced. It is a hint: the sync does
-/// whatever has not been done.
-pub fn begin_writing(file: &File) {
+/// Asks the system to begin writing a file to the disk. It is a hint: the sync does whatever has not been done.
+fn begin_writing(file: &File) {
     // Linux writes what it is told will not be needed. Of one byte it forgets nothing then: it forgets only whole pages.
     #[cfg(target_os = "linux")]
     let _ = rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(1), rustix::fs::Advice::DontNeed);

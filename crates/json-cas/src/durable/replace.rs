@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{FileError, NEW_FILE_MODE, begin_writing, dir_of, plain, sync_dir, sync_file, sync_temp, written_temp};
+use super::{FileError, NEW_FILE_MODE, dir_of, plain, sync_dir, sync_temp, written_temp};
 
 /// Permissions of a file that is for nobody else.
 const PRIVATE_MODE: u32 = 0o600;
@@ -20,17 +20,8 @@ const MODE_BITS: u32 = 0o7777;
 /// # Errors
 /// [`FileError`]; the old content is then untouched.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    replace_after(path, bytes, &[])
-}
-
-/// As [`replace`], but not before the files and directories `first` are durable, which hold what `bytes` tell of. They are
-/// synced when the new content is durable beside the old: then a journal has most likely been written with them already.
-///
-/// # Errors
-/// As [`replace`].
-pub fn replace_after(path: &Path, bytes: &[u8], first: &[&Path]) -> Result<(), FileError> {
     let (target, mode) = existing(path)?;
-    put(&target, bytes, mode, first)?;
+    put(&target, bytes, mode)?;
     sync_dir(dir_of(&target))
 }
 
@@ -41,7 +32,7 @@ pub fn replace_after(path: &Path, bytes: &[u8], first: &[&Path]) -> Result<(), F
 /// As [`replace`].
 pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let (target, _) = existing(path)?;
-    put(&target, bytes, Some(PRIVATE_MODE), &[])?;
+    put(&target, bytes, Some(PRIVATE_MODE))?;
     sync_dir(dir_of(&target))
 }
 
@@ -51,7 +42,7 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// # Errors
 /// As [`replace`].
 pub fn replace_itself(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    put(path, bytes, None, &[])?;
+    put(path, bytes, None)?;
     sync_dir(dir_of(path))
 }
 
@@ -71,7 +62,7 @@ fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
 }
 
 /// Puts new content in the place of `path`, whole and synced; that it is there is not.
-fn put(path: &Path, bytes: &[u8], mode: Option<u32>, first: &[&Path]) -> Result<(), FileError> {
+fn put(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileError> {
     let dir = dir_of(path);
     let temp = written_temp(dir, bytes, mode.unwrap_or(NEW_FILE_MODE))?;
     if let Some(mode) = mode {
@@ -79,10 +70,6 @@ fn put(path: &Path, bytes: &[u8], mode: Option<u32>, first: &[&Path]) -> Result<
         let permissions = fs::Permissions::from_mode(mode);
         temp.as_file().set_permissions(permissions).map_err(FileError::at("set the permissions of", temp.path()))?;
     }
-    if !first.is_empty() {
-        begin_writing(temp.as_file());
-    }
     sync_temp(&temp)?;
-    first.iter().try_for_each(|first| sync_file(first))?;
     temp.persist(path).map(drop).map_err(|error| FileError::at("replace", path)(plain(error.error)))
 }

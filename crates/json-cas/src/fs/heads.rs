@@ -1,16 +1,17 @@
 //! Heads in an index file and a journal.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::index::{self, Index};
-use super::journal;
+use super::journal::Lines;
 use crate::durable::{self, FileError, FileLock};
 use crate::hash::Hash;
-use crate::heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name, check_record};
+use crate::heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name};
+use crate::journal::{Journal, Records};
 use crate::regular::{self, MAX_LIST};
 
 /// How long a change waits for others. One change takes about a millisecond, so this is reached
@@ -20,18 +21,29 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// What the lock file says from the first index on. Not durable: it is written when the index is.
 const INDEX_MADE: &str = "an index was made";
 
-/// Names in an index file, records of ended names in a journal, both changed only under one lock.
+/// Where [`FsHeads`] keeps what.
+#[derive(Debug, Clone)]
+pub struct HeadsFiles {
+    /// The index: sorted lines `NAME: "HASH"`.
+    pub index: PathBuf,
+    /// The journal: a line of JSON for each removed name.
+    pub journal: PathBuf,
+    /// The lock of both. It is never deleted.
+    pub lock: PathBuf,
+    /// The key that has the name in each record of the journal: a record is an object that says whose it is.
+    pub name_key: String,
+}
+
+/// Names in an index file, records of removed names in a journal, both changed only under one lock.
 ///
-/// Reading takes no lock. A name that is in both files has ended: the process that ended it died
+/// Reading takes no lock. A name that is in both files was removed: the process that did so died
 /// between the two, and the next change completes what it began.
 ///
 /// An index that was there once and is gone is an error, not an empty index: the lock file says
 /// that there was one.
 #[derive(Debug, Clone)]
 pub struct FsHeads {
-    pub(super) index: PathBuf,
-    pub(super) journal: PathBuf,
-    pub(super) lock: PathBuf,
+    pub(super) files: HeadsFiles,
     lock_wait: Duration,
 }
 
@@ -42,10 +54,9 @@ impl From<FileError> for HeadsError {
 }
 
 impl FsHeads {
-    /// Names in `index` (sorted lines `NAME: "HASH"`), records in `journal` (JSON lines), both
-    /// guarded by `lock`. Costs nothing; files are made when first needed.
-    pub fn new(index: impl Into<PathBuf>, journal: impl Into<PathBuf>, lock: impl Into<PathBuf>) -> FsHeads {
-        FsHeads { index: index.into(), journal: journal.into(), lock: lock.into(), lock_wait: LOCK_WAIT }
+    /// The heads in these files, which are made when first needed. Costs nothing.
+    pub fn new(files: HeadsFiles) -> FsHeads {
+        FsHeads { files, lock_wait: LOCK_WAIT }
     }
 
     /// The same with another limit on waiting for the lock (default 10 s).
@@ -54,14 +65,13 @@ impl FsHeads {
         FsHeads { lock_wait, ..self }
     }
 
-    /// The index file.
-    pub fn index_path(&self) -> &Path {
-        &self.index
+    /// Its files.
+    pub fn files(&self) -> &HeadsFiles {
+        &self.files
     }
 
-    /// The journal file.
-    pub fn journal_path(&self) -> &Path {
-        &self.journal
+    fn lines(&self) -> Lines<'_> {
+        Lines { path: &self.files.journal, name_key: &self.files.name_key }
     }
 
     /// The bytes of the index; `None` when there is no index yet.
@@ -69,38 +79,34 @@ impl FsHeads {
         if let Some(bytes) = self.read_index()? {
             return Ok(Some(bytes));
         }
-        if FileLock::owner(&self.lock)?.is_none() {
+        if FileLock::owner(&self.files.lock)?.is_none() {
             return Ok(None);
         }
         // It may have been made between the two looks.
         self.read_index()?.map(Some).ok_or_else(|| HeadsError::Unreadable {
-            path: self.index.clone(),
+            path: self.files.index.clone(),
             line: None,
             reason: "the file is gone, though there was one".to_owned(),
         })
     }
 
     fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
-        match regular::read_with_room(&self.index, MAX_LIST, NEW_LINE) {
+        match regular::read_with_room(&self.files.index, MAX_LIST, NEW_LINE) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::at("read", &self.index)(error).into()),
+            Err(error) => Err(FileError::at("read", &self.files.index)(error).into()),
         }
     }
 
     pub(super) fn load(&self) -> Result<Index, HeadsError> {
         match self.index_bytes()? {
-            Some(bytes) => Index::parse(&self.index, bytes),
+            Some(bytes) => Index::parse(&self.files.index, bytes),
             None => Ok(Index::empty()),
         }
     }
 
     pub(super) fn save(&self, lock: &FileLock, index: &Index) -> Result<(), HeadsError> {
-        self.save_after(lock, index, &[])
-    }
-
-    fn save_after(&self, lock: &FileLock, index: &Index, first: &[&Path]) -> Result<(), HeadsError> {
-        durable::replace_after(&self.index, index.bytes(), first)?;
+        durable::replace(&self.files.index, index.bytes())?;
         if lock.is_blank() {
             // Only a help for the day the index is lost; it is saved whether or not this can be noted.
             let _ = lock.write_owner(INDEX_MADE);
@@ -109,8 +115,8 @@ impl FsHeads {
     }
 
     pub(super) fn locked(&self) -> Result<FileLock, HeadsError> {
-        FileLock::acquire(&self.lock, self.lock_wait)?.ok_or_else(|| HeadsError::Busy {
-            path: self.lock.clone(),
+        FileLock::acquire(&self.files.lock, self.lock_wait)?.ok_or_else(|| HeadsError::Busy {
+            path: self.files.lock.clone(),
             waited_ms: u64::try_from(self.lock_wait.as_millis()).unwrap_or(u64::MAX),
         })
     }
@@ -120,7 +126,7 @@ impl FsHeads {
     fn load_to_write(&self) -> Result<(Index, bool), HeadsError> {
         let (index, completed) = self.load_completed()?;
         if completed {
-            durable::sync_file(&self.journal)?;
+            durable::sync_file(&self.files.journal)?;
         }
         Ok((index, completed))
     }
@@ -130,39 +136,25 @@ impl FsHeads {
     fn load_completed(&self) -> Result<(Index, bool), HeadsError> {
         let mut index = self.load()?;
         let mut completed = false;
-        for name in journal::names_ended_lately(&self.journal)? {
+        for name in self.lines().names_removed_lately()? {
             completed |= index.remove(&name);
         }
         Ok((index, completed))
     }
 
-    /// Creates a name, as [`Heads::swap`] does from `None`, but not before the files and directories `first` are durable,
-    /// which hold what the caller has written down of it.
-    ///
-    /// # Errors
-    /// As of [`Heads::swap`].
-    pub fn create(&self, name: &str, new: Hash, first: &[&Path]) -> Result<Swap, HeadsError> {
-        self.swap_after(name, None, new, first)
-    }
-
-    fn swap_after(
-        &self,
-        name: &str,
-        expected: Option<&Version>,
-        new: Hash,
-        first: &[&Path],
-    ) -> Result<Swap, HeadsError> {
+    /// Points `name` at `new` if it is at `expected`, which is `None` for a name that does not exist.
+    fn set(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let lock = self.locked()?;
         let (mut index, completed) = self.load_to_write()?;
         if !is_at(index.get(name), expected) {
             return self.give_up(&lock, &index, completed, name);
         }
-        if expected.is_none() && journal::newest_of(&self.journal, name)?.is_some() {
-            return Err(HeadsError::Finished { name: name.to_owned() });
+        if expected.is_none() && self.lines().newest_of(name)?.is_some() {
+            return Err(HeadsError::Removed { name: name.to_owned() });
         }
         index.set(name, new);
-        self.save_after(&lock, &index, first)?;
+        self.save(&lock, &index)?;
         Ok(Swap::Done)
     }
 
@@ -196,10 +188,10 @@ impl Heads for FsHeads {
         };
         let hash = match index::lookup(&bytes, name) {
             Some(hash) => Some(hash),
-            None => Index::parse(&self.index, bytes)?.get(name),
+            None => Index::parse(&self.files.index, bytes)?.get(name),
         };
         match hash {
-            Some(hash) if !journal::ended_lately(&self.journal, name)? => Ok(Some(head(hash))),
+            Some(hash) if !self.lines().removed_lately(name)? => Ok(Some(head(hash))),
             Some(_) | None => Ok(None),
         }
     }
@@ -209,27 +201,44 @@ impl Heads for FsHeads {
         Ok(index.entries().map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
 
-    fn swap(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
-        self.swap_after(name, expected, new, &[])
+    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
+        self.set(name, None, new)
     }
 
-    fn retire(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+        self.set(name, Some(expected), new)
+    }
+
+    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
         check_name(name)?;
-        check_record(name, record)?;
+        if self.lines().name_in(record) != Some(name) {
+            return Err(HeadsError::BadRecord { name: name.to_owned(), key: self.files.name_key.clone() });
+        }
         let lock = self.locked()?;
         let (mut index, completed) = self.load_to_write()?;
         if !is_at(index.get(name), Some(expected)) {
             return self.give_up(&lock, &index, completed, name);
         }
         // First the record, then the drop: a crash between the two loses nothing.
-        durable::append(&self.journal, &record.to_string())?;
+        durable::append(&self.files.journal, &record.to_string())?;
         index.remove(name);
         match self.save(&lock, &index) {
-            // The name has ended: its record says so. Only the newest records are looked at, though, so no second drop
+            // The name is removed: its record says so. Only the newest records are looked at, though, so no second drop
             // may be left to whoever takes the lock next.
             Err(failed) if completed => Err(failed),
             Err(_) | Ok(()) => Ok(Swap::Done),
         }
+    }
+}
+
+impl Journal for FsHeads {
+    fn records(&self) -> Result<Records, HeadsError> {
+        Ok(self.lines().all()?)
+    }
+
+    fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError> {
+        check_name(name)?;
+        Ok(self.lines().newest_of(name)?)
     }
 
     fn forget(&self, name: &str) -> Result<bool, HeadsError> {
@@ -240,19 +249,6 @@ impl Heads for FsHeads {
         if completed {
             self.save(&lock, &index)?;
         }
-        Ok(journal::forget(&self.journal, name)?)
-    }
-
-    fn journal(&self) -> Result<Vec<Value>, HeadsError> {
-        Ok(journal::all(&self.journal)?.0)
-    }
-
-    fn retired(&self, name: &str) -> Result<Option<Value>, HeadsError> {
-        check_name(name)?;
-        Ok(journal::newest_of(&self.journal, name)?)
-    }
-
-    fn journal_problems(&self) -> Result<Vec<String>, HeadsError> {
-        Ok(journal::all(&self.journal)?.1)
+        Ok(self.lines().forget(name)?)
     }
 }

@@ -1,4 +1,4 @@
-//! The journal: one line of JSON per ended name, only ever appended to.
+//! The journal as a file: one line of JSON per removed name, only ever appended to.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use memchr::{memchr, memmem, memrchr};
 use serde_json::Value;
 
 use crate::durable::{self, FileError};
-use crate::heads::record_name;
+use crate::journal::Records;
 use crate::json::reason;
 use crate::regular::{self, MAX_LIST, Refused};
 
@@ -20,78 +20,92 @@ const TAIL_BYTES: u64 = 4096;
 /// in the index, as every holder of the lock first completes what the last one began.
 const TAIL_RECORDS: usize = 16;
 
-/// All records, oldest first, and what could not be read.
-pub(super) fn all(path: &Path) -> Result<(Vec<Value>, Vec<String>), FileError> {
-    let bytes = read(path)?;
-    let mut records = Vec::new();
-    let mut problems = Vec::new();
-    let ends_whole = bytes.last().is_none_or(|last| *last == b'\n');
-    let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
-    while let Some((number, line)) = lines.next() {
-        // A last line without its end is what a crash leaves of an append: not a problem.
-        let torn = lines.peek().is_none() && !ends_whole;
-        if line.trim_ascii().is_empty() {
-            continue;
+/// The lines of a journal file.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'f> {
+    pub(super) path: &'f Path,
+    /// The key that has the name in each record.
+    pub(super) name_key: &'f str,
+}
+
+impl Lines<'_> {
+    /// All records, oldest first, and what could not be read.
+    pub(super) fn all(self) -> Result<Records, FileError> {
+        let bytes = read(self.path)?;
+        let mut records = Records::default();
+        let ends_whole = bytes.last().is_none_or(|last| *last == b'\n');
+        let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
+        while let Some((number, line)) = lines.next() {
+            // A last line without its end is what a crash leaves of an append: not a problem.
+            let torn = lines.peek().is_none() && !ends_whole;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match self.record(line) {
+                Ok(record) => records.readable.push(record),
+                Err(_) if torn => {}
+                Err(reason) => records.problems.push(format!("line {}: {reason}", number + 1)),
+            }
         }
-        match record(line) {
-            Ok(record) => records.push(record),
-            Err(_) if torn => {}
-            Err(reason) => problems.push(format!("line {}: {reason}", number + 1)),
+        Ok(records)
+    }
+
+    /// The newest record of `name`. Only lines that mention the name are parsed.
+    pub(super) fn newest_of(self, name: &str) -> Result<Option<Value>, FileError> {
+        Ok(self.newest_in(&read(self.path)?, name))
+    }
+
+    /// Whether `name` is the subject of one of the newest records.
+    pub(super) fn removed_lately(self, name: &str) -> Result<bool, FileError> {
+        Ok(self.newest_in(&tail(self.path)?, name).is_some())
+    }
+
+    /// The names of the newest records.
+    pub(super) fn names_removed_lately(self) -> Result<Vec<String>, FileError> {
+        let tail = tail(self.path)?;
+        Ok(tail
+            .rsplit(|byte| *byte == b'\n')
+            .filter_map(|line| self.record(line).ok())
+            .take(TAIL_RECORDS)
+            .filter_map(|record| self.name_in(&record).map(str::to_owned))
+            .collect())
+    }
+
+    /// Takes out the records of `name`, leaving every other byte as it is; whether there were any.
+    pub(super) fn forget(self, name: &str) -> Result<bool, FileError> {
+        let bytes = read(self.path)?;
+        let is_of_name = |line: &[u8]| self.record(line).is_ok_and(|record| self.name_in(&record) == Some(name));
+        let kept: Vec<u8> =
+            bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_of_name(line)).flatten().copied().collect();
+        if kept.len() == bytes.len() {
+            return Ok(false);
         }
+        durable::replace(self.path, &kept)?;
+        Ok(true)
     }
-    Ok((records, problems))
-}
 
-/// The newest record of `name`. Only lines that mention the name are parsed.
-pub(super) fn newest_of(path: &Path, name: &str) -> Result<Option<Value>, FileError> {
-    Ok(newest_in(&read(path)?, name))
-}
-
-/// Whether `name` is the subject of one of the newest records.
-pub(super) fn ended_lately(path: &Path, name: &str) -> Result<bool, FileError> {
-    Ok(newest_in(&tail(path)?, name).is_some())
-}
-
-/// The names of the newest records.
-pub(super) fn names_ended_lately(path: &Path) -> Result<Vec<String>, FileError> {
-    let tail = tail(path)?;
-    Ok(tail
-        .rsplit(|byte| *byte == b'\n')
-        .filter_map(|line| record(line).ok())
-        .take(TAIL_RECORDS)
-        .filter_map(|record| record_name(&record).map(str::to_owned))
-        .collect())
-}
-
-/// Takes out the records of `name`, leaving every other byte as it is; whether there were any.
-pub(super) fn forget(path: &Path, name: &str) -> Result<bool, FileError> {
-    let bytes = read(path)?;
-    let is_of_name = |line: &[u8]| record(line).is_ok_and(|record| record_name(&record) == Some(name));
-    let kept: Vec<u8> =
-        bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_of_name(line)).flatten().copied().collect();
-    if kept.len() == bytes.len() {
-        return Ok(false);
+    /// The name a record is of.
+    pub(super) fn name_in(self, record: &Value) -> Option<&str> {
+        record.as_object()?.get(self.name_key)?.as_str()
     }
-    durable::replace(path, &kept)?;
-    Ok(true)
-}
 
-fn newest_in(bytes: &[u8], name: &str) -> Option<Value> {
-    let quoted = format!("\"{name}\"");
-    memmem::rfind_iter(bytes, &quoted).find_map(|at| {
-        let start = memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
-        let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
-        record(&bytes[start..end]).ok().filter(|record| record_name(record) == Some(name))
-    })
-}
+    fn newest_in(self, bytes: &[u8], name: &str) -> Option<Value> {
+        let quoted = format!("\"{name}\"");
+        memmem::rfind_iter(bytes, &quoted).find_map(|at| {
+            let start = memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
+            let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
+            self.record(&bytes[start..end]).ok().filter(|record| self.name_in(record) == Some(name))
+        })
+    }
 
-/// One line as a record. A last line that is whole but for its line break counts: the next append
-/// will end it, and what it says must not depend on that.
-fn record(line: &[u8]) -> Result<Value, String> {
-    let record: Value = serde_json::from_slice(line).map_err(|error| format!("not JSON: {}", reason(&error)))?;
-    match record_name(&record) {
-        Some(_) => Ok(record),
-        None => Err("not an object with a `thread`".to_owned()),
+    /// One line as a record. A last line that is whole but for its line break counts: the next append
+    /// will end it, and what it says must not depend on that.
+    fn record(self, line: &[u8]) -> Result<Value, String> {
+        let record: Value = serde_json::from_slice(line).map_err(|error| format!("not JSON: {}", reason(&error)))?;
+        match self.name_in(&record) {
+            Some(_) => Ok(record),
+            None => Err(format!("not an object with a `{}`", self.name_key)),
+        }
     }
 }
 

@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::durable::{self, FileError, TEMP_PREFIX};
+use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 use crate::objects::{Objects, Put, Stray};
 use crate::regular::{self, MAX_OBJECT, Refused};
-use crate::store::StoreError;
 
 /// Ending of an object's file name after the hash.
 const EXTENSION: &str = ".bin";

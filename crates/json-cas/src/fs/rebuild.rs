@@ -16,7 +16,7 @@ use crate::regular::{self, MAX_LIST};
 /// What can still be read of an index, in whatever state its file is.
 #[derive(Debug)]
 pub struct Salvaged {
-    /// The names it has and where they point, ended ones included: of a readable index all, of a
+    /// The names it has and where they point, removed ones included: of a readable index all, of a
     /// broken one those whose line is whole.
     pub entries: Vec<(String, Hash)>,
     /// Why it is not readable as a whole; `None` when it is.
@@ -57,13 +57,13 @@ impl FsHeads {
 
     /// The index as it is, if it is a file that can be read.
     fn seen(&self) -> Option<Vec<u8>> {
-        regular::read(&self.index, MAX_LIST).ok()
+        regular::read(&self.files.index, MAX_LIST).ok()
     }
 
     /// Whether there is something in the journal's place that is no file: a directory, or a link
     /// that leads nowhere. [`FsHeads::rebuild`] moves it out of the way.
     pub fn journal_is_no_file(&self) -> bool {
-        self.journal.symlink_metadata().is_ok() && !self.journal.is_file()
+        self.files.journal.symlink_metadata().is_ok() && !self.files.journal.is_file()
     }
 
     /// Writes an index with just these names in the place of the one that was salvaged; `ended` are
@@ -91,15 +91,15 @@ impl FsHeads {
         }
         match &salvaged.seen {
             // Copied, so that at every moment there is one.
-            Some(bytes) => durable::replace(&kept(&self.index, suffix), bytes)?,
+            Some(bytes) => durable::replace(&kept(&self.files.index, suffix), bytes)?,
             // Not a file at all: a directory, or a link that leads nowhere.
-            None => move_away(&self.index, suffix)?,
+            None => move_away(&self.files.index, suffix)?,
         }
         if self.journal_is_no_file() {
-            move_away(&self.journal, suffix)?;
+            move_away(&self.files.journal, suffix)?;
         }
         for record in ended {
-            durable::append(&self.journal, &record.to_string())?;
+            durable::append(&self.files.journal, &record.to_string())?;
         }
         self.save(&held.0, &index)?;
         Ok(true)

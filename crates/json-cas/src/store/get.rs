@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Store, StoreError, Type};
+use super::{Store, Type};
 use crate::bootstrap;
+use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::Node;
 use crate::schema::{References, Schema};

@@ -1,6 +1,7 @@
 //! Hashes as people type them.
 
-use super::{Store, StoreError};
+use super::Store;
+use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 
 /// Candidates named when a prefix is ambiguous.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Store, StoreError, Type};
+use super::{Store, Type};
 use crate::bootstrap;
+use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::{Draft, Node, Unfit};
 use crate::objects::Put;

@@ -2,7 +2,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{Store, StoreError};
+use super::Store;
+use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::Node;
 

@@ -1,7 +1,7 @@
 //! Both backends against the suites that every backend must pass.
 
 use json_cas::conformance::{heads_suite, objects_suite};
-use json_cas::{FsHeads, FsObjects, Heads, MemoryHeads, MemoryObjects, Objects};
+use json_cas::{FsHeads, FsObjects, HeadsFiles, MemoryHeads, MemoryObjects, Objects};
 use std::cell::Cell;
 use tempfile::TempDir;
 
@@ -12,7 +12,7 @@ fn memory_objects() {
 
 #[test]
 fn memory_heads() {
-    heads_suite(&|| Box::new(MemoryHeads::new()) as Box<dyn Heads>);
+    heads_suite(&MemoryHeads::new);
 }
 
 #[test]
@@ -33,7 +33,11 @@ fn file_heads() {
     heads_suite(&|| {
         made.set(made.get() + 1);
         let dir = root.path().join(made.get().to_string());
-        let file = |name: &str| dir.join(name);
-        Box::new(FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("index.lock"))) as Box<dyn Heads>
+        FsHeads::new(HeadsFiles {
+            index: dir.join("index.yaml"),
+            journal: dir.join("journal.jsonl"),
+            lock: dir.join("index.lock"),
+            name_key: "name".to_owned(),
+        })
     });
 }

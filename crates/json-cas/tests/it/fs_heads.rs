@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use json_cas::{FileLock, FsHeads, Hash, Heads, HeadsError, Swap};
+use json_cas::{FileLock, FsHeads, Hash, Heads, HeadsError, HeadsFiles, Journal, Swap};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -38,18 +38,25 @@ impl Home {
     }
 
     fn swap(&self, name: &str, new: Hash) -> Swap {
-        let version = self.heads.read(name).unwrap().map(|head| head.version);
-        self.heads.swap(name, version.as_ref(), new).unwrap()
+        match self.heads.read(name).unwrap() {
+            Some(head) => self.heads.swap(name, &head.version, new).unwrap(),
+            None => self.heads.create(name, new).unwrap(),
+        }
     }
 
-    fn retire(&self, name: &str, record: &Value) -> Swap {
+    fn remove(&self, name: &str, record: &Value) -> Swap {
         let version = self.heads.read(name).unwrap().unwrap().version;
-        self.heads.retire(name, &version, record).unwrap()
+        self.heads.remove(name, &version, record).unwrap()
     }
 }
 
 fn heads_in(dir: PathBuf) -> FsHeads {
-    FsHeads::new(dir.join("threads.yaml"), dir.join("history.jsonl"), dir.join("index.lock"))
+    FsHeads::new(HeadsFiles {
+        index: dir.join("index.yaml"),
+        journal: dir.join("journal.jsonl"),
+        lock: dir.join("index.lock"),
+        name_key: "name".to_owned(),
+    })
 }
 
 const A: Hash = Hash::literal("0000000000001");
@@ -60,11 +67,11 @@ fn writes_quoted_sorted_lines() {
     let home = Home::new();
     assert_eq!(home.swap("b", B), Swap::Done);
     assert_eq!(home.swap("a", A), Swap::Done);
-    assert_eq!(home.text("threads.yaml"), "a: \"0000000000001\"\nb: \"1234567890123\"\n");
-    assert_eq!(home.retire("a", &json!({"thread": "a", "n": 1})), Swap::Done);
-    assert_eq!(home.retire("b", &json!({"thread": "b"})), Swap::Done);
-    assert_eq!(home.text("threads.yaml"), "{}\n");
-    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"a\",\"n\":1}\n{\"thread\":\"b\"}\n");
+    assert_eq!(home.text("index.yaml"), "a: \"0000000000001\"\nb: \"1234567890123\"\n");
+    assert_eq!(home.remove("a", &json!({"name": "a", "n": 1})), Swap::Done);
+    assert_eq!(home.remove("b", &json!({"name": "b"})), Swap::Done);
+    assert_eq!(home.text("index.yaml"), "{}\n");
+    assert_eq!(home.text("journal.jsonl"), "{\"name\":\"a\",\"n\":1}\n{\"name\":\"b\"}\n");
     assert_eq!(home.heads.list().unwrap(), []);
     assert!(home.path("index.lock").exists(), "the lock file is never unlinked");
 }
@@ -81,12 +88,12 @@ fn reads_indexes_that_others_wrote() {
         "---\na: !!str 1234567890123\nb: 12345678901e5 # lower case\n...\n",
     ] {
         let home = Home::new();
-        home.write("threads.yaml", text);
+        home.write("index.yaml", text);
         assert_eq!((home.read("a"), home.read("b"), home.read("c")), (Some(digits), Some(exponent), None), "{text}");
         let list = home.heads.list().unwrap();
         assert_eq!(list, [("a".to_owned(), digits), ("b".to_owned(), exponent)], "{text}");
         assert_eq!(home.swap("b", A), Swap::Done);
-        assert_eq!(home.text("threads.yaml"), "a: \"1234567890123\"\nb: \"0000000000001\"\n", "{text}");
+        assert_eq!(home.text("index.yaml"), "a: \"1234567890123\"\nb: \"0000000000001\"\n", "{text}");
     }
 }
 
@@ -94,18 +101,18 @@ fn reads_indexes_that_others_wrote() {
 fn an_unreadable_index_is_an_error_everywhere_and_is_left_alone() {
     for bytes in [&b""[..], b"\n", b"\0\0\0\0", b"- a\n", b"a: [\n", b"\xff\xfe", b"a: \"123\"\n", b"null\n"] {
         let home = Home::new();
-        home.write("threads.yaml", bytes);
+        home.write("index.yaml", bytes);
         let unreadable = |error: HeadsError| match error {
-            HeadsError::Unreadable { path, .. } => assert_eq!(path, home.path("threads.yaml")),
+            HeadsError::Unreadable { path, .. } => assert_eq!(path, home.path("index.yaml")),
             other => panic!("{bytes:?}: {other}"),
         };
         unreadable(home.heads.read("b").unwrap_err());
         unreadable(home.heads.list().unwrap_err());
-        unreadable(home.heads.swap("b", None, A).unwrap_err());
+        unreadable(home.heads.create("b", A).unwrap_err());
         let version = json_cas::Version::new("x");
-        unreadable(home.heads.retire("b", &version, &json!({"thread": "b"})).unwrap_err());
-        assert_eq!(fs::read(home.path("threads.yaml")).unwrap(), bytes);
-        assert!(!home.path("history.jsonl").exists());
+        unreadable(home.heads.remove("b", &version, &json!({"name": "b"})).unwrap_err());
+        assert_eq!(fs::read(home.path("index.yaml")).unwrap(), bytes);
+        assert!(!home.path("journal.jsonl").exists());
     }
 }
 
@@ -114,13 +121,13 @@ fn an_index_that_is_gone_is_an_error_too() {
     let home = Home::new();
     assert_eq!(home.heads.list().unwrap(), [], "there never was one");
     assert_eq!(home.swap("a", A), Swap::Done);
-    let index = home.path("threads.yaml");
+    let index = home.path("index.yaml");
     fs::remove_file(&index).unwrap();
     let gone = |result: Result<Swap, HeadsError>| {
         let told = format!("cannot read the index {}: the file is gone, though there was one", index.display());
         assert_eq!(result.unwrap_err().to_string(), told);
     };
-    gone(home.heads.swap("b", None, A));
+    gone(home.heads.create("b", A));
     gone(home.heads.list().map(|_| Swap::Done));
     std::os::unix::fs::symlink(home.path("nowhere"), &index).unwrap();
     gone(home.heads.read("a").map(|_| Swap::Done));
@@ -130,31 +137,31 @@ fn an_index_that_is_gone_is_an_error_too() {
 fn a_broken_index_is_replaced_by_another_and_kept() {
     let home = Home::new();
     let broken = format!("a: \"{A}\"\nb: \"{B}\"\n\0\0\0\0");
-    home.write("threads.yaml", &broken);
+    home.write("index.yaml", &broken);
     let salvaged = home.heads.salvage();
     assert_eq!(salvaged.entries, [("a".to_owned(), A), ("b".to_owned(), B)]);
     assert!(matches!(salvaged.fault, Some(HeadsError::Unreadable { .. })));
     let wanted = [("b".to_owned(), A), ("c".to_owned(), B)];
     assert!(home.heads.rebuild(&home.heads.hold().unwrap(), &salvaged, &wanted, &[], ".broken-1").unwrap());
     assert_eq!(home.heads.list().unwrap(), wanted);
-    assert_eq!(home.text("threads.yaml.broken-1"), broken);
+    assert_eq!(home.text("index.yaml.broken-1"), broken);
     assert!(
         !home.heads.rebuild(&home.heads.hold().unwrap(), &salvaged, &[], &[], ".broken-1").unwrap(),
         "it has changed since"
     );
     assert_eq!(home.heads.list().unwrap(), wanted);
-    fs::remove_file(home.path("threads.yaml")).unwrap();
-    fs::create_dir(home.path("threads.yaml")).unwrap();
-    std::os::unix::fs::symlink(home.path("nowhere"), home.path("history.jsonl")).unwrap();
+    fs::remove_file(home.path("index.yaml")).unwrap();
+    fs::create_dir(home.path("index.yaml")).unwrap();
+    std::os::unix::fs::symlink(home.path("nowhere"), home.path("journal.jsonl")).unwrap();
     assert!(home.heads.journal_is_no_file());
     let salvaged = home.heads.salvage();
     assert!(
         home.heads
-            .rebuild(&home.heads.hold().unwrap(), &salvaged, &wanted, &[json!({"thread": "a"})], ".broken-2")
+            .rebuild(&home.heads.hold().unwrap(), &salvaged, &wanted, &[json!({"name": "a"})], ".broken-2")
             .unwrap()
     );
-    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"a\"}\n");
-    assert!(home.path("threads.yaml.broken-2").is_dir());
+    assert_eq!(home.text("journal.jsonl"), "{\"name\":\"a\"}\n");
+    assert!(home.path("index.yaml.broken-2").is_dir());
     assert_eq!(home.heads.list().unwrap(), wanted);
 }
 
@@ -166,21 +173,21 @@ fn a_half_done_drop_is_finished_at_once_and_completed_by_the_next_change() {
     }
     let version = home.heads.read("a").unwrap().unwrap().version;
     // The process died after the record and before the drop.
-    home.write("history.jsonl", "{\"thread\":\"a\",\"status\":\"completed\"}\n");
+    home.write("journal.jsonl", "{\"name\":\"a\",\"status\":\"completed\"}\n");
     assert_eq!((home.read("a"), home.read("b")), (None, Some(A)));
     assert_eq!(home.heads.list().unwrap(), [("b".to_owned(), A)]);
-    assert!(home.text("threads.yaml").contains("a: "), "reading changes nothing");
+    assert!(home.text("index.yaml").contains("a: "), "reading changes nothing");
     assert_eq!(home.swap("b", B), Swap::Done);
-    assert_eq!(home.text("threads.yaml"), "b: \"1234567890123\"\n");
+    assert_eq!(home.text("index.yaml"), "b: \"1234567890123\"\n");
 
     // The same when the next change is one that is refused.
-    home.write("threads.yaml", "a: \"0000000000001\"\nb: \"1234567890123\"\n");
-    assert_eq!(home.heads.swap("a", Some(&version), B).unwrap(), Swap::Moved(None));
-    assert_eq!(home.text("threads.yaml"), "b: \"1234567890123\"\n");
-    let again = json!({"thread": "a", "status": "killed"});
-    assert_eq!(home.heads.retire("a", &version, &again).unwrap(), Swap::Moved(None));
-    assert!(matches!(home.heads.swap("a", None, B), Err(HeadsError::Finished { .. })));
-    assert_eq!(home.heads.retired("a").unwrap(), Some(json!({"thread": "a", "status": "completed"})));
+    home.write("index.yaml", "a: \"0000000000001\"\nb: \"1234567890123\"\n");
+    assert_eq!(home.heads.swap("a", &version, B).unwrap(), Swap::Moved(None));
+    assert_eq!(home.text("index.yaml"), "b: \"1234567890123\"\n");
+    let again = json!({"name": "a", "status": "killed"});
+    assert_eq!(home.heads.remove("a", &version, &again).unwrap(), Swap::Moved(None));
+    assert!(matches!(home.heads.create("a", B), Err(HeadsError::Removed { .. })));
+    assert_eq!(home.heads.newest("a").unwrap(), Some(json!({"name": "a", "status": "completed"})));
 }
 
 #[test]
@@ -189,16 +196,28 @@ fn a_torn_record_did_not_happen() {
     for name in ["a", "b"] {
         assert_eq!(home.swap(name, A), Swap::Done);
     }
-    home.write("history.jsonl", "{\"thread\":\"old\"}\n{\"thread\":\"a\",\"stat");
+    home.write("journal.jsonl", "{\"name\":\"old\"}\n{\"name\":\"a\",\"stat");
     assert_eq!(home.read("a"), Some(A));
-    assert_eq!(home.heads.journal().unwrap(), [json!({"thread": "old"})]);
-    assert_eq!(home.heads.journal_problems().unwrap(), Vec::<String>::new());
-    assert_eq!(home.heads.retired("a").unwrap(), None);
-    assert_eq!(home.retire("b", &json!({"thread": "b"})), Swap::Done);
-    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"old\"}\n{\"thread\":\"a\",\"stat\n{\"thread\":\"b\"}\n");
-    assert_eq!(home.heads.journal().unwrap(), [json!({"thread": "old"}), json!({"thread": "b"})]);
-    assert_eq!(home.heads.journal_problems().unwrap(), ["line 2: not JSON: EOF while parsing a string"]);
+    assert_eq!(home.heads.records().unwrap().readable, [json!({"name": "old"})]);
+    assert_eq!(home.heads.records().unwrap().problems, Vec::<String>::new());
+    assert_eq!(home.heads.newest("a").unwrap(), None);
+    assert_eq!(home.remove("b", &json!({"name": "b"})), Swap::Done);
+    assert_eq!(home.text("journal.jsonl"), "{\"name\":\"old\"}\n{\"name\":\"a\",\"stat\n{\"name\":\"b\"}\n");
+    assert_eq!(home.heads.records().unwrap().readable, [json!({"name": "old"}), json!({"name": "b"})]);
+    assert_eq!(home.heads.records().unwrap().problems, ["line 2: not JSON: EOF while parsing a string"]);
     assert_eq!(home.read("a"), Some(A), "and its thread goes on");
+}
+
+#[test]
+fn a_record_that_does_not_say_whose_it_is_removes_nothing() {
+    let home = Home::new();
+    assert_eq!(home.swap("a", A), Swap::Done);
+    let version = home.heads.read("a").unwrap().unwrap().version;
+    for record in [json!({"name": "b"}), json!({"names": "a"}), json!("a")] {
+        let error = home.heads.remove("a", &version, &record).unwrap_err();
+        assert_eq!(error.to_string(), "cannot remove a: its record is not an object with `name: a`");
+    }
+    assert_eq!((home.read("a"), home.path("journal.jsonl").exists()), (Some(A), false));
 }
 
 /// The crash took only the line break: the record is whole, and the next append will end it.
@@ -206,31 +225,31 @@ fn a_torn_record_did_not_happen() {
 fn a_record_without_its_line_break_did_happen() {
     let home = Home::new();
     assert_eq!(home.swap("a", A), Swap::Done);
-    home.write("history.jsonl", "{\"thread\":\"a\"}");
+    home.write("journal.jsonl", "{\"name\":\"a\"}");
     assert_eq!(home.read("a"), None);
-    assert_eq!(home.heads.journal().unwrap(), [json!({"thread": "a"})]);
-    assert_eq!(home.heads.retired("a").unwrap(), Some(json!({"thread": "a"})));
+    assert_eq!(home.heads.records().unwrap().readable, [json!({"name": "a"})]);
+    assert_eq!(home.heads.newest("a").unwrap(), Some(json!({"name": "a"})));
     assert_eq!(home.swap("b", A), Swap::Done);
-    assert_eq!(home.retire("b", &json!({"thread": "b"})), Swap::Done);
-    assert_eq!(home.text("history.jsonl"), "{\"thread\":\"a\"}\n{\"thread\":\"b\"}\n");
-    assert_eq!(home.text("threads.yaml"), "{}\n");
+    assert_eq!(home.remove("b", &json!({"name": "b"})), Swap::Done);
+    assert_eq!(home.text("journal.jsonl"), "{\"name\":\"a\"}\n{\"name\":\"b\"}\n");
+    assert_eq!(home.text("index.yaml"), "{}\n");
 }
 
 #[test]
 fn records_may_be_longer_than_the_end_that_is_read() {
     let home = Home::new();
-    let record = |name: &str| json!({"thread": name, "summary": "x".repeat(40_000)});
+    let record = |name: &str| json!({"name": name, "summary": "x".repeat(40_000)});
     for name in ["a", "b"] {
         assert_eq!(home.swap(name, A), Swap::Done);
     }
-    assert_eq!(home.retire("a", &record("a")), Swap::Done);
-    let index = home.text("threads.yaml");
-    assert_eq!(home.retire("b", &record("b")), Swap::Done);
-    home.write("threads.yaml", index);
+    assert_eq!(home.remove("a", &record("a")), Swap::Done);
+    let index = home.text("index.yaml");
+    assert_eq!(home.remove("b", &record("b")), Swap::Done);
+    home.write("index.yaml", index);
     assert_eq!(home.read("b"), None, "found although the record is ten times the usual read");
     assert_eq!(home.swap("c", A), Swap::Done);
-    assert_eq!(home.text("threads.yaml"), "c: \"0000000000001\"\n");
-    assert_eq!(home.heads.retired("a").unwrap(), Some(record("a")));
+    assert_eq!(home.text("index.yaml"), "c: \"0000000000001\"\n");
+    assert_eq!(home.heads.newest("a").unwrap(), Some(record("a")));
 }
 
 #[test]
@@ -238,27 +257,27 @@ fn waits_for_the_lock_but_not_for_ever() {
     let home = Home::new();
     let held = FileLock::acquire(&home.path("index.lock"), Duration::ZERO).unwrap();
     let impatient = home.heads.clone().with_lock_wait(Duration::from_millis(20));
-    let error = impatient.swap("a", None, A).unwrap_err();
+    let error = impatient.create("a", A).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("{} stayed locked by another process for 20 ms", home.path("index.lock").display())
     );
     assert_eq!(home.read("a"), None, "reading does not wait");
     drop(held);
-    assert_eq!(impatient.swap("a", None, A).unwrap(), Swap::Done);
+    assert_eq!(impatient.create("a", A).unwrap(), Swap::Done);
 }
 
 #[test]
 fn a_failing_disk_loses_nothing() {
     let home = Home::new();
     assert_eq!(home.swap("a", A), Swap::Done);
-    let before = home.text("threads.yaml");
+    let before = home.text("index.yaml");
     // A directory in the place of the journal: no record can be written.
-    fs::create_dir(home.path("history.jsonl")).unwrap();
+    fs::create_dir(home.path("journal.jsonl")).unwrap();
     let version = json_cas::Version::new(A.to_string());
-    let error = home.heads.retire("a", &version, &json!({"thread": "a"})).unwrap_err();
+    let error = home.heads.remove("a", &version, &json!({"name": "a"})).unwrap_err();
     assert!(matches!(error, HeadsError::Io { .. }) && !error.is_disk_full(), "{error}");
-    assert_eq!(home.text("threads.yaml"), before);
+    assert_eq!(home.text("index.yaml"), before);
 }
 
 const WORKER_DIR: &str = "JSON_CAS_TEST_WORKER_DIR";
@@ -271,18 +290,18 @@ fn work(dir: PathBuf, worker: &str) {
     let heads = heads_in(dir);
     for number in 0..MOVES {
         let own = format!("own-{worker}-{number}");
-        assert_eq!(heads.swap(&own, None, A).unwrap(), Swap::Done);
+        assert_eq!(heads.create(&own, A).unwrap(), Swap::Done);
         loop {
             let now = heads.read("shared").unwrap().unwrap();
             let next = Hash::from_u64(now.hash.as_u64() + 1);
-            if heads.swap("shared", Some(&now.version), next).unwrap() == Swap::Done {
+            if heads.swap("shared", &now.version, next).unwrap() == Swap::Done {
                 break;
             }
         }
         if number % 2 == 0 {
             let version = heads.read(&own).unwrap().unwrap().version;
-            let record = json!({"thread": own, "worker": worker});
-            assert_eq!(heads.retire(&own, &version, &record).unwrap(), Swap::Done);
+            let record = json!({"name": own, "worker": worker});
+            assert_eq!(heads.remove(&own, &version, &record).unwrap(), Swap::Done);
         }
     }
 }
@@ -311,11 +330,11 @@ fn processes_lose_nothing() {
     let total = WORKERS as u64 * MOVES;
     assert_eq!(home.read("shared"), Some(Hash::from_u64(total)), "moves of the shared name");
     let ended = WORKERS as u64 * MOVES.div_ceil(2);
-    assert_eq!(home.heads.journal().unwrap().len() as u64, ended);
+    assert_eq!(home.heads.records().unwrap().readable.len() as u64, ended);
     assert_eq!(home.heads.list().unwrap().len() as u64, total - ended + 1);
-    assert_eq!(home.heads.journal_problems().unwrap(), Vec::<String>::new());
+    assert_eq!(home.heads.records().unwrap().problems, Vec::<String>::new());
     let mut names: Vec<String> =
         fs::read_dir(home.dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["history.jsonl", "index.lock", "threads.yaml"], "no temporary files");
+    assert_eq!(names, ["index.lock", "index.yaml", "journal.jsonl"], "no temporary files");
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use json_cas::{FsHeads, Hash, Heads, HeadsError, MemoryHeads, Swap, Version};
+use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, Journal, MemoryHeads, Swap, Version};
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
@@ -17,20 +17,20 @@ enum Step {
         name: u8,
         stale: bool,
     },
-    Retire {
+    Remove {
         name: u8,
         stale: bool,
     },
     /// The same, and the process dies after the record.
-    RetireHalfway(u8),
+    RemoveHalfway(u8),
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0u8..3).prop_map(Step::Create),
         (0u8..3, any::<bool>()).prop_map(|(name, stale)| Step::Move { name, stale }),
-        (0u8..3, any::<bool>()).prop_map(|(name, stale)| Step::Retire { name, stale }),
-        (0u8..3).prop_map(Step::RetireHalfway),
+        (0u8..3, any::<bool>()).prop_map(|(name, stale)| Step::Remove { name, stale }),
+        (0u8..3).prop_map(Step::RemoveHalfway),
     ]
 }
 
@@ -40,7 +40,7 @@ struct Seen<H> {
     versions: HashMap<u8, Vec<Version>>,
 }
 
-impl<H: Heads> Seen<H> {
+impl<H: Heads + Journal> Seen<H> {
     fn new(heads: H) -> Seen<H> {
         Seen { heads, versions: HashMap::new() }
     }
@@ -55,15 +55,15 @@ impl<H: Heads> Seen<H> {
     /// The answer in words in which backends can be compared.
     fn step(&mut self, step: &Step, new: Hash) -> String {
         let text = |name: u8| format!("name-{name}");
-        let record = |name: u8| json!({"thread": text(name), "head": new});
+        let record = |name: u8| json!({"name": text(name), "head": new});
         let (name, answer) = match *step {
-            Step::Create(name) => (name, self.heads.swap(&text(name), None, new)),
-            Step::Move { name, stale } => (name, self.heads.swap(&text(name), Some(&self.version(name, stale)), new)),
-            Step::Retire { name, stale } => {
-                (name, self.heads.retire(&text(name), &self.version(name, stale), &record(name)))
+            Step::Create(name) => (name, self.heads.create(&text(name), new)),
+            Step::Move { name, stale } => (name, self.heads.swap(&text(name), &self.version(name, stale), new)),
+            Step::Remove { name, stale } => {
+                (name, self.heads.remove(&text(name), &self.version(name, stale), &record(name)))
             }
-            Step::RetireHalfway(name) => {
-                (name, self.heads.retire(&text(name), &self.version(name, false), &record(name)))
+            Step::RemoveHalfway(name) => {
+                (name, self.heads.remove(&text(name), &self.version(name, false), &record(name)))
             }
         };
         let head = self.heads.read(&text(name)).unwrap();
@@ -76,15 +76,15 @@ impl<H: Heads> Seen<H> {
         let answer = match answer {
             Ok(Swap::Done) => "done".to_owned(),
             Ok(Swap::Moved(head)) => format!("moved {:?}", head.map(|head| head.hash)),
-            Err(HeadsError::Finished { name }) => format!("{name} is finished"),
+            Err(HeadsError::Removed { name }) => format!("{name} was removed"),
             Err(error) => panic!("{error}"),
         };
         format!(
             "{answer}; now {:?}; {:?}; {:?}; {:?}",
             head.map(|head| head.hash),
             self.heads.list().unwrap(),
-            self.heads.journal().unwrap(),
-            self.heads.retired(&text(name)).unwrap(),
+            self.heads.records().unwrap(),
+            self.heads.newest(&text(name)).unwrap(),
         )
     }
 }
@@ -96,14 +96,19 @@ proptest! {
     fn files_and_memory_agree(steps in prop::collection::vec(any_step(), 1..16)) {
         let dir = TempDir::new().unwrap();
         let file = |name: &str| dir.path().join(name);
-        let mut files = Seen::new(FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("lock")));
+        let mut files = Seen::new(FsHeads::new(HeadsFiles {
+            index: file("index.yaml"),
+            journal: file("journal.jsonl"),
+            lock: file("lock"),
+            name_key: "name".to_owned(),
+        }));
         let mut memory = Seen::new(MemoryHeads::new());
         for (number, step) in (1..).zip(&steps) {
             let new = Hash::from_u64(number);
-            let index_before = fs::read(file("threads.yaml"));
+            let index_before = fs::read(file("index.yaml"));
             prop_assert_eq!(files.step(step, new), memory.step(step, new), "{:?}", step);
-            if let (Step::RetireHalfway(_), Ok(bytes)) = (step, index_before) {
-                fs::write(file("threads.yaml"), bytes).unwrap();
+            if let (Step::RemoveHalfway(_), Ok(bytes)) = (step, index_before) {
+                fs::write(file("index.yaml"), bytes).unwrap();
                 prop_assert_eq!(files.heads.list().unwrap(), memory.heads.list().unwrap());
             }
         }

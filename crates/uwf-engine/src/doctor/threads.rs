@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let rows = list::list(home, &Filter::default())?.rows;
     let finished = history::all(home)?.len();
-    let problems = home.heads().journal_problems()?;
+    let problems = home.journal().records()?.problems;
     let mut findings =
         vec![Finding::ok("threads", format!("{}, {finished} finished", counted(rows.len(), "active thread")))];
     if let Some(first) = problems.first() {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use json_cas::fs::Salvaged;
 use json_cas::regular;
-use json_cas::{Hash, HeadsError};
+use json_cas::{Hash, HeadsError, Records};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
@@ -102,7 +102,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     }
     // Index, history and records were read one after the other, and heads may have moved in between. While the index is
     // held none does: what is still wrong then is wrong.
-    let held = match home.heads_files().hold() {
+    let held = match home.index()?.hold() {
         // Of a root that nobody can write to, the first look is as good.
         Err(HeadsError::Io { .. }) if dry_run => return Ok(plan.report),
         held => held?,
@@ -112,7 +112,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
         return Ok(plan.report);
     }
     let suffix = format!(".broken-{}", stamp(ids::now_ms()));
-    if !home.heads_files().rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
+    if !home.index()?.rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
         return Err(Error::new(
             Kind::Busy,
             "somebody who does not lock it changed the index while it was being recovered",
@@ -126,7 +126,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
 
 /// The index, and what follows from comparing it with all else.
 fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
-    let salvaged = home.heads_files().salvage();
+    let salvaged = home.index()?.salvage();
     refuse_unread(&salvaged)?;
     let plan = plan(home, &salvaged)?;
     Ok((salvaged, plan))
@@ -143,7 +143,7 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
             missing.remove(&id);
         }
     }
-    for id in ended(&home.heads().journal()?).keys() {
+    for id in ended(&home.journal().records()?.readable).keys() {
         missing.remove(id);
     }
     let mut begun = Vec::new();
@@ -215,13 +215,14 @@ impl Plan {
 }
 
 fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
-    let is_no_file = home.heads_files().journal_is_no_file();
-    let (journal, mut problems) = match is_no_file {
-        true => (Vec::new(), vec![format!("{} is no file", home.history_file().display())]),
-        false => (home.heads().journal()?, home.heads().journal_problems()?),
+    let is_no_file = home.index()?.journal_is_no_file();
+    let (history, problems) = if is_no_file {
+        (Vec::new(), vec![format!("{} is no file", home.history_file().display())])
+    } else {
+        let Records { readable, problems } = home.journal().records()?;
+        (readable, problems.iter().map(|problem| format!("history.jsonl, {problem}")).collect())
     };
-    problems.iter_mut().filter(|_| !is_no_file).for_each(|problem| problem.insert_str(0, "history.jsonl, "));
-    let ended_before = ended(&journal);
+    let ended_before = ended(&history);
     let (own, foreign) = lines(salvaged);
     let evidence = Evidence::of(home);
     let mut rows = Vec::new();
@@ -380,9 +381,9 @@ fn records(home: &Home, id: &ThreadId) -> Result<bool> {
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.
-fn ended(journal: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
+fn ended(history: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
     let mut ended = BTreeMap::new();
-    for line in journal {
+    for line in history {
         let Some(name) = line.get("thread").and_then(Value::as_str) else { continue };
         if let Some(id) = name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name) {
             ended.insert(id, Finished::deserialize(line).ok());

@@ -343,7 +343,7 @@ impl<'a, 'h> Step<'a, 'h> {
             self.home.store().objects().sync(&nodes).map_err(Error::from)?;
             attempts::finished(self.home, &opened.thread, &opened.attempt, step, digest)?;
         }
-        match self.home.heads().swap(self.thread.id.as_str(), Some(&self.head.version), step) {
+        match self.home.heads().swap(self.thread.id.as_str(), &self.head.version, step) {
             Ok(Swap::Done) => Ok(moved),
             Ok(Swap::Moved(now)) => Err(Unmoved::Elsewhere(now)),
             Err(failed) => Err(Unmoved::Unsure(failed)),

@@ -78,7 +78,7 @@ impl Shape {
         for (thread, head) in heads {
             threads.insert(thread, Standing::read(home, head, None)?);
         }
-        let problems = home.heads().journal_problems().map_err(|error| told(&error))?;
+        let problems = home.journal().records().map_err(|error| told(&error))?.problems;
         if !problems.is_empty() {
             return Err(format!("the history has problems: {problems:?}"));
         }

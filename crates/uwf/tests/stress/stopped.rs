@@ -117,7 +117,7 @@ fn a_keeper_before_the_head_moves_while_somebody_else_moves_it() {
     let held = Held::at(&stage, "openat", &index_lock(&stage), &["thread", "step", &thread]);
     let home = stage.engine();
     let version = home.heads().read(&thread).unwrap().unwrap().version;
-    assert_eq!(home.heads().swap(&thread, Some(&version), other).unwrap(), Swap::Done);
+    assert_eq!(home.heads().swap(&thread, &version, other).unwrap(), Swap::Done);
     let late = held.end_by(Signal::CONT);
     assert_eq!(late.code, Some(75), "{late:?}");
     assert_eq!(stage.heads()[&thread], other, "the other step stays");

@@ -3,7 +3,7 @@
 use std::fs;
 
 use json_cas::heads::check_name;
-use json_cas::{FsHeads, Hash, Heads, Swap};
+use json_cas::{FsHeads, Hash, Heads, HeadsFiles, Journal, Records, Swap};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_testing::{Subject, dir_in_memory};
@@ -33,11 +33,15 @@ fn check(bytes: &[u8]) {
         let file = |name: &str| dir.path().join(name);
         fs::write(file("threads.yaml"), "active: \"0000000000001\"\n").expect("the index can be written");
         fs::write(file("history.jsonl"), bytes).expect("the journal can be written");
-        let heads = FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("lock"));
-        let records = heads.journal().expect("a journal is readable whatever is in it");
+        let heads = FsHeads::new(HeadsFiles {
+            index: file("threads.yaml"),
+            journal: file("history.jsonl"),
+            lock: file("lock"),
+            name_key: "thread".to_owned(),
+        });
+        let Records { readable: records, problems } = heads.records().expect("a journal is readable whatever is in it");
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
-        let unread = heads.journal_problems().expect("the same").len();
-        let torn = lines - records.len() - unread;
+        let torn = lines - records.len() - problems.len();
         assert!(torn <= 1, "{torn} lines are neither read nor told");
         look_up(&heads, &records, bytes);
         if !is_of(&records, "active") {
@@ -61,21 +65,21 @@ fn look_up(heads: &FsHeads, records: &[Value], bytes: &[u8]) {
     }
     for wanted in records.iter().map(name).filter(|name| check_name(name).is_ok()).take(LOOKED_UP) {
         let newest = records.iter().rfind(|record| name(record) == wanted);
-        assert_eq!(heads.retired(wanted).expect("readable").as_ref(), newest);
+        assert_eq!(heads.newest(wanted).expect("readable").as_ref(), newest);
     }
-    assert_eq!(heads.retired("no-such-name").expect("readable"), None);
+    assert_eq!(heads.newest("no-such-name").expect("readable"), None);
 }
 
 /// A name that ends adds its record and takes none away; forgotten, it takes only its own.
 fn add(heads: &FsHeads, records: &[Value], ending: &str) {
     let record = json!({ "thread": ending, "head": Hash::from_u64(1) });
     let version = heads.read(ending).expect("readable").expect("it has not ended").version;
-    assert_eq!(heads.retire(ending, &version, &record).expect("it ends"), Swap::Done);
-    let after = heads.journal().expect("readable");
+    assert_eq!(heads.remove(ending, &version, &record).expect("it ends"), Swap::Done);
+    let after = heads.records().expect("readable").readable;
     assert_eq!(after.last(), Some(&record));
     // A last line that was torn may be whole now, that of the new record may not be one with it.
     assert!(after.len() > records.len() && after[..records.len()] == *records, "{records:?} {after:?}");
     assert_eq!(heads.read(ending).expect("readable"), None);
     assert!(heads.forget(ending).expect("forgotten"));
-    assert_eq!(heads.journal().expect("readable"), after[..after.len() - 1]);
+    assert_eq!(heads.records().expect("readable").readable, after[..after.len() - 1]);
 }

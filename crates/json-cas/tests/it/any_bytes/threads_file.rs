@@ -3,7 +3,7 @@
 use std::fs;
 
 use json_cas::heads::MAX_NAME_LEN;
-use json_cas::{FsHeads, Hash, Heads, HeadsError, Swap, Version};
+use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, Swap, Version};
 use tempfile::TempDir;
 use uwf_testing::{Subject, dir_in_memory};
 
@@ -58,7 +58,12 @@ fn check(bytes: &[u8]) {
     DIR.with(|dir| {
         let file = |name: &str| dir.path().join(name);
         fs::write(file("threads.yaml"), bytes).expect("the index can be written");
-        let heads = FsHeads::new(file("threads.yaml"), file("history.jsonl"), file("lock"));
+        let heads = FsHeads::new(HeadsFiles {
+            index: file("threads.yaml"),
+            journal: file("history.jsonl"),
+            lock: file("lock"),
+            name_key: "thread".to_owned(),
+        });
         match heads.list() {
             Ok(names) => readable(&heads, &names),
             Err(HeadsError::Unreadable { reason, .. }) => {
@@ -83,18 +88,18 @@ fn readable(heads: &FsHeads, names: &[(String, Hash)]) {
     match expected.binary_search_by(|(name, _)| name.as_str().cmp("b")) {
         Ok(at) => {
             let version = heads.read("b").expect("readable").expect("it is there").version;
-            assert_eq!(heads.swap("b", Some(&version), new).expect("a swap"), Swap::Done);
+            assert_eq!(heads.swap("b", &version, new).expect("a swap"), Swap::Done);
             expected[at].1 = new;
         }
         Err(at) => {
-            assert_eq!(heads.swap("b", None, new).expect("a swap"), Swap::Done);
+            assert_eq!(heads.create("b", new).expect("a swap"), Swap::Done);
             expected.insert(at, ("b".to_owned(), new));
         }
     }
     assert_eq!(heads.list().expect("what was written is readable"), expected);
     let lines: String = expected.iter().map(|(name, hash)| format!("{name}: \"{hash}\"\n")).collect();
     // A hash in lower case stays as it is written.
-    let written = fs::read_to_string(heads.index_path()).expect("it is text");
+    let written = fs::read_to_string(&heads.files().index).expect("it is text");
     assert!(written.eq_ignore_ascii_case(&lines), "{written}");
 }
 
@@ -110,9 +115,9 @@ fn unreadable(heads: &FsHeads, bytes: &[u8]) {
         let found = salvaged.entries.iter().any(|(salvaged, to)| salvaged == name && *to == hash);
         assert!(found || others > 1, "{name} is lost: {:?}", salvaged.entries);
     }
-    let swapped = heads.swap("b", Some(&Version::new("0000000000001")), Hash::from_u64(77));
+    let swapped = heads.swap("b", &Version::new("0000000000001"), Hash::from_u64(77));
     assert!(matches!(swapped, Err(HeadsError::Unreadable { .. })), "{swapped:?}");
-    assert_eq!(fs::read(heads.index_path()).expect("it is there"), bytes);
+    assert_eq!(fs::read(&heads.files().index).expect("it is there"), bytes);
 }
 
 /// A line as the store writes it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::cbor::CborError;
 use crate::durable::FileError;
 use crate::hash::{Hash, HashError};
-use crate::schema::{SchemaProblem, Violation};
+use crate::schema::{SchemaError, SchemaProblem, Violation};
 
 /// Why a node could not be read, written or found.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +108,12 @@ impl StoreError {
             StoreError::Io { source, .. } => crate::durable::is_disk_full(source),
             _ => false,
         }
+    }
+}
+
+impl From<SchemaError> for StoreError {
+    fn from(error: SchemaError) -> StoreError {
+        StoreError::BadSchema { problems: error.problems }
     }
 }
 
