@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use uwf_core::thread::ThreadId;
 use uwf_engine::home::{Home, ROOT_VARIABLES};
 
 use crate::error::{Error, Result};
-use crate::programs::Programs;
+use crate::programs::{Programs, clean};
 
 /// The trivial agents, by what they print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,10 +98,4 @@ impl Place {
     pub fn step(&self, thread: &ThreadId) -> Command {
         self.uwf(&["thread", "step", thread.as_str()])
     }
-}
-
-/// The same small environment for everything that is measured.
-pub fn clean(command: &mut Command) {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    command.env_clear().env("PATH", path).env("HOME", "/nonexistent").stdin(Stdio::null());
 }

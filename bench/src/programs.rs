@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
-use crate::place::clean;
 
 /// Where the programs are.
 #[derive(Debug, Clone)]
@@ -68,4 +67,10 @@ impl Programs {
         let status = command.stdin(Stdio::null()).status().map_err(Error::at("start", cargo.as_ref()))?;
         if status.success() { Ok(()) } else { Err(Error::Build) }
     }
+}
+
+/// The same small environment for everything that is measured.
+pub fn clean(command: &mut Command) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.env_clear().env("PATH", path).env("HOME", "/nonexistent").stdin(Stdio::null());
 }

@@ -12,7 +12,8 @@ use super::Bench;
 use crate::error::{Error, Result};
 use crate::long::Long;
 use crate::measure::run;
-use crate::place::{Place, Player, clean};
+use crate::place::{Place, Player};
+use crate::programs::clean;
 use crate::row::{Figure, Group, Row, Unit};
 
 /// The most the kit should add to what its agent uses, milliseconds.

@@ -144,10 +144,10 @@ fn respond(request: &Request, shared: &Shared) -> Response {
         anthropic::response(&say, request, number)
     } else if path.ends_with("/responses") {
         responses::response(&say, request, number)
-    } else if gemini::asks(path) {
-        gemini::response(&say, request)
-    } else {
+    } else if path.ends_with("/chat/completions") {
         openai::response(&say, request, number)
+    } else {
+        gemini::response(&say, request)
     }
 }
 

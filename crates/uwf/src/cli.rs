@@ -1,11 +1,12 @@
 //! The command line: groups of commands, and the hidden ones by which uwf calls itself.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
 
@@ -17,27 +18,8 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::on_demand::OnDemand;
 use crate::printer::{CommandResult, Format, Printed, Printer, Stdout};
+use crate::topics::EXIT_CODES;
 use crate::usage;
-
-/// Exit codes, as every help text lists them.
-pub(crate) const EXIT_CODES: &str = "\
-Exit codes:
-  0    did what was asked, $END included (10 with --exit-code)
-  20   waiting for a person, or paused
-  30   a limit or budget was hit
-  40   the agent failed
-  41   the agent's answer has no valid output
-  64   usage
-  65   bad data: workflow, condition, corrupt node
-  69   not found, or not active
-  70   internal error
-  74   files: disk full, permissions
-  75   busy or the head moved: try again
-  78   configuration
-  130  interrupted (143: terminated)
-
-A failure is explained on stderr. Where JSON is printed, stdout has it too:
-{\"error\": {kind, message, hints, exitCode}, …}, with what is known of the thread.";
 
 /// Stateless workflow engine for AI agents: every step is one process, every output is kept.
 #[derive(Debug, Parser)]
@@ -155,7 +137,7 @@ pub(crate) fn main() -> ExitCode {
     if let Some(code) = own_child(&args) {
         return ExitCode::from(code);
     }
-    if complete::answered(&args) {
+    if complete::answered(&args, completed_command) {
         return ExitCode::SUCCESS;
     }
     let args = crate::commands::agent::by_program_name(args);
@@ -204,9 +186,9 @@ fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
 fn run(command: Group, printer: Printer) -> CommandResult {
     match command {
         Group::Completions(args) => completions::run(&args),
-        Group::Man(args) => man::run(&args),
-        Group::Help(args) => help::run(&args),
-        Group::Reference => reference::run(),
+        Group::Man(args) => man::run(&args, Cli::command()),
+        Group::Help(args) => help::run(&args, Cli::command()),
+        Group::Reference => reference::run(Cli::command()),
         command => {
             let context = Context::open_at(command.root(), printer)?;
             in_root(&context, command).map_err(|failure| context.with_standing(failure))
@@ -236,6 +218,13 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
 /// The whole command line as clap knows it.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
+}
+
+/// The command line as a shell completes it. `uwf help` takes the names of the commands themselves, so what completes them
+/// is added here, where the commands are known.
+fn completed_command() -> clap::Command {
+    let words = ArgValueCompleter::new(|typed: &OsStr| complete::help(command(), typed));
+    command().mut_subcommand("help", |help| help.mut_arg("words", |arg| arg.add(words)))
 }
 
 /// Calls of uwf by itself; they come before argument parsing to cost nothing.

@@ -36,14 +36,14 @@ const TASK: usize = 60;
 type Offers = Vec<(String, String)>;
 
 /// Answers a shell that asks for completions; `false` when none does.
-pub(crate) fn answered(args: &[OsString]) -> bool {
+pub(crate) fn answered(args: &[OsString], command: fn() -> clap::Command) -> bool {
     let Some(shell) = std::env::var_os(VARIABLE) else { return false };
     // Another program may use a variable of that name.
     let name = Path::new(&shell).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     if Shells::builtins().completer(name).is_none() {
         return false;
     }
-    let completed = CompleteEnv::with_factory(crate::cli::command).bin("uwf").completer(program());
+    let completed = CompleteEnv::with_factory(command).bin("uwf").completer(program());
     // A shell cannot show what went wrong.
     let _ = completed.try_complete(args.iter().cloned(), std::env::current_dir().ok().as_deref());
     true
@@ -133,8 +133,7 @@ pub(crate) fn roles_with_agents(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Commands and topics, as `uwf help` takes them.
-pub(crate) fn help(current: &OsStr) -> Vec<CompletionCandidate> {
-    let mut root = crate::cli::command();
+pub(crate) fn help(mut root: clap::Command, current: &OsStr) -> Vec<CompletionCandidate> {
     root.build();
     let words: Vec<String> = std::env::args().skip_while(|arg| arg != "--").skip(3).collect();
     let before = words.split_last().map(|(_, before)| before).unwrap_or_default();

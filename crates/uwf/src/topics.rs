@@ -1,6 +1,29 @@
 //! The pages of the documentation, in the program itself: what a hint names is there wherever uwf is installed.
 
-use crate::commands::reference;
+use std::fmt::Write as _;
+
+/// Exit codes, as every help text lists them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0    did what was asked, $END included (10 with --exit-code)
+  20   waiting for a person, or paused
+  30   a limit or budget was hit
+  40   the agent failed
+  41   the agent's answer has no valid output
+  64   usage
+  65   bad data: workflow, condition, corrupt node
+  69   not found, or not active
+  70   internal error
+  74   files: disk full, permissions
+  75   busy or the head moved: try again
+  78   configuration
+  130  interrupted (143: terminated)
+
+A failure is explained on stderr. Where JSON is printed, stdout has it too:
+{\"error\": {kind, message, hints, exitCode}, …}, with what is known of the thread.";
+
+/// Options every command has; the page tells them once.
+const COMMON: [&str; 2] = ["format", "help"];
 
 /// A page.
 pub(crate) struct Topic {
@@ -8,14 +31,14 @@ pub(crate) struct Topic {
     pub(crate) name: &'static str,
     /// What it is about, for the list of topics.
     pub(crate) about: &'static str,
-    /// Its text, markdown.
-    pub(crate) text: fn() -> String,
+    /// Its text, markdown; some of it is made from the command line as a whole.
+    pub(crate) text: fn(clap::Command) -> String,
 }
 
 /// A page of docs/, which is linked into the crate so that a package has it too.
 macro_rules! page {
     ($name:literal) => {
-        || include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")).to_owned()
+        |_| include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")).to_owned()
     };
 }
 
@@ -48,8 +71,8 @@ pub(crate) const ALL: [Topic; 9] = [
         about: "what is promised when something breaks, and how it is tested",
         text: page!("internals/reliability"),
     },
-    Topic { name: "exit-codes", about: "what each exit code means", text: || format!("{}\n", crate::cli::EXIT_CODES) },
-    Topic { name: "reference", about: "the help of all commands on one page", text: reference::page },
+    Topic { name: "exit-codes", about: "what each exit code means", text: |_| format!("{EXIT_CODES}\n") },
+    Topic { name: "reference", about: "the help of all commands on one page", text: reference },
 ];
 
 /// The page of a name.
@@ -61,4 +84,29 @@ pub(crate) fn find(name: &str) -> Option<&'static Topic> {
 pub(crate) fn overview() -> String {
     let rows = ALL.iter().map(|topic| format!("\n  {:<16} {}", topic.name, topic.about));
     format!("Topics, printed by `uwf help TOPIC`:{}", rows.collect::<String>())
+}
+
+/// The reference page, made from the same definitions as `--help`.
+pub(crate) fn reference(root: clap::Command) -> String {
+    let mut root = root.term_width(100);
+    root.build();
+    let mut markdown = String::from(
+        "# Reference\n\nMade by `uwf reference` from the same definitions as `--help`. Every command takes `--format` and `--help`\n\
+         too; exit codes are those of the first section.\n",
+    );
+    section(&mut markdown, &mut root, "uwf");
+    markdown
+}
+
+fn section(markdown: &mut String, command: &mut clap::Command, path: &str) {
+    let help = command.render_long_help().to_string();
+    let help: String = help.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    // Writing to a String never fails.
+    let _ = write!(markdown, "\n## `{path}`\n\n```text\n{}\n```\n", help.trim_end());
+    for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
+        let name = sub.get_name().to_owned();
+        let mut brief =
+            COMMON.into_iter().fold(sub.clone(), |sub, option| sub.mut_arg(option, |option| option.hide(true)));
+        section(markdown, &mut brief, &format!("{path} {name}"));
+    }
 }

@@ -9,16 +9,6 @@ pub(crate) fn response(say: &Say, request: &Request) -> Response {
     Response::of(say, request, &|| body(say, &whole(say), true), &|| events(say))
 }
 
-/// Whether a path asks a model in this wire. The method is part of the last segment, after a colon.
-pub(crate) fn asks(path: &str) -> bool {
-    path.ends_with(":generateContent") || streams(path)
-}
-
-/// Whether it wants the answer in pieces: here the path says so, not the body.
-pub(crate) fn streams(path: &str) -> bool {
-    path.ends_with(":streamGenerateContent")
-}
-
 fn whole(say: &Say) -> Vec<Value> {
     let mut parts = Vec::new();
     if !say.thinking.is_empty() {

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::gemini;
 use super::say::{Say, Travel};
 
 /// Largest body taken.
 const MAX_BODY: usize = 64 * 1024 * 1024;
 
+/// Gemini's path for an answer in pieces; elsewhere the body says that they are wanted.
+const GEMINI_STREAM: &str = ":streamGenerateContent";
+
 /// Paths that ask a model.
-const ASKING: [&str; 3] = ["/chat/completions", "/messages", "/responses"];
+const ASKING: [&str; 5] = ["/chat/completions", "/messages", "/responses", ":generateContent", GEMINI_STREAM];
 
 /// A request as it came.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,12 +42,12 @@ impl Request {
     /// True when it asks a model, rather than for a list of models or whatever else clients try.
     pub fn asks(&self) -> bool {
         let path = self.path_only();
-        self.method == "POST" && (ASKING.iter().any(|asking| path.ends_with(asking)) || gemini::asks(path))
+        self.method == "POST" && ASKING.iter().any(|asking| path.ends_with(asking))
     }
 
     /// True when the answer is to come in pieces.
     pub fn streams(&self) -> bool {
-        gemini::streams(self.path_only()) || self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
+        self.path_only().ends_with(GEMINI_STREAM) || self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
     }
 
     pub(crate) fn path_only(&self) -> &str {

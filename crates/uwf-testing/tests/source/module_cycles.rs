@@ -16,15 +16,12 @@ use crate::modules::Modules;
 /// Crates that still have cycles. One that has none any more leaves the list.
 #[rustfmt::skip]
 const WITH_CYCLES: &[&str] = &[
-    "bench",
     "agent-kit",
     "json-cas",
-    "uwf",
     "uwf-agents",
     "uwf-core",
     "uwf-engine",
     "uwf-llm",
-    "uwf-testing",
 ];
 
 /// Which siblings one refers to, each with the first place that does.

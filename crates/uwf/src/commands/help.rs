@@ -1,11 +1,9 @@
 //! `uwf help`: the help of a command, or a page about a topic.
 
 use clap::Command;
-use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_core::workflow::nearest;
 
-use crate::complete;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::topics::{self, Topic};
@@ -15,7 +13,7 @@ use crate::topics::{self, Topic};
 #[command(after_help = format!("Examples:\n  uwf help thread step\n  uwf help workflow-format | less\n\n{}", topics::overview()))]
 pub(crate) struct Args {
     /// A command, such as `thread step`, or a topic.
-    #[arg(value_name = "COMMAND|TOPIC", add = ArgValueCompleter::new(complete::help))]
+    #[arg(value_name = "COMMAND|TOPIC")]
     words: Vec<String>,
 }
 
@@ -31,16 +29,15 @@ impl Report for Help {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> CommandResult {
+pub(crate) fn run(args: &Args, mut root: Command) -> CommandResult {
     if args.words == ["topics"] {
         return Printed::new(&Help { help: format!("{}\n", topics::overview()) });
     }
     if let [word] = args.words.as_slice()
         && let Some(Topic { text, .. }) = topics::find(word)
     {
-        return Printed::new(&Help { help: text() });
+        return Printed::new(&Help { help: text(root) });
     }
-    let mut root = crate::cli::command();
     root.build();
     let command = find(&root, &args.words)?;
     let help = command.clone().render_long_help().to_string();

@@ -51,8 +51,7 @@ impl Args {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> CommandResult {
-    let mut root = crate::cli::command();
+pub(crate) fn run(args: &Args, mut root: clap::Command) -> CommandResult {
     root.build();
     if !args.install {
         let command = super::help::find(&root, &args.command)?;
