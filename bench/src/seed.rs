@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use json_cas::durable::FileError;
+use durable_files::FileError;
 use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError};
 use serde_json::json;
 use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};

@@ -1,7 +1,7 @@
 //! From an answer to a stored step: extraction, then output, detail and StepNode in one durable batch, then the record
 //! that makes it safe from any crash.
 
-use json_cas::regular;
+use durable_files::regular;
 use json_cas::{Draft, Hash};
 use serde_json::Value;
 use uwf_core::config::ExtractRungs;

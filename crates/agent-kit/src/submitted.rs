@@ -1,7 +1,7 @@
 //! The value an agent has handed in through the submit tool while it is still at work. It waits in a file of the
 //! attempt; the last one counts.
 
-use json_cas::regular;
+use durable_files::regular;
 use serde_json::Value;
 use uwf_engine::attempts::OutputFiles;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
@@ -17,7 +17,7 @@ pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
         return Err(Error::new(Kind::Usage, "nothing is submitted outside a step")
             .hint("this is meant to be called by an agent that `uwf thread step` has started"));
     };
-    Ok(json_cas::durable::replace(&files.submitted, value.to_string().as_bytes())?)
+    Ok(durable_files::replace(&files.submitted, value.to_string().as_bytes())?)
 }
 
 /// Whether this very value is the one that is kept.

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::cbor::CborError;
-use crate::durable::FileError;
 use crate::hash::{Hash, HashError};
 use crate::schema::{SchemaError, SchemaProblem, Violation};
+use durable_files::FileError;
 
 /// Why a node could not be read, written or found.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +105,7 @@ impl StoreError {
     /// Whether the disk or the quota is full.
     pub fn is_disk_full(&self) -> bool {
         match self {
-            StoreError::Io { source, .. } => crate::durable::is_disk_full(source),
+            StoreError::Io { source, .. } => durable_files::is_disk_full(source),
             _ => false,
         }
     }

@@ -159,7 +159,7 @@ impl HeadsError {
     /// Whether the disk or the quota is full.
     pub fn is_disk_full(&self) -> bool {
         match self {
-            HeadsError::Io { source, .. } => crate::durable::is_disk_full(source),
+            HeadsError::Io { source, .. } => durable_files::is_disk_full(source),
             HeadsError::BadName { .. }
             | HeadsError::Removed { .. }
             | HeadsError::BadRecord { .. }

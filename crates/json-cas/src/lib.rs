@@ -11,7 +11,6 @@
 pub mod bootstrap;
 pub mod cbor;
 pub mod conformance;
-pub mod durable;
 mod error;
 pub mod fs;
 pub mod hash;
@@ -22,11 +21,9 @@ pub mod memory;
 pub mod node;
 pub mod objects;
 mod pointer;
-pub mod regular;
 pub mod schema;
 pub mod store;
 
-pub use durable::FileLock;
 pub use error::StoreError;
 pub use fs::{FsHeads, FsObjects, HeadsFiles};
 pub use hash::{Hash, HashError, HashPrefix, hash_bytes, xxh64};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Result};
-use json_cas::regular;
+use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;

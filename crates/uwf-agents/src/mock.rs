@@ -14,7 +14,7 @@ use std::time::Instant;
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
 use agent_kit::{Agent, Context, Error, Kind, Result, submit};
-use json_cas::regular;
+use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::config::ExtractRungs;

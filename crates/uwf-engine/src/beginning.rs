@@ -6,7 +6,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use json_cas::regular;
+use durable_files::regular;
 use json_cas::{Hash, Swap};
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
@@ -36,7 +36,7 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
     let begun = file.lock().at("lock", &path).and_then(|()| {
         settings.write(home, thread, &file)?;
         file.sync_all().at("sync", &path)?;
-        json_cas::durable::sync_dir(&home.threads_dir())?;
+        durable_files::sync_dir(&home.threads_dir())?;
         Ok(home.heads().create(thread.as_str(), head)?)
     });
     match begun {

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use json_cas::regular;
+use durable_files::regular;
 use json_cas::{Hash, Swap};
 use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use json_cas::durable::{self, FileLock};
-use json_cas::regular;
+use durable_files::FileLock;
+use durable_files::regular;
 use serde_json::Value;
 use uwf_core::config::edit::{self, EditError, KeyPath};
 use uwf_core::workflow::Problem;
@@ -48,7 +48,7 @@ pub fn change(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Conf
     let _lock = lock(home)?;
     let (text, configured) = changed(home, changes, judge)?;
     if configured.changed {
-        durable::replace(&home.config_file(), text.as_bytes())?;
+        durable_files::replace(&home.config_file(), text.as_bytes())?;
     }
     Ok(configured)
 }
@@ -80,7 +80,7 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
     let (warnings, errors_left) = check(before, after, judge)?;
     let configured = Configured { changed: after != before, warnings, errors_left };
     if configured.changed {
-        durable::replace(&path, after.as_bytes())?;
+        durable_files::replace(&path, after.as_bytes())?;
     }
     Ok(configured)
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use json_cas::durable;
-
 use crate::configure;
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
@@ -31,7 +29,7 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
         Error::new(Kind::Config, format!("{} cannot hold the value for `{name}`", path.display()))
             .hint("a key is one line without quotes; is something else in the clipboard?")
     })?;
-    durable::replace_private(&path, after.as_bytes())?;
+    durable_files::replace_private(&path, after.as_bytes())?;
     Ok(true)
 }
 

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use json_cas::{Draft, regular};
+use durable_files::regular;
+use json_cas::Draft;
 
 use crate::agents;
 use crate::attempts::Opened;

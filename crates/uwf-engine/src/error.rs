@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use json_cas::durable::FileError;
-use json_cas::regular::Refused;
+use durable_files::FileError;
+use durable_files::regular::Refused;
 use json_cas::{Hash, HeadsError, StoreError};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};

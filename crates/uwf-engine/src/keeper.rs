@@ -9,8 +9,8 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::process::Command;
 use std::time::Duration;
 
+use durable_files::regular;
 use fork::{Fork, fork};
-use json_cas::regular;
 use rustix::process::{Pid, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 

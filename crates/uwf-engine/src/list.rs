@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use durable_files::regular;
 use json_cas::Hash;
-use json_cas::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;

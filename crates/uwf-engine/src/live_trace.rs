@@ -17,7 +17,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use json_cas::regular;
+use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::node::Tokens;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use json_cas::durable::FileLock;
+use durable_files::FileLock;
 use rustix::process::Pid;
 use uwf_core::thread::ThreadId;
 

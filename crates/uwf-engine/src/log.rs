@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use json_cas::regular;
+use durable_files::regular;
 use serde::Serialize;
 
 /// How much a line matters.

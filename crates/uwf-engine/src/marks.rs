@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 
-use json_cas::regular;
+use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -93,7 +93,7 @@ pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Resul
 pub fn sync(home: &Home, thread: &ThreadId, mark: Mark) -> Result<()> {
     let dir = home.marks_dir();
     for path in [dir.join(file_name(thread, mark)), dir] {
-        match json_cas::durable::sync_file(&path) {
+        match durable_files::sync_file(&path) {
             Err(error) if error.source.kind() == ErrorKind::NotFound => {}
             other => other?,
         }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use json_cas::regular;
+use durable_files::regular;
 
 /// Bytes of a script that are looked at for its interpreter; Linux looks at 256.
 const FIRST_LINE: u64 = 256;

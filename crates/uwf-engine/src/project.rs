@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use json_cas::{durable, regular};
+use durable_files::regular;
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Problem;
@@ -203,5 +203,5 @@ fn change(home: &Home, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Resu
     edit(&mut trusted);
     let text = serde_json::to_string_pretty(&trusted)
         .map_err(|error| Error::new(Kind::Internal, format!("what is trusted cannot be written: {error}")))?;
-    Ok(durable::replace(&home.trusted_file(), format!("{text}\n").as_bytes())?)
+    Ok(durable_files::replace(&home.trusted_file(), format!("{text}\n").as_bytes())?)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use json_cas::regular::{self, Refused};
+use durable_files::regular::{self, Refused};
 use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
 use uwf_core::node::{self, Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};

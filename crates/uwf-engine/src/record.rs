@@ -7,7 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 
-use json_cas::regular;
+use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -89,7 +89,7 @@ pub(crate) fn write(home: &Home, thread: &ThreadId, mut file: &File, line: &impl
 /// `Io`.
 pub(crate) fn renew(home: &Home, thread: &ThreadId, settings: &[u8], line: &impl Serialize) -> Result<()> {
     let record = [settings, text(line)?.as_bytes()].concat();
-    Ok(json_cas::durable::replace(&home.record_file(thread), &record)?)
+    Ok(durable_files::replace(&home.record_file(thread), &record)?)
 }
 
 /// A line as it is written.

@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use durable_files::FileLock;
+use durable_files::regular;
 use json_cas::Hash;
-use json_cas::durable::FileLock;
-use json_cas::regular;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind, Result};
@@ -119,7 +119,7 @@ pub fn update<T>(home: &Home, change: impl FnOnce(&mut Registry) -> Result<T>) -
     let mut registry = before.clone();
     let told = change(&mut registry)?;
     if registry != before {
-        json_cas::durable::replace(&home.registry_file(), write(&registry).as_bytes())?;
+        durable_files::replace(&home.registry_file(), write(&registry).as_bytes())?;
     }
     Ok(told)
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use json_cas::Hash;
-use json_cas::durable;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
@@ -100,6 +99,6 @@ fn sweep(home: &Home) -> usize {
     home.dirs_with_temporary_files()
         .iter()
         .filter(|dir| dir.is_dir())
-        .filter_map(|dir| durable::remove_leftovers(dir, STALE).ok())
+        .filter_map(|dir| durable_files::remove_leftovers(dir, STALE).ok())
         .sum()
 }

@@ -56,7 +56,7 @@ fn remove_all(path: &Path) -> std::io::Result<()> {
 }
 
 fn sync_dir(dir: &Path) -> Result<()> {
-    match json_cas::durable::sync_dir(dir) {
+    match durable_files::sync_dir(dir) {
         Err(error) if error.source.kind() == ErrorKind::NotFound => Ok(()),
         other => Ok(other?),
     }

@@ -106,7 +106,7 @@ impl Settings {
         let file = record::open_or_create(home, thread)?;
         self.write(home, thread, &file)?;
         file.sync_all().at("sync", home.record_file(thread))?;
-        Ok(json_cas::durable::sync_dir(&home.threads_dir())?)
+        Ok(durable_files::sync_dir(&home.threads_dir())?)
     }
 }
 

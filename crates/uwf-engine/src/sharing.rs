@@ -73,7 +73,7 @@ pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
     if me.is_root() || !lock::is_held(home, thread)? {
         return Ok(());
     }
-    let holder = json_cas::durable::FileLock::owner(&home.thread_lock(thread))?;
+    let holder = durable_files::FileLock::owner(&home.thread_lock(thread))?;
     let process = holder.as_deref().map(str::trim).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
     let process = process.map(|pid| Path::new("/proc").join(pid)).filter(|process| process.exists());
     match process {
@@ -89,7 +89,7 @@ pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
 pub fn owner(path: &Path) -> String {
     let Ok(meta) = path.metadata() else { return "somebody else".to_owned() };
     let uid = meta.uid().to_string();
-    let users = json_cas::regular::read_to_string(Path::new("/etc/passwd"), json_cas::regular::MAX_TEXT);
+    let users = durable_files::regular::read_to_string(Path::new("/etc/passwd"), durable_files::regular::MAX_TEXT);
     let users = users.unwrap_or_default();
     let mut names = users.lines().filter_map(|line| {
         let mut fields = line.split(':');

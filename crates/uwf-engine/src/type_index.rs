@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use json_cas::regular;
+use durable_files::regular;
 use json_cas::{Hash, Store, StoreError};
 use serde_json::Value;
 use uwf_core::node::{FOREIGN_TYPES, Kind, OWN_TYPES};

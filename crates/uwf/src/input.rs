@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use json_cas::regular::{self, MAX_OBJECT, Refused};
+use durable_files::regular::{self, MAX_OBJECT, Refused};
 use serde_json::Value;
 use uwf_engine::error::{AtPath, Error, Kind};
 

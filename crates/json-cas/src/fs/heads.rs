@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::index::{self, Index};
 use super::journal::Lines;
-use crate::durable::{self, FileError, FileLock};
 use crate::hash::Hash;
 use crate::heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name};
 use crate::journal::{Journal, Records};
-use crate::regular::{self, MAX_LIST};
+use durable_files::regular::{self, MAX_LIST};
+use durable_files::{FileError, FileLock};
 
 /// How long a change waits for others. One change takes about a millisecond, so this is reached
 /// only when a process holding the lock is stopped.
@@ -106,7 +106,7 @@ impl FsHeads {
     }
 
     pub(super) fn save(&self, lock: &FileLock, index: &Index) -> Result<(), HeadsError> {
-        durable::replace(&self.files.index, index.bytes())?;
+        durable_files::replace(&self.files.index, index.bytes())?;
         if lock.is_blank() {
             // Only a help for the day the index is lost; it is saved whether or not this can be noted.
             let _ = lock.write_owner(INDEX_MADE);
@@ -126,7 +126,7 @@ impl FsHeads {
     fn load_to_write(&self) -> Result<(Index, bool), HeadsError> {
         let (index, completed) = self.load_completed()?;
         if completed {
-            durable::sync_file(&self.files.journal)?;
+            durable_files::sync_file(&self.files.journal)?;
         }
         Ok((index, completed))
     }
@@ -220,7 +220,7 @@ impl Heads for FsHeads {
             return self.give_up(&lock, &index, completed, name);
         }
         // First the record, then the drop: a crash between the two loses nothing.
-        durable::append(&self.files.journal, &record.to_string())?;
+        durable_files::append(&self.files.journal, &record.to_string())?;
         index.remove(name);
         match self.save(&lock, &index) {
             // The name is removed: its record says so. Only the newest records are looked at, though, so no second drop

@@ -7,10 +7,10 @@ use std::path::Path;
 use memchr::{memchr, memmem, memrchr};
 use serde_json::Value;
 
-use crate::durable::{self, FileError};
 use crate::journal::Records;
 use crate::json::reason;
-use crate::regular::{self, MAX_LIST, Refused};
+use durable_files::FileError;
+use durable_files::regular::{self, MAX_LIST, Refused};
 
 /// How much of the end is read to find the newest records, in bytes; more only when one line is
 /// longer.
@@ -80,7 +80,7 @@ impl Lines<'_> {
         if kept.len() == bytes.len() {
             return Ok(false);
         }
-        durable::replace(self.path, &kept)?;
+        durable_files::replace(self.path, &kept)?;
         Ok(true)
     }
 
@@ -118,7 +118,7 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
 
 /// The last whole lines, and at least one if there is one.
 fn tail(path: &Path) -> Result<Vec<u8>, FileError> {
-    let Some(mut file) = durable::open_if_there(path)? else {
+    let Some(mut file) = regular::open_if_there(path)? else {
         return Ok(Vec::new());
     };
     read_tail(&mut file).map_err(FileError::at("read", path))

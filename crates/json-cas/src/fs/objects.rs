@@ -5,11 +5,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::durable::{self, FileError, TEMP_PREFIX};
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 use crate::objects::{Objects, Put, Stray};
-use crate::regular::{self, MAX_OBJECT, Refused};
+use durable_files::regular::{self, MAX_OBJECT, Refused};
+use durable_files::{FileError, TEMP_PREFIX};
 
 /// Ending of an object's file name after the hash.
 const EXTENSION: &str = ".bin";
@@ -89,7 +89,7 @@ impl Objects for FsObjects {
                 files.len() - 1
             });
         }
-        let published = durable::publish_all(&self.dir, &files)?;
+        let published = durable_files::publish_all(&self.dir, &files)?;
         Ok(objects
             .iter()
             .map(|(hash, _)| match first_at.remove(hash) {
@@ -101,19 +101,19 @@ impl Objects for FsObjects {
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
         // A link among the objects may lead to another object, which must not be overwritten.
-        Ok(durable::replace_itself(&self.path(hash), bytes)?)
+        Ok(durable_files::replace_itself(&self.path(hash), bytes)?)
     }
 
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
         for hash in hashes {
-            match durable::sync_file(&self.path(*hash)) {
+            match durable_files::sync_file(&self.path(*hash)) {
                 Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
                     return Err(StoreError::NotFound { hash: *hash });
                 }
                 other => other?,
             }
         }
-        match durable::sync_dir(&self.dir) {
+        match durable_files::sync_dir(&self.dir) {
             Err(error) if hashes.is_empty() && error.source.kind() == io::ErrorKind::NotFound => Ok(()),
             other => Ok(other?),
         }

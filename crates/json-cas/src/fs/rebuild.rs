@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::heads::FsHeads;
 use super::index::{self, Index};
-use crate::durable::{self, FileError, FileLock};
 use crate::hash::Hash;
 use crate::heads::{HeadsError, check_name};
-use crate::regular::{self, MAX_LIST};
+use durable_files::regular::{self, MAX_LIST};
+use durable_files::{FileError, FileLock};
 
 /// What can still be read of an index, in whatever state its file is.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl FsHeads {
         }
         match &salvaged.seen {
             // Copied, so that at every moment there is one.
-            Some(bytes) => durable::replace(&kept(&self.files.index, suffix), bytes)?,
+            Some(bytes) => durable_files::replace(&kept(&self.files.index, suffix), bytes)?,
             // Not a file at all: a directory, or a link that leads nowhere.
             None => move_away(&self.files.index, suffix)?,
         }
@@ -99,7 +99,7 @@ impl FsHeads {
             move_away(&self.files.journal, suffix)?;
         }
         for record in ended {
-            durable::append(&self.files.journal, &record.to_string())?;
+            durable_files::append(&self.files.journal, &record.to_string())?;
         }
         self.save(&held.0, &index)?;
         Ok(true)

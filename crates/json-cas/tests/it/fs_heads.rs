@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use json_cas::{FileLock, FsHeads, Hash, Heads, HeadsError, HeadsFiles, Journal, Swap};
+use durable_files::FileLock;
+use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, Journal, Swap};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -4,7 +4,6 @@
 
 mod any_bytes;
 mod backends;
-mod durable;
 mod fs_heads;
 mod heads_random;
 mod round_trips;

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Context, Error, Kind, Result};
-use json_cas::regular;
+use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::agents::AgentSpec;

@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use json_cas::regular;
+use durable_files::regular;
 
 /// How often the log is looked at.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use agent_kit::{Result, mcp};
-use json_cas::regular;
+use durable_files::regular;
 use serde_json::json;
 use uwf_core::workflow::Document;
 use uwf_engine::error::AtPath;

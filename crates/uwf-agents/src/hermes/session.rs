@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use agent_kit::Result;
-use json_cas::regular;
+use durable_files::regular;
 
 use super::installed::Hermes;
 use crate::progress;

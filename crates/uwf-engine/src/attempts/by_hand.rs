@@ -4,7 +4,7 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use json_cas::regular;
+use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
 use super::lines::Opened;

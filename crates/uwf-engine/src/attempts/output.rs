@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use json_cas::regular;
+use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
 use crate::error::{AtPath, Result};

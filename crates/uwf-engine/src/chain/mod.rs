@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::ControlFlow;
 
+use durable_files::regular;
 use json_cas::Hash;
-use json_cas::regular;
 use uwf_core::thread::ThreadId;
 
 use self::records::Block;

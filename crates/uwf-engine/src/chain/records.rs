@@ -8,8 +8,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use durable_files::regular;
 use json_cas::Hash;
-use json_cas::regular;
 use uwf_core::node::StepNode;
 
 /// Words of a record, the checksum being the last.

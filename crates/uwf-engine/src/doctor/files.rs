@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use json_cas::durable::{self, FileLock};
+use durable_files::FileLock;
 use uwf_core::thread::ThreadId;
 
 use super::{Finding, Remedy, counted};
@@ -43,7 +43,7 @@ pub(super) fn root(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
             format!("{} does not exist yet; the first command that stores something makes it", root.display());
         return Ok(vec![Finding::ok("storage", message)]);
     }
-    if let Err(error) = tempfile::Builder::new().prefix(durable::TEMP_PREFIX).tempfile_in(root) {
+    if let Err(error) = tempfile::Builder::new().prefix(durable_files::TEMP_PREFIX).tempfile_in(root) {
         // The error names the path itself.
         let error = Error::io("write to", root, error.kind().into());
         return Ok(vec![Finding::of_error("storage", &error)]);
@@ -133,14 +133,14 @@ pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     if remedy == Remedy::Apply {
         let mut removed = 0;
         for dir in &dirs {
-            removed += durable::remove_leftovers(dir, LEFTOVER_AGE)?;
+            removed += durable_files::remove_leftovers(dir, LEFTOVER_AGE)?;
         }
         let told = if removed == 0 { "no old temporary files".to_owned() } else { format!("removed {}", old(removed)) };
         return Ok(vec![Finding::ok("leftovers", told)]);
     }
     let mut found = 0;
     for dir in &dirs {
-        found += durable::leftovers(dir, LEFTOVER_AGE)?.len();
+        found += durable_files::leftovers(dir, LEFTOVER_AGE)?.len();
     }
     Ok(vec![match found {
         0 => Finding::ok("leftovers", "no old temporary files"),

@@ -9,8 +9,8 @@ mod evidence;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use durable_files::regular;
 use json_cas::fs::Salvaged;
-use json_cas::regular;
 use json_cas::{Hash, HeadsError, Records};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use json_cas::durable::FileLock;
+use durable_files::FileLock;
 use serde_json::{Value, json};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{Ran, TestHome, counting_workflow, text};

@@ -5,8 +5,8 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use durable_files::FileLock;
 use insta::assert_snapshot;
-use json_cas::FileLock;
 use serde_json::{Value, json};
 use uwf_testing::processes::until;
 use uwf_testing::{TestHome, counting_workflow, text};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use json_cas::durable::TEMP_PREFIX;
+use durable_files::TEMP_PREFIX;
 use serde_json::Value;
 use uwf_engine::home::Home;
 use uwf_engine::settings::Settings;

@@ -1,4 +1,5 @@
 //! Files that survive crashes, and locks.
+#![expect(clippy::unwrap_used, reason = "a failing test may panic; helpers of tests are not seen as tests")]
 
 use std::fs;
 use std::io;
@@ -6,8 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use json_cas::FileLock;
-use json_cas::durable::{append, is_disk_full, remove_leftovers, replace, replace_private};
+use durable_files::{FileLock, append, is_disk_full, remove_leftovers, replace, replace_private};
 use tempfile::TempDir;
 
 fn names(dir: &Path) -> Vec<String> {

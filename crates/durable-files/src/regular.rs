@@ -12,6 +12,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::error::FileError;
+
 /// Most bytes of a text that people write by hand: a configuration, a `.env`, a registry.
 pub const MAX_TEXT: u64 = 16 << 20;
 
@@ -60,6 +62,18 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
+/// Opens a file for reading, without waiting; `None` when there is no such file.
+///
+/// # Errors
+/// [`FileError`], of [`Refused::NotRegular`] too.
+pub fn open_if_there(path: &Path) -> Result<Option<File>, FileError> {
+    match open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::at("open", path)(error)),
+    }
+}
+
 /// Opens a file as `options` say, without waiting. A path that is made by it is made as a regular file.
 ///
 /// # Errors
@@ -85,7 +99,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The same, with room for `more` bytes at the end.
-pub(crate) fn read_with_room(path: &Path, limit: u64, more: usize) -> io::Result<Vec<u8>> {
+pub fn read_with_room(path: &Path, limit: u64, more: usize) -> io::Result<Vec<u8>> {
     let file = without_waiting(OpenOptions::new().read(true), path)?;
     // What cannot be looked at is read all the same: nothing waits, and the limit holds.
     let size = file.metadata().map_or(Ok(0), |meta| check(meta.file_type()).map(|()| meta.len()))?;

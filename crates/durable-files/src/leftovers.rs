@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{FileError, TEMP_PREFIX};
+use crate::error::FileError;
+use crate::temp::TEMP_PREFIX;
 
 /// Temporary files in `dir` that are older than `age`, or as much younger than now: the clock was set back since. Any
 /// other may be one that a running process is about to publish, so an hour is a good age.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{FileError, NEW_FILE_MODE, plain, sync_temp, written_temp};
-use crate::regular;
+use crate::dirs::sync_dir;
+use crate::error::FileError;
+use crate::temp::{NEW_FILE_MODE, plain, sync_temp, written_temp};
 
 /// Files open at the same time; a batch may be larger than what a process may open.
 const MAX_OPEN: usize = 64;
@@ -63,20 +64,4 @@ fn begin_writing(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(1), rustix::fs::Advice::DontNeed);
     #[cfg(not(target_os = "linux"))]
     let _ = file;
-}
-
-/// Makes the entries of a directory durable.
-///
-/// # Errors
-/// [`FileError`].
-pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
-    sync_file(dir)
-}
-
-/// Makes the content of a file durable, whoever wrote it.
-///
-/// # Errors
-/// [`FileError`].
-pub fn sync_file(path: &Path) -> Result<(), FileError> {
-    regular::open_to_sync(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
 }

@@ -4,7 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::{FileError, create_dir, dir_of, sync_dir};
+use crate::dirs::{create_dir, dir_of, sync_dir};
+use crate::error::FileError;
 use crate::regular;
 
 /// Appends one line, durably; `line` has no line break at its end. A last line that a crash left

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{FileError, create_dir, dir_of};
+use crate::dirs::{create_dir, dir_of};
+use crate::error::FileError;
 use crate::regular;
 
 /// Time between two tries. In a tight loop the tries themselves make others see a held lock.
@@ -84,7 +85,7 @@ impl FileLock {
     /// # Errors
     /// [`FileError`].
     pub fn owner(path: &Path) -> Result<Option<String>, FileError> {
-        let Some(file) = super::open_if_there(path)? else {
+        let Some(file) = regular::open_if_there(path)? else {
             return Ok(None);
         };
         let mut bytes = Vec::new();
@@ -98,7 +99,7 @@ impl FileLock {
     /// # Errors
     /// [`FileError`].
     pub fn is_held(path: &Path) -> Result<bool, FileError> {
-        let Some(file) = super::open_if_there(path)? else {
+        let Some(file) = regular::open_if_there(path)? else {
             return Ok(false);
         };
         // A shared lock, so that two probes do not see each other.

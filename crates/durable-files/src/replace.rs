@@ -5,7 +5,9 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{FileError, NEW_FILE_MODE, dir_of, plain, sync_dir, sync_temp, written_temp};
+use crate::dirs::{dir_of, sync_dir};
+use crate::error::FileError;
+use crate::temp::{NEW_FILE_MODE, plain, sync_temp, written_temp};
 
 /// Permissions of a file that is for nobody else.
 const PRIVATE_MODE: u32 = 0o600;

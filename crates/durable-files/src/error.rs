@@ -1,0 +1,33 @@
+//! What failed on which file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What failed on which file.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct FileError {
+    /// What was being done, a verb.
+    pub action: &'static str,
+    /// To which file or directory.
+    pub path: PathBuf,
+    /// Why it failed.
+    pub source: io::Error,
+}
+
+impl FileError {
+    /// For `map_err`: `action`, a verb, completes "cannot … PATH".
+    pub fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+        move |source| FileError { action, path: path.to_owned(), source }
+    }
+
+    /// Whether the disk or the quota is full.
+    pub fn is_disk_full(&self) -> bool {
+        is_disk_full(&self.source)
+    }
+}
+
+/// Whether an error says that the disk or the quota is full.
+pub fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}

@@ -1,0 +1,22 @@
+//! A crate of its own because the store and the engine write by the same rules.
+//!
+#![doc = include_str!("../README.md")]
+
+mod append;
+mod batch;
+mod dirs;
+mod error;
+mod leftovers;
+mod lock;
+pub mod regular;
+mod replace;
+mod temp;
+
+pub use append::append;
+pub use batch::publish_all;
+pub use dirs::{sync_dir, sync_file};
+pub use error::{FileError, is_disk_full};
+pub use leftovers::{leftovers, remove_leftovers};
+pub use lock::FileLock;
+pub use replace::{replace, replace_itself, replace_private};
+pub use temp::TEMP_PREFIX;

@@ -1,0 +1,52 @@
+//! Temporary files, which are published when they are whole.
+
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::dirs::create_dir;
+use crate::error::FileError;
+
+/// How names of temporary files begin; whoever lists a directory leaves these out.
+pub const TEMP_PREFIX: &str = ".tmp-";
+
+/// Permissions asked for new files; the umask takes away what the user does not want.
+pub(crate) const NEW_FILE_MODE: u32 = 0o666;
+
+/// A temporary file with `bytes` in `dir`, which is made if need be; removed again when dropped.
+/// It never has more permissions than `mode`. Not yet synced.
+pub(crate) fn written_temp(dir: &Path, bytes: &[u8], mode: u32) -> Result<NamedTempFile, FileError> {
+    let create = || {
+        tempfile::Builder::new()
+            .prefix(TEMP_PREFIX)
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(dir)
+            // tempfile puts the path into the message, where it would be told twice.
+            .map_err(|source| FileError::at("create a file in", dir)(plain(source)))
+    };
+    let mut temp = match create() {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
+            create_dir(dir)?;
+            create()?
+        }
+        other => other?,
+    };
+    temp.as_file_mut().write_all(bytes).map_err(FileError::at("write", temp.path()))?;
+    Ok(temp)
+}
+
+/// Makes the content of a temporary file durable.
+pub(crate) fn sync_temp(temp: &NamedTempFile) -> Result<(), FileError> {
+    temp.as_file().sync_all().map_err(FileError::at("sync", temp.path()))
+}
+
+/// The error of the operating system, without the path that a library added to its text.
+pub(crate) fn plain(error: io::Error) -> io::Error {
+    match error.to_string().rsplit_once(" at path \"") {
+        Some((told, _)) => io::Error::new(error.kind(), told.to_owned()),
+        None => error,
+    }
+}
