@@ -107,23 +107,16 @@ pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
 
 /// How much there is.
 pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
-    let dir = home.objects_dir();
-    let entries = match std::fs::read_dir(&dir) {
-        Ok(entries) => entries,
-        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(vec![Finding::ok("store", "no node is stored yet")]);
-        }
-        Err(source) => return Err(Error::io("list", &dir, source)),
+    let nodes = home.store().objects().list(None)?.len();
+    let size = match std::fs::read_dir(home.objects_dir()) {
+        Ok(files) => format!(", {}", bytes(files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum())),
+        // Nothing is stored yet, or elsewhere.
+        Err(_) => String::new(),
     };
-    let (mut nodes, mut size) = (0_usize, 0_u64);
-    for entry in entries {
-        let entry = entry.at("list", &dir)?;
-        if entry.file_name().to_string_lossy().ends_with(".bin") {
-            nodes += 1;
-            size += entry.metadata().map_or(0, |meta| meta.len());
-        }
-    }
-    Ok(vec![Finding::ok("store", format!("{}, {}", counted(nodes, "node"), bytes(size)))])
+    Ok(vec![match nodes {
+        0 => Finding::ok("store", "no node is stored yet"),
+        nodes => Finding::ok("store", format!("{}{size}", counted(nodes, "node"))),
+    }])
 }
 
 /// Temporary files of processes that died.

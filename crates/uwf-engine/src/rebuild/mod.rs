@@ -90,8 +90,10 @@ pub struct Recovered {
 /// The old one is kept beside it. uwf's own types are stored again if they are damaged.
 ///
 /// # Errors
-/// `Io` when files cannot be read or written, `Busy` when somebody holds the index for too long.
+/// `Io` when files cannot be read or written, `Busy` when somebody holds the index for too long, `Usage` when the heads of this
+/// root are not in files: then there is no index to lose.
 pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
+    let index = home.index()?;
     if !dry_run && home.objects_dir().exists() {
         // Without them no node can be read or written.
         put::repair_types(home)?;
@@ -102,7 +104,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     }
     // Index, history and records were read one after the other, and heads may have moved in between. While the index is
     // held none does: what is still wrong then is wrong.
-    let held = match home.index()?.hold() {
+    let held = match index.hold() {
         // Of a root that nobody can write to, the first look is as good.
         Err(HeadsError::Io { .. }) if dry_run => return Ok(plan.report),
         held => held?,
@@ -112,7 +114,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
         return Ok(plan.report);
     }
     let suffix = format!(".broken-{}", stamp(ids::now_ms()));
-    if !home.index()?.rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
+    if !index.rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
         return Err(Error::new(
             Kind::Busy,
             "somebody who does not lock it changed the index while it was being recovered",
