@@ -53,6 +53,7 @@ mod man;
 mod misbehaving_agents;
 mod mock;
 mod newest_thread;
+mod pages;
 mod partial_traces;
 mod prompts;
 mod react;

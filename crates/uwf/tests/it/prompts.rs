@@ -3,41 +3,9 @@
 use std::fs;
 
 use serde_json::json;
-use uwf_testing::{TestHome, repository};
+use uwf_testing::TestHome;
 
 use crate::home;
-
-/// The blocks of a page between fences of a language.
-fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
-    let fence = format!("```{language}\n");
-    page.split(&fence).skip(1).filter_map(|block| block.split("```").next()).collect()
-}
-
-#[test]
-fn the_example_of_the_readme_passes_with_a_writer_that_remembers_nothing() {
-    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
-    let yaml = blocks(&readme, "yaml");
-    let scripts = blocks(&readme, "sh");
-    let script = |name: &str| *scripts.iter().find(|block| block.contains(&format!("# {name}"))).unwrap();
-    let home = home();
-    let workflow = yaml.iter().find(|block| block.contains("# review-text.yaml")).unwrap();
-    home.file("review-text.yaml", workflow);
-    for name in ["writer.sh", "reviewer.sh"] {
-        let script = home.script(name, script(name));
-        fs::copy(&script, home.work().join(name)).unwrap();
-    }
-    home.config(yaml.iter().find(|block| block.contains("./writer.sh")).unwrap());
-
-    let stored = home.uwf(&["workflow", "put", "review-text.yaml", "--format", "text"]).told();
-    assert!(readme.contains(stored.lines().find(|line| line.contains("stored")).unwrap()), "{stored}");
-    let thread = home.start("review-text", "Write something nice");
-    home.json(&["run", &thread]);
-    let page = home.uwf(&["thread", "read", &thread, "--format", "text"]).stdout;
-    let drafts: Vec<&str> = page.lines().filter(|line| line.starts_with("Some words")).collect();
-    assert_eq!(drafts, ["Some words about dogs.", "Some words about dogs and cats."]);
-    let comments = home.json(&["thread", "eval", &thread, "steps[role = \"reviewer\"].output.comments"]);
-    assert_eq!(comments, "no cats in it");
-}
 
 /// A worker that keeps each prompt it is sent, and answers with a text of its own length.
 const KEEPER: &str = r#"#!/bin/sh
