@@ -6,7 +6,10 @@ const ID: usize = 26;
 /// Digits of a time in Unix milliseconds, of this century.
 const MILLISECONDS: usize = 13;
 
-/// The text with ids as `<id>`, Unix milliseconds as `<ms>` and times (`2026-11-21 22:05:31`) as `<time>`. Hashes stay:
+/// Digits of a digest of a thread's steps.
+const DIGEST: usize = 64;
+
+/// The text with ids as `<id>`, digests as `<digest>`, Unix milliseconds as `<ms>` and times (`2026-11-21 22:05:31`) as `<time>`. Hashes stay:
 /// they depend on content alone.
 pub fn steady(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -35,18 +38,14 @@ fn recognise(text: &str) -> (Option<&'static str>, usize) {
     }
     let length = text.find(|symbol: char| !symbol.is_ascii_alphanumeric()).unwrap_or(text.len());
     let word = &text[..length];
-    let is_id = length == ID && word.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-    let is_ms = length == MILLISECONDS && word.starts_with('1') && word.bytes().all(|byte| byte.is_ascii_digit());
-    (
-        if is_id {
-            Some("<id>")
-        } else if is_ms {
-            Some("<ms>")
-        } else {
-            None
-        },
-        length,
-    )
+    let all = |is_symbol: fn(&u8) -> bool| word.as_bytes().iter().all(is_symbol);
+    let known = match length {
+        ID if all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()) => Some("<id>"),
+        DIGEST if all(u8::is_ascii_hexdigit) => Some("<digest>"),
+        MILLISECONDS if word.starts_with('1') && all(u8::is_ascii_digit) => Some("<ms>"),
+        _ => None,
+    };
+    (known, length)
 }
 
 #[cfg(test)]

@@ -4,3 +4,4 @@
 mod forgotten_files;
 mod module_cycles;
 mod modules;
+mod named_tests;

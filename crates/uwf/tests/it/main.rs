@@ -74,6 +74,7 @@ mod thread_list;
 mod thread_pause;
 mod thread_read;
 mod thread_rm;
+mod thread_show;
 mod thread_start;
 mod thread_step;
 mod thread_step_details;

@@ -50,3 +50,55 @@ fn what_is_in_the_page_is_what_help_says() {
     assert!(page().contains("## `uwf cas put`"));
     assert!(help.stdout.contains("Examples:\n  uwf cas put content"), "{}", help.stdout);
 }
+
+/// Commands whose tests are in a file with another name.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("cas get", "cas"),
+    ("cas has", "cas"),
+    ("cas hash", "cas_put"),
+    ("cas list", "cas"),
+    ("cas put-text", "cas_put"),
+    ("cas refs", "cas"),
+    ("cas schema get", "cas"),
+    ("cas schema list", "cas"),
+    ("cas schema put", "cas_put"),
+    ("cas walk", "cas"),
+    ("config list", "config_get"),
+    ("config path", "config_get"),
+    ("thread repair", "hostile/record"),
+    ("thread resume", "thread_pause"),
+    ("thread run", "run"),
+    ("workflow rollback", "workflow_history"),
+];
+
+/// The file of a command that is not listed there.
+fn own_file(command: &str) -> String {
+    command.replace([' ', '-'], "_")
+}
+
+#[test]
+fn every_command_has_a_file_of_tests_that_calls_it() {
+    let page = page();
+    let headings = page.lines().filter_map(|line| line.strip_prefix("## `uwf ")?.strip_suffix('`'));
+    // A group by itself only has help.
+    let is_group = |command: &str| page.contains(&format!("\n## `uwf {command} "));
+    let commands: Vec<&str> = headings.filter(|command| !is_group(command)).collect();
+    assert!(commands.len() > 40, "{commands:?}");
+    let tests = repository().join("crates/uwf/tests/it");
+    for command in &commands {
+        let listed = ELSEWHERE.iter().find(|(listed, _)| listed == command);
+        let file = listed.map_or_else(|| own_file(command), |(_, file)| (*file).to_owned());
+        let text = fs::read_to_string(tests.join(format!("{file}.rs"))).unwrap_or_default();
+        assert!(
+            !text.is_empty(),
+            "`uwf {command}` has no tests in {file}.rs: write them, or list their file in ELSEWHERE"
+        );
+        let word = command.rsplit(' ').next().unwrap();
+        assert!(text.contains(&format!("\"{word}\"")), "`uwf {command}` is never called in {file}.rs");
+    }
+    for (command, _) in ELSEWHERE {
+        assert!(commands.contains(command), "ELSEWHERE lists `uwf {command}`, which is no command");
+        let own = tests.join(own_file(command)).with_extension("rs");
+        assert!(!own.exists(), "ELSEWHERE lists `uwf {command}`, which has a file of its own");
+    }
+}

@@ -1,0 +1,88 @@
+//! `uwf thread show`: where one thread stands.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::review::{reviewing_home, step};
+use crate::told;
+
+#[test]
+fn an_active_thread_shows_its_head_and_its_last_role() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    assert_snapshot!(told(&home, &["thread", "show", &thread]), @r##"
+    exit 0
+    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"state":"active","role":null,"task":"Write about cats.","steps":0,"startedAt":<ms>,"changedAt":<ms>,"digest":"<digest>","workspace":"<dir>/work"}
+    "##);
+    step(&home, &thread, 1);
+    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    exit 0
+    thread:    <id>
+    state:     active
+    workflow:  #1
+    task:      Write about cats.
+    head:      #2
+    steps:     1
+    last role: writer
+    digest:    <digest>
+    started:   <time>
+    changed:   <time>
+    workspace: <dir>/work
+    ");
+}
+
+#[test]
+fn a_stuck_thread_shows_the_failed_attempt_and_why_it_failed() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
+    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    exit 0
+    thread:    <id>
+    state:     stuck
+    workflow:  #1
+    task:      Write about cats.
+    head:      #2
+    steps:     0
+    at role:   writer
+    agent:     broken
+    why:       agent `broken` exited with 3; its last words: no licence for `claude`
+    since:     <time>
+    digest:    <digest>
+    attempt:   #3
+    started:   <time>
+    changed:   <time>
+    workspace: <dir>/work
+    ");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("stuck"));
+}
+
+#[test]
+fn an_ended_thread_shows_how_it_ended_until_it_is_removed() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    exit 0
+    thread:    <id>
+    state:     completed
+    workflow:  #1
+    task:      Write about cats.
+    head:      #2
+    steps:     4
+    last role: reviewer
+    why:       end
+    digest:    <digest>
+    started:   <time>
+    changed:   <time>
+    end:       #3
+    workspace: <dir>/work
+    ");
+    home.json(&["thread", "rm", &thread]);
+    assert_snapshot!(told(&home, &["thread", "show", &thread]), @"
+    exit 69
+    --- stderr
+    error: there is no thread <id>
+    hint: `uwf thread list --all` lists every thread
+    ");
+}
