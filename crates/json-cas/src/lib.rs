@@ -18,6 +18,7 @@ pub mod heads;
 mod journal;
 pub mod json;
 pub mod memory;
+pub mod nearest;
 pub mod node;
 pub mod objects;
 mod pointer;

@@ -12,7 +12,6 @@ mod expansion;
 mod key_order;
 mod keywords;
 mod leaf;
-mod nearest;
 mod options;
 mod refs;
 mod seen;

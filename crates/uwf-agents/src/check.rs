@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use json_cas::nearest::did_you_mean;
 use uwf_core::config::{Agent, AgentDescription, Config};
-use uwf_core::workflow::nearest::did_you_mean;
-use uwf_core::workflow::{Document, Problem};
+use uwf_core::document::{Document, Problem};
 use uwf_engine::agents;
 use uwf_engine::bindings;
 use uwf_engine::program::look_up;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use agent_kit::{Error, Kind, Result};
+use json_cas::nearest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::config::{Config, Provider};
 use uwf_core::node::Tokens;
-use uwf_core::workflow::nearest;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::environment;
 use uwf_engine::home::Home;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use uwf_core::config::parse_duration;
-use uwf_core::workflow::Document;
+use uwf_core::document::Document;
 use uwf_engine::agents::AgentSpec;
 use uwf_engine::home::Home;
 use uwf_engine::project;

@@ -49,6 +49,7 @@
 //! ```
 
 pub mod config;
+pub mod document;
 pub mod escapes;
 pub mod extract;
 pub mod foreign;

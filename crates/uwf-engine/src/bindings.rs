@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use json_cas::nearest;
 use serde::{Deserialize, Serialize};
 use uwf_core::config::{self, Config, OutputMode};
-use uwf_core::workflow::{Workflow, nearest};
+use uwf_core::workflow::Workflow;
 
 use crate::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
 use crate::environment::Redactor;

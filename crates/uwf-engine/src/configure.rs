@@ -7,7 +7,7 @@ use durable_files::FileLock;
 use durable_files::regular;
 use serde_json::Value;
 use uwf_core::config::edit::{self, EditError, KeyPath};
-use uwf_core::workflow::Problem;
+use uwf_core::document::Problem;
 
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;

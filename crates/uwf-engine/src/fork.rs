@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
+use json_cas::nearest;
 use uwf_core::node;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::nearest;
 
 use crate::digest;
 use crate::error::{Error, Kind, Result};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Journal, Objects, Store};
 use uwf_core::config::Config;
+use uwf_core::document::Problem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::Problem;
 
 use crate::configure;
 use crate::error::{AtPath, Error, Kind, Result};

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use durable_files::regular;
 use uwf_core::config::Config;
+use uwf_core::document::Problem;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::Problem;
 
 use crate::configure;
 use crate::error::{AtPath, Error, Kind, Result};

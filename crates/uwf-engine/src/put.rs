@@ -4,82 +4,51 @@ use std::path::Path;
 
 use durable_files::regular::{self, Refused};
 use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
+use uwf_core::document::Problem;
 use uwf_core::node::{self, Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
-use uwf_core::workflow::{self, Meta, Parsed, Problem, Role, Workflow};
+use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
 
 use crate::environment::{Redactor, read_env_file};
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
-use crate::{ids, registry};
+use crate::validate::Validated;
+use crate::{ids, registry, validate};
 
-/// A workflow file as it was read: the draft when it can be used, and everything wrong with it.
-pub struct Checked {
-    /// The workflow, absent when it has errors.
-    pub draft: Option<workflow::WorkflowDraft>,
-    /// All problems, in file order.
-    pub problems: Vec<Problem>,
-}
-
-/// What `workflow put` reports.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What became of a workflow file.
+#[derive(Debug)]
 pub struct Put {
-    /// Name it has now.
-    pub name: String,
-    /// The workflow.
-    pub hash: Hash,
-    /// Warnings.
+    /// Its text.
+    pub text: String,
+    /// Everything wrong with it, in order of place.
     pub problems: Vec<Problem>,
+    /// The name it has now, and the workflow; `None` when the problems kept it from being stored.
+    pub stored: Option<(String, Hash)>,
 }
 
-/// Reads and checks a workflow file. Nothing is written.
+/// Stores a workflow file under its name, unless it has errors (or warnings, when `strict`).
 ///
 /// # Errors
-/// `Io` when the file cannot be read.
-pub fn check(path: &Path) -> Result<Checked> {
-    let text = read_text(path)?;
-    let origin = path.display().to_string();
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let Parsed { draft, problems, .. } = workflow::check(&text, &origin, stem.as_deref());
-    let draft = if problems.iter().any(Problem::is_error) { None } else { draft };
-    Ok(Checked { draft, problems })
-}
-
-/// Stores a workflow file under its name.
-///
-/// # Errors
-/// `Data` with every problem when it has errors (warnings too when `strict`), those of store and registry.
+/// `Io` when the file cannot be read, `Data` when it is not a text, those of store and registry.
 pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
-    let Checked { draft, problems } = check(path)?;
-    let draft = match draft {
-        Some(draft) if !strict || !problems.iter().any(Problem::is_refused_strictly) => draft,
-        _ => return Err(refused(&problems)),
+    let Validated { text, problems, draft } = validate::text_of_file(home, read_text(path)?, path)?;
+    let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(Problem::is_refused_strictly)) else {
+        return Ok(Put { text, problems, stored: None });
     };
     let (name, hash) = store(home, draft)?;
     registry::update(home, |registry| {
         registry::name(registry, &name, hash, ids::now_ms());
         Ok(())
     })?;
-    Ok(Put { name, hash, problems })
+    Ok(Put { text, problems, stored: Some((name, hash)) })
 }
 
 /// Stores a checked workflow without giving it a name. Returns its own name and its hash.
 ///
 /// # Errors
 /// Those of the store; `NotFound` when a role names a schema the store lacks.
-pub fn store(home: &Home, draft: workflow::WorkflowDraft) -> Result<(String, Hash)> {
+pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
     ensure_types(home)?;
-    for (role, data) in &draft.roles {
-        if let Meta::Stored(hash) = data.meta
-            && !home.store().has(hash)?
-        {
-            return Err(Error::new(
-                Kind::Data,
-                format!("role `{role}` names schema {hash}, which is not in the store"),
-            )
-            .hint("`uwf cas schema put FILE` stores a schema"));
-        }
-    }
     let mut drafts: Vec<Draft> = Vec::new();
     let workflow: Workflow = draft.resolve(|_, schema| {
         let draft = Store::schema_draft(schema)?;

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use durable_files::FileLock;
 use durable_files::regular;
-use json_cas::Hash;
-use serde::{Deserialize, Serialize};
+use json_cas::{Hash, HashError};
+use serde::Serialize;
+use yaml_tree::{Data, Node, Position};
 
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
@@ -24,19 +25,18 @@ pub const NAMES_ARE_LOST: &str =
     "the workflows are in the store (`uwf cas list --type Workflow`); `uwf workflow put FILE` names one again";
 
 /// What a name stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// The workflow.
     pub hash: Hash,
     /// When the name was given to it, Unix milliseconds.
     pub timestamp: u64,
     /// What it stood for before, newest first.
-    #[serde(default)]
     pub history: Vec<Past>,
 }
 
 /// What a name stood for before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Past {
     /// The workflow.
     pub hash: Hash,
@@ -46,20 +46,6 @@ pub struct Past {
 
 /// All names.
 pub type Registry = BTreeMap<String, Entry>;
-
-/// One entry as files have it: the full form, or just the hash.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "an entry is neither a hash nor `{hash, timestamp, history}`")]
-enum Written {
-    Hash(Hash),
-    Entry(Entry),
-}
-
-/// A still older registry: a configuration that has the names below `workflows`.
-#[derive(Deserialize)]
-struct Below<T> {
-    workflows: BTreeMap<String, T>,
-}
 
 /// Where the names are in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,48 +154,68 @@ fn parse(path: &Path, text: &str, names: Names) -> Result<Registry> {
     if text.trim().is_empty() {
         return Err(unreadable(path, "it is empty"));
     }
-    let written: BTreeMap<String, Written> =
-        in_any_form(text, names).map_err(|error| unreadable(path, &first_line(&error.to_string())))?;
-    let entry = |written| match written {
-        Written::Hash(hash) => Entry { hash, timestamp: 0, history: Vec::new() },
-        Written::Entry(entry) => entry,
+    let root = yaml_tree::parse(text).map_err(|error| unreadable_at(path, error.at, &error.message))?;
+    let root = root.ok_or_else(|| unreadable(path, "it is empty"))?;
+    let names = match names {
+        Names::AtTop => &root,
+        Names::BelowWorkflows => root.get("workflows").ok_or_else(|| unreadable(path, "it has no `workflows`"))?,
     };
-    Ok(written.into_iter().map(|(name, written)| (name, entry(written))).collect())
-}
-
-/// The entries of a file. A hash of digits only that nobody quoted is a number where the form of an entry is not known
-/// beforehand, so the two forms are then tried one by one: in those it is read as it is written.
-fn in_any_form(text: &str, names: Names) -> std::result::Result<BTreeMap<String, Written>, serde_saphyr::Error> {
-    fn read<T: serde::de::DeserializeOwned>(
-        text: &str,
-        names: Names,
-    ) -> std::result::Result<BTreeMap<String, T>, serde_saphyr::Error> {
-        let options = serde_saphyr::options! { strict_booleans: true };
-        match names {
-            Names::AtTop => serde_saphyr::from_str_with_options(text, options),
-            Names::BelowWorkflows => {
-                serde_saphyr::from_str_with_options(text, options).map(|Below { workflows }| workflows)
-            }
+    if !matches!(names.data, Data::Mapping(_)) {
+        return Err(unreadable_at(path, names.at, "a mapping of names is expected"));
+    }
+    let mut registry = Registry::new();
+    for name in names.entries() {
+        let entry = entry(&name.value).map_err(|(at, why)| unreadable_at(path, at, &why))?;
+        if registry.insert(name.key.clone(), entry).is_some() {
+            return Err(unreadable_at(path, name.key_at, &format!("the name `{}` occurs twice", name.key)));
         }
     }
-    read::<Written>(text, names).or_else(|error| {
-        let plain = read::<Hash>(text, names)
-            .map(|plain| plain.into_iter().map(|(name, hash)| (name, Written::Hash(hash))).collect());
-        let full = || {
-            read::<Entry>(text, names)
-                .map(|full| full.into_iter().map(|(name, entry)| (name, Written::Entry(entry))).collect())
-        };
-        plain.or_else(|_| full()).map_err(|_| error)
-    })
+    Ok(registry)
+}
+
+type Unreadable = (Position, String);
+
+/// One entry: the full form, or just the hash. Hashes are taken as they are written, also those that are numbers to YAML.
+fn entry(node: &Node) -> std::result::Result<Entry, Unreadable> {
+    match &node.data {
+        Data::Scalar { .. } => Ok(Entry { hash: hash(node)?, timestamp: 0, history: Vec::new() }),
+        Data::Mapping(_) => {
+            let Past { hash, timestamp } = past(node)?;
+            let history = match node.get("history").map(|history| &history.data) {
+                Some(Data::Sequence(items)) => items.iter().map(past).collect::<std::result::Result<_, _>>()?,
+                Some(Data::Scalar { .. } | Data::Mapping(_)) => {
+                    return Err((node.at, "`history` is not a list".to_owned()));
+                }
+                None => Vec::new(),
+            };
+            Ok(Entry { hash, timestamp, history })
+        }
+        Data::Sequence(_) => Err(neither(node)),
+    }
+}
+
+fn past(node: &Node) -> std::result::Result<Past, Unreadable> {
+    let hash = hash(node.get("hash").ok_or_else(|| neither(node))?)?;
+    let timestamp = node.get("timestamp").and_then(|timestamp| timestamp.as_number()?.as_u64());
+    Ok(Past { hash, timestamp: timestamp.ok_or_else(|| neither(node))? })
+}
+
+fn hash(node: &Node) -> std::result::Result<Hash, Unreadable> {
+    let text = node.as_written().ok_or_else(|| neither(node))?;
+    text.parse().map_err(|error: HashError| (node.at, error.to_string()))
+}
+
+fn neither(node: &Node) -> Unreadable {
+    (node.at, "an entry is neither a hash nor `{hash, timestamp, history}`".to_owned())
+}
+
+fn unreadable_at(path: &Path, Position { line, column }: Position, why: &str) -> Error {
+    unreadable(path, &format!("line {line} column {column}: {why}"))
 }
 
 fn unreadable(path: &Path, why: &str) -> Error {
     Error::new(Kind::Data, format!("{} is not readable: {why}", path.display()))
         .hint("repair it or restore it from a backup; the workflows themselves are safe in the store")
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Bytes of a key that YAML readers take without a mark before it. None that uwf gives is nearly as long.

@@ -4,11 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
-use uwf_core::workflow::{Workflow, nearest};
+use json_cas::nearest;
+use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Kind, Result};
 use crate::home::Home;
-use crate::{load, put, registry};
+use crate::validate::Validated;
+use crate::{load, put, registry, validate};
 
 /// Directory of a project's own workflow files.
 pub const PROJECT_DIR: &str = ".workflows";
@@ -135,7 +137,7 @@ pub fn peek(home: &Home, typed: &str, cwd: &Path) -> Option<Workflow> {
     match locate(home, typed, cwd).ok()? {
         Located::Stored(hash, _) => load::workflow(home.store(), hash).ok(),
         Located::File(file, _) => {
-            let draft = put::check(&file).ok()?.draft?;
+            let draft = validate::file(home, &file).ok()?.draft?;
             draft.resolve(|_, schema| json_cas::Store::schema_draft(schema).map(|draft| draft.hash())).ok()
         }
     }
@@ -197,9 +199,9 @@ fn has_workflow_extension(path: &Path) -> bool {
 }
 
 fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
-    let checked = put::check(path)?;
-    let notes = checked.problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
-    let draft = checked.draft.ok_or_else(|| put::refused(&checked.problems))?;
+    let Validated { problems, draft, .. } = validate::text_of_file(home, put::read_text(path)?, path)?;
+    let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
+    let draft = draft.ok_or_else(|| put::refused(&problems))?;
     let (_, hash) = put::store(home, draft)?;
     Ok(Found { hash, origin, notes })
 }

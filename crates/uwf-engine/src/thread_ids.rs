@@ -1,7 +1,7 @@
 //! From what a person typed to a thread id: the whole id, a unique beginning or end of one, or `@` for the newest.
 
+use json_cas::nearest;
 use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
-use uwf_core::workflow::nearest;
 
 use crate::error::{Error, Kind, Result};
 use crate::history;

@@ -11,10 +11,10 @@ use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
+use json_cas::nearest;
 use json_cas::{Hash, Store, StoreError};
 use serde_json::Value;
 use uwf_core::node::{FOREIGN_TYPES, Kind, OWN_TYPES};
-use uwf_core::workflow::nearest;
 
 use crate::error::{self, Error, Result};
 use crate::home::Home;

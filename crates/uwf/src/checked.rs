@@ -1,8 +1,11 @@
 //! A checked file: what is wrong with it, told as compilers do.
 
 use serde::Serialize;
-use uwf_core::workflow::{Problem, Severity};
+use serde_json::json;
+use uwf_core::document::{Problem, Severity};
+use uwf_engine::error::Kind;
 
+use crate::error::CommandError;
 use crate::snippet;
 use crate::style;
 
@@ -25,15 +28,27 @@ impl Checked {
         Checked { valid: !problems.iter().any(refused), file, problems, text }
     }
 
+    /// Each problem with its line.
+    pub(crate) fn snippets(&self) -> String {
+        self.problems.iter().map(|problem| snippet::told(problem, &self.text)).collect()
+    }
+
     /// Each problem with its line, then the verdict.
     pub(crate) fn told(&self) -> String {
-        let mut text: String = self.problems.iter().map(|problem| snippet::told(problem, &self.text)).collect();
-        let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| self.counted(severity));
-        let counts: Vec<String> = counts.into_iter().flatten().collect();
         let verdict = if self.valid { style::green("valid") } else { style::red("not valid") };
-        let counts = if counts.is_empty() { String::new() } else { format!(", {}", counts.join(", ")) };
-        text.push_str(&format!("{}: {verdict}{counts}\n", self.file));
-        text
+        format!("{}{}: {verdict}{}\n", self.snippets(), self.file, self.counts())
+    }
+
+    /// The failure of a command that needs a valid file and has printed the snippets.
+    pub(crate) fn refused(&self) -> CommandError {
+        let error = CommandError::new(Kind::Data, format!("{}: not valid{}", self.file, self.counts()));
+        error.knowing(json!(self))
+    }
+
+    /// `, 2 errors, 1 warning`.
+    fn counts(&self) -> String {
+        let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| self.counted(severity));
+        counts.into_iter().flatten().map(|count| format!(", {count}")).collect()
     }
 
     fn counted(&self, severity: Severity) -> Option<String> {

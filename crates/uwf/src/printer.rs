@@ -76,7 +76,9 @@ impl<R: Report> Tell for R {
     fn tell(&self, format: Format) -> Result<String, CommandError> {
         match format {
             Format::Json => serde_json::to_string(self).map(|json| json + "\n").map_err(|error| not_json(&error)),
-            Format::Yaml => serde_json::to_value(self).map(|value| yaml(&value)).map_err(|error| not_json(&error)),
+            Format::Yaml => serde_json::to_value(self)
+                .map(|value| yaml_tree::write::block(&value))
+                .map_err(|error| not_json(&error)),
             Format::Text => Ok(self.text()),
         }
     }
@@ -133,7 +135,7 @@ impl Printed {
             (Body::Nothing, _) => return Ok(None),
             (Body::Verbatim(line), _) => line.clone(),
             (Body::Told { value, .. }, Format::Json) => format!("{value}\n"),
-            (Body::Told { value, .. }, Format::Yaml) => yaml(value),
+            (Body::Told { value, .. }, Format::Yaml) => yaml_tree::write::block(value),
             (Body::Told { text, .. }, Format::Text) => text.clone(),
             (Body::Long(report), format) => report.tell(format)?,
         }))
@@ -319,7 +321,7 @@ impl List<'_> {
         let value = || serde_json::to_value(row).map_err(std::io::Error::other);
         let text = match self.format {
             Format::Json => format!("{}{}", if self.count == 0 { "[" } else { "," }, value()?),
-            Format::Yaml => yaml(&Value::Array(vec![value()?])),
+            Format::Yaml => yaml_tree::write::block(&Value::Array(vec![value()?])),
             Format::Text => row.text(),
         };
         self.count += 1;
@@ -349,10 +351,4 @@ fn wants_colour() -> bool {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     !no_colour && !dumb
-}
-
-/// A value as YAML, ending in a newline. Hashes and everything else that could be read as another type is quoted.
-pub(crate) fn yaml(value: &Value) -> String {
-    let text = serde_saphyr::to_string(value).unwrap_or_else(|_| value.to_string());
-    if text.ends_with('\n') { text } else { format!("{text}\n") }
 }

@@ -1,6 +1,6 @@
 //! A problem of a file with the line it is in, as compilers show it.
 
-use uwf_core::workflow::{Problem, Severity};
+use uwf_core::document::{Problem, Severity};
 
 use crate::style;
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use uwf_core::workflow::nearest;
+use json_cas::nearest;
 
 use crate::error::CommandError;
 use crate::printer::Format;

@@ -15,9 +15,9 @@
 mod json;
 mod node;
 mod scalar;
+pub mod write;
 mod yaml;
 
 pub use json::parse as parse_json;
 pub use node::{Data, Entry, Node, Position, Style, SyntaxError, Tag};
-pub use scalar::is_plain_text;
 pub use yaml::{MAX_DEPTH, parse};

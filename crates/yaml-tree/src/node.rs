@@ -166,6 +166,12 @@ impl Node {
         }
     }
 
+    /// The text of a scalar as it was written, unless that is null.
+    #[must_use]
+    pub fn as_raw(&self) -> Option<&str> {
+        self.as_written().filter(|_| !self.is_null())
+    }
+
     /// The text of a scalar that is a text, not a number, boolean or null.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {

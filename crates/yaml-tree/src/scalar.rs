@@ -12,8 +12,7 @@ pub(crate) enum Scalar {
 }
 
 /// Whether a plain scalar of this text is a text.
-#[must_use]
-pub fn is_plain_text(text: &str) -> bool {
+pub(crate) fn is_plain_text(text: &str) -> bool {
     scalar(text) == Scalar::Text
 }
 

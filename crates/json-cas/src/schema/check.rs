@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::document::{Document, Place};
 use super::keywords::{self, Holds, subschemas};
-use super::nearest::nearest;
 use super::words::{brief, kind};
 use super::{MAX_PATTERN_SIZE, doubts, expansion, options, violations};
+use crate::nearest::nearest;
 use crate::pointer;
 
 /// Schemas that may be nested in one another as written. Deeper ones are not written by people,

@@ -81,7 +81,7 @@ fn unlisted(
     let missing = required.iter().enumerate().filter(|(_, key)| !properties.contains_key(**key));
     missing
         .map(|(index, key)| {
-            let near = super::nearest::nearest(key, properties.keys().map(String::as_str));
+            let near = crate::nearest::nearest(key, properties.keys().map(String::as_str));
             let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let message = format!("`{}` is required, but `properties` does not list it{hint}", brief(key));
             SchemaProblem::warning(format!("{}/{index}", pointer::join(path, "required")), message)

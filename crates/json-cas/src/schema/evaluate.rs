@@ -18,11 +18,11 @@ use super::applicators::{branches, dependent, for_item, for_key, single};
 use super::branches::none_fits;
 use super::document::{Document, Place};
 use super::keywords::{self, Holds};
-use super::nearest::nearest;
 use super::options::{Options, long_enum};
 use super::violations::{MAX_VIOLATIONS, Violation};
 use super::words::{brief, describe, found, listed};
 use super::{leaf, options};
+use crate::nearest::nearest;
 use crate::pointer;
 
 /// Pairs of subschema and value looked at before giving up to explain; about a second of work.

@@ -5,8 +5,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
 use super::CAS_REF;
-use super::nearest::nearest;
 use super::words::{a_type, brief, found, json, listed, listed_values};
+use crate::nearest::nearest;
 
 /// Allowed values among which one is looked for that was meant.
 const MAX_CANDIDATES: usize = 1000;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use agent_kit::{Result, mcp};
 use durable_files::regular;
 use serde_json::json;
-use uwf_core::workflow::Document;
+use uwf_core::document::Document;
 use uwf_engine::error::AtPath;
 
 use super::installed::Hermes;

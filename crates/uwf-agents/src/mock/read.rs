@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agent_kit::{Error, Kind, Result};
+use json_cas::nearest;
 use serde_json::{Map, Value};
-use uwf_core::workflow::{Document, Problem, nearest};
+use uwf_core::document::{Document, Problem};
 
 use super::script::{Act, Entry, Fail, Garbage, Reply};
 

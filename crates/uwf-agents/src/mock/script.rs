@@ -32,8 +32,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agent_kit::{Error, Kind, Result};
+use json_cas::nearest;
 use serde_json::Value;
-use uwf_core::workflow::nearest;
 
 use super::read;
 

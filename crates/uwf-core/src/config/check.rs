@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Config;
 use super::secret::looks_like_key;
-use crate::workflow::Position;
-use crate::workflow::Problems;
-use crate::workflow::fields::Fields;
-use crate::workflow::nearest::did_you_mean;
-use crate::workflow::tree::{Data, Entry, Node};
+use crate::document::Problems;
+use crate::document::fields::Fields;
+use json_cas::nearest::did_you_mean;
+use yaml_tree::Position;
+use yaml_tree::{Data, Entry, Node};
 
 /// Agents named but not defined are errors: whoever names one means to use it. Models and providers are
 /// needed only once one is used, so they get a warning.

@@ -24,7 +24,7 @@ pub use limits::{
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;
 
-use crate::workflow::Problem;
+use crate::document::Problem;
 
 /// The whole of `config.yaml`. An absent file is [`Config::default`].
 #[derive(Clone, Debug, Default, PartialEq)]

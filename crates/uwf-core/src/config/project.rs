@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::read::{CONFIG_KEYS, Reader};
 use super::{Config, check};
-use crate::workflow::fields::Fields;
-use crate::workflow::tree::{Data, Node};
+use crate::document::fields::Fields;
+use yaml_tree::{Data, Node};
 
 /// Keys of a configuration that a project may not set: they say where secrets are, and where they go.
 const OWN_KEYS: [&str; 2] = ["providers", "secrets"];
@@ -60,7 +60,7 @@ impl Reader {
     }
 }
 
-fn entries(node: &Node) -> &[crate::workflow::tree::Entry] {
+fn entries(node: &Node) -> &[yaml_tree::Entry] {
     match &node.data {
         Data::Mapping(entries) => entries,
         Data::Scalar { .. } | Data::Sequence(_) => &[],

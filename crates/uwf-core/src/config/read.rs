@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
 use super::{Config, Model, Provider, check};
-use crate::workflow::fields::{self, Fields, wrong_type};
-use crate::workflow::tree::{Data, Entry, Node};
-use crate::workflow::{Problem, Problems, source};
+use crate::document::fields::{self, Fields, wrong_type};
+use crate::document::{self, Problem, Problems};
+use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
 pub const CONFIG_KEYS: [&str; 16] = [
@@ -57,7 +57,7 @@ pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
     if has_no_content(text) {
         return (Config::default(), Vec::new());
     }
-    let Some(root) = source::parse(text, &mut problems) else {
+    let Some(root) = document::parse(text, &mut problems) else {
         return (Config::default(), problems.finish());
     };
     let mut reader = Reader { problems };
@@ -71,7 +71,7 @@ pub(super) fn read_project(text: &str, origin: &str, dir: &Path, user: &Config) 
     if has_no_content(text) {
         return (user.clone(), Vec::new());
     }
-    let Some(root) = source::parse(text, &mut problems) else {
+    let Some(root) = document::parse(text, &mut problems) else {
         return (user.clone(), problems.finish());
     };
     let mut reader = Reader { problems };

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use super::agent::{Describe, ExitMeaning, OutputMode};
 use super::duration::parse_duration;
 use super::read::Reader;
-use crate::workflow::fields::{self, Fields, wrong_type};
-use crate::workflow::nearest::did_you_mean;
-use crate::workflow::tree::{Data, Entry};
+use crate::document;
+use crate::document::fields::{self, Fields, wrong_type};
+use json_cas::nearest::did_you_mean;
+use yaml_tree::{Data, Entry};
 
 /// Rounds of feedback or extraction one may ask for. Each costs a model call, so a large number is a slip.
 const MAX_ROUNDS: u64 = 10;
@@ -178,7 +179,7 @@ impl Reader {
             return Map::new();
         };
         match &entry.value.data {
-            Data::Mapping(_) => match entry.value.to_json(&mut self.problems) {
+            Data::Mapping(_) => match document::to_json(&entry.value, &mut self.problems) {
                 Value::Object(map) => map,
                 _ => Map::new(),
             },

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::fields::{Fields, list, text};
 use super::model::{END, NamedCondition, START, Transition};
-use super::positions::join;
-use super::problem::Problems;
 use super::shape::Reader;
-use super::tree::{Entry, Node};
+use crate::document;
+use crate::document::Problems;
+use crate::document::fields::{Fields, list, text};
+use crate::document::join;
+use yaml_tree::{Entry, Node};
 
 /// Conditions made of expressions written into transitions.
 #[derive(Default)]
@@ -67,7 +68,7 @@ pub(super) fn role_field<'n>(fields: Fields<'n>, key: &str, problems: &mut Probl
 
 fn same(a: &Node, b: &Node) -> bool {
     let mut ignored = Problems::new("");
-    a.to_json(&mut ignored) == b.to_json(&mut ignored)
+    document::to_json(a, &mut ignored) == document::to_json(b, &mut ignored)
 }
 
 /// A role may repeat its name, but not have another.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::model::{NamedCondition, PayloadError, Role, Transition, Workflow};
 use super::older::{graph_name, older_names};
-use super::positions::join;
+use crate::document::join;
 
 pub(super) fn read(payload: &Value) -> Result<Workflow, PayloadError> {
     let fields = object(payload, "")?;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::{Fields, list, text};
 use super::model::{NamedCondition, START, Transition};
 use super::older;
-use super::positions::join;
 use super::shape::Reader;
-use super::tree::{Entry, Node};
+use crate::document::fields::{Fields, list, text};
+use crate::document::join;
+use yaml_tree::{Entry, Node};
 
 const TRANSITION_KEYS: [&str; 2] = ["role", "condition"];
 

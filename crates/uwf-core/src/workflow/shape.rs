@@ -1,17 +1,19 @@
 //! Reads the shape of a workflow file: its tree becomes a draft, and whatever has the wrong shape a problem.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use json_cas::Hash;
 
-use super::fields::{Fields, text, texts, wrong_type};
 use super::model::{Meta, NamedCondition, RoleDraft, WorkflowDraft};
 use super::older;
-use super::positions::{Positions, join};
-use super::problem::{Position, Problem, Problems};
-use super::source;
-use super::tree::{Data, Entry, Node};
-use super::validate::validate_into;
+use super::validate::{check_stored, validate_into};
+use crate::document;
+use crate::document::fields::{Fields, text, texts, wrong_type};
+use crate::document::{Positions, join};
+use crate::document::{Problem, Problems};
+use yaml_tree::Position;
+use yaml_tree::{Data, Entry, Node};
 
 /// What [`parse`] and [`check`] make of a file.
 #[derive(Clone, Debug)]
@@ -37,14 +39,31 @@ impl Parsed {
 ///
 /// `origin` is the file's name in messages, `file_stem` its name without directory and extension, if it is
 /// a file.
+///
+/// Schemas that roles name by hash are taken to be stored; [`check_with`] looks for them.
 #[must_use]
 pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> Parsed {
+    let Ok(parsed) = check_with(text, origin, file_stem, |_| Ok::<bool, Infallible>(true));
+    parsed
+}
+
+/// As [`check`]; `is_stored` says whether a schema that a role names by hash is there.
+///
+/// # Errors
+/// Those of `is_stored`.
+pub fn check_with<E>(
+    text: &str,
+    origin: &str,
+    file_stem: Option<&str>,
+    is_stored: impl FnMut(Hash) -> Result<bool, E>,
+) -> Result<Parsed, E> {
     let (draft, positions, mut problems) = read(text, origin);
     if let Some(draft) = &draft {
         validate_into(draft, &positions, file_stem, &mut problems);
+        check_stored(draft, &positions, is_stored, &mut problems)?;
     }
     let draft = draft.filter(|_| !problems.has_errors());
-    Parsed { draft, positions, problems: problems.finish() }
+    Ok(Parsed { draft, positions, problems: problems.finish() })
 }
 
 /// Reads a workflow file without validating it: types, older forms and unknown keys only.
@@ -63,7 +82,7 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
         positions: Positions::none(origin),
         inlined: older::Inlined::default(),
     };
-    let root = source::parse(text, &mut reader.problems);
+    let root = document::parse(text, &mut reader.problems);
     let draft = root.and_then(|root| reader.workflow(&root));
     (draft, reader.positions, reader.problems)
 }
@@ -181,9 +200,9 @@ impl Reader {
         self.positions.set_tree(&pointer, &entry.value);
         self.positions.set_key(pointer.clone(), entry.key_at);
         match &entry.value.data {
-            Data::Mapping(_) => Meta::Inline(entry.value.to_json(&mut self.problems)),
+            Data::Mapping(_) => Meta::Inline(document::to_json(&entry.value, &mut self.problems)),
             Data::Scalar { .. } if entry.value.as_bool().is_some() => {
-                Meta::Inline(entry.value.to_json(&mut self.problems))
+                Meta::Inline(document::to_json(&entry.value, &mut self.problems))
             }
             Data::Scalar { text, .. } => text.parse::<Hash>().map(Meta::Stored).unwrap_or_else(|_| {
                 self.positions.set_broken(&pointer);

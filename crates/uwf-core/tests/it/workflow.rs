@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use uwf_core::workflow::{Problem, WorkflowDraft, check};
+use uwf_core::document::Problem;
+use uwf_core::workflow::{WorkflowDraft, check};
 
 mod examples;
 mod older;

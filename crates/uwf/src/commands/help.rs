@@ -1,8 +1,8 @@
 //! `uwf help`: the help of a command, or a page about a topic.
 
 use clap::Command;
+use json_cas::nearest;
 use serde::Serialize;
-use uwf_core::workflow::nearest;
 
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};

@@ -343,6 +343,6 @@ fn a_registry_that_is_not_readable_costs_names_only() {
     exit 0
     [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
     --- stderr
-    warning: <dir>/root/registry.yaml is not readable: error: line 1 column 1: unclosed bracket '['
+    warning: <dir>/root/registry.yaml is not readable: line 2 column 1: while parsing a node, did not find expected node content
     "##);
 }

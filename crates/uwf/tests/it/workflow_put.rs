@@ -48,7 +48,7 @@ pub(crate) fn broken() -> String {
 }
 
 #[test]
-fn what_validate_takes_put_takes_and_what_it_refuses_put_refuses() {
+fn validate_and_put_report_the_same_problems_at_the_same_places() {
     let home = home();
     let schema = text(&home.json(&["cas", "schema", "put", r#"{"type":"object"}"#]), "hash");
     let by_hash = |hash: &str| {
@@ -57,17 +57,33 @@ fn what_validate_takes_put_takes_and_what_it_refuses_put_refuses() {
             &format!("meta: {hash}"),
         )
     };
-    for (name, content, code) in [
-        ("inline", REVIEW.to_owned(), 0),
-        ("stored-schema", by_hash(&schema), 0),
-        ("unknown-schema", by_hash("0000000000001"), 65),
-        ("broken", broken(), 65),
-        ("empty", String::new(), 65),
-        ("list", "[1, 2]".to_owned(), 65),
+    for (name, content, code, problems) in [
+        ("inline", REVIEW.to_owned(), 0, 0),
+        ("stored-schema", by_hash(&schema), 0, 0),
+        ("warned", REVIEW.replace("goal: Write", "gaol: x\n    goal: Write"), 0, 1),
+        ("unknown-schema", by_hash("0000000000001"), 65, 1),
+        ("broken", broken(), 65, 7),
+        ("empty", String::new(), 65, 1),
+        ("list", "[1, 2]".to_owned(), 65, 1),
+        ("syntax", format!("{REVIEW}\t- x"), 65, 1),
     ] {
-        let file = home.file(&format!("{name}.yaml"), &content);
-        let codes = ["validate", "put"]
-            .map(|command| home.uwf(&["workflow".as_ref(), command.as_ref(), file.as_os_str()]).code);
-        assert_eq!(codes, [Some(code); 2], "{name}");
+        let file = home.file("review-text.yaml", &content);
+        let run = |command: &str, format: &str| {
+            home.uwf(&["workflow".as_ref(), command.as_ref(), file.as_os_str(), "--format".as_ref(), format.as_ref()])
+        };
+        let [validate, put] = ["validate", "put"].map(|command| run(command, "text"));
+        assert_eq!([validate.code, put.code], [Some(code); 2], "{name}");
+        let (snippets, verdict) = validate.stdout.trim_end().rsplit_once('\n').unwrap_or(("", &validate.stdout));
+        assert_eq!(snippets.matches("]: ").count(), problems, "{name}");
+        let refusal = if code == 0 { String::new() } else { format!("error: {verdict}\n") };
+        let lead = if snippets.is_empty() { String::new() } else { format!("{snippets}\n") };
+        assert_eq!(put.stderr, format!("{lead}{refusal}"), "{name}");
+        let [validate, put] = ["validate", "put"].map(|command| run(command, "json"));
+        let files: serde_json::Value = serde_json::from_str(&validate.stdout).unwrap();
+        assert_eq!(files[0]["problems"].as_array().map(Vec::len), Some(problems), "{name}");
+        if code != 0 {
+            let refused: serde_json::Value = serde_json::from_str(&put.stdout).unwrap();
+            assert_eq!(refused["problems"], files[0]["problems"], "{name}");
+        }
     }
 }

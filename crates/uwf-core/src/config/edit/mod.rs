@@ -4,11 +4,15 @@
 //! The parser says where each value stands, the text is spliced there, and the result is read again: an edit that
 //! would change anything else than what was asked for is refused. So the splicing may be simple, and forms of YAML it
 //! does not understand (anchors that are used elsewhere, say) cost a clear error, never somebody's file.
+//!
+//! The crate `yamlpatch` edits YAML like this too and was looked at. It stays out because it reads with another parser
+//! (tree-sitter's grammar, in C) and writes with a third library, so that a file could mean one thing to the edit and
+//! another to uwf; because it has no check that nothing else changed; and because JSON files are edited here as well.
 
 mod path;
 mod remove;
-mod spans;
 mod splice;
+mod tree;
 mod value;
 mod write;
 
@@ -18,8 +22,8 @@ pub use path::{BadPath, KeyPath};
 pub use value::{BadValue, value};
 
 use super::read::has_no_content;
-use crate::workflow::{Document, Problem};
-use spans::Tree;
+use crate::document::{Document, Problem};
+use tree::Tree;
 
 /// Why a text was not edited.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +91,7 @@ pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<St
     if get(&before, path) == Some(value) {
         return Ok(text.to_owned());
     }
-    let tree = Tree::read(text);
+    let tree = Tree::read(text, origin);
     let edited = splice::set(&tree, path, value)?;
     let mut expected = before;
     put(&mut expected, path.parts(), value);
@@ -104,7 +108,7 @@ pub fn unset(text: &str, origin: &str, path: &KeyPath) -> Result<Option<String>,
     if get(&expected, path).is_none() {
         return Ok(None);
     }
-    let tree = Tree::read(text);
+    let tree = Tree::read(text, origin);
     let edited = remove::remove(&tree, path).ok_or_else(|| entangled(&tree, path))?;
     take(&mut expected, path.parts());
     verified(edited, origin, &expected, || entangled(&tree, path)).map(Some)

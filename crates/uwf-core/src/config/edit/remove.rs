@@ -1,8 +1,9 @@
 //! Takes a key out of a text.
 
 use super::path::KeyPath;
-use super::spans::{Entry, Form, Tree};
 use super::splice::{next_line, spliced};
+use super::tree::{Form, Tree};
+use yaml_tree::Entry;
 
 /// The text without the key; `None` when it is written in a way that is not understood.
 pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
@@ -12,14 +13,14 @@ pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
     }
     let (entry, above) = found.split_last()?;
     let parent = above.last().map(|entry| &entry.value).or(tree.root.as_ref())?;
-    match &parent.form {
+    match Form::of(parent) {
         Form::Block(_) => {
-            let from = tree.text[..entry.key_start].rfind('\n').map_or(0, |newline| newline + 1);
+            let from = tree.text[..entry.key_span.start].rfind('\n').map_or(0, |newline| newline + 1);
             Some(spliced(tree.text, from, next_line(tree.text, entry.end()), ""))
         }
         // The last key of a mapping in braces leaves null, as the last line of a block does.
         Form::Flow(entries) if entries.len() == 1 => {
-            above.last().map(|_| spliced(tree.text, parent.start, parent.end, "null"))
+            above.last().map(|_| spliced(tree.text, parent.span.start, parent.span.end, "null"))
         }
         Form::Flow(entries) => from_braces(tree.text, entries, entry),
         Form::Nothing | Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList => None,
@@ -30,11 +31,12 @@ pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
 fn from_braces(text: &str, entries: &[Entry], entry: &Entry) -> Option<String> {
     let at = entries.iter().position(|other| std::ptr::eq(other, entry))?;
     let (from, to) = match (at.checked_sub(1).and_then(|before| entries.get(before)), entries.get(at + 1)) {
-        (_, Some(next)) => (entry.key_start, next.key_start),
+        (_, Some(next)) => (entry.key_span.start, next.key_span.start),
         (Some(before), None) => (before.end(), entry.end()),
         (None, None) => return None,
     };
     // A comment between two keys is nobody's to throw away.
-    let (gap_from, gap_to) = if from == entry.key_start { (entry.end(), to) } else { (from, entry.key_start) };
+    let (gap_from, gap_to) =
+        if from == entry.key_span.start { (entry.end(), to) } else { (from, entry.key_span.start) };
     (!text[gap_from..gap_to].contains('#')).then(|| spliced(text, from, to, ""))
 }

@@ -1,10 +1,12 @@
 //! Puts a value into a text.
 
-use saphyr_parser::ScalarStyle;
+use std::ops::Range;
+
 use serde_json::{Map, Value};
+use yaml_tree::{Entry, Node, Style};
 
 use super::path::KeyPath;
-use super::spans::{Entry, Form, Node, Tree};
+use super::tree::{Form, Tree, after_colon};
 use super::write::{Language, inline, instead_of, scalar};
 use super::{EditError, entangled};
 
@@ -19,11 +21,11 @@ pub(super) fn set(tree: &Tree<'_>, path: &KeyPath, value: &Value) -> Result<Stri
     // The value that is replaced, or that gets a key, does not count.
     let around = if missing.is_empty() { &found[..found.len().saturating_sub(1)] } else { &found[..] };
     let in_flow =
-        around.iter().map(|entry| &entry.value).chain(&tree.root).any(|node| matches!(node.form, Form::Flow(_)));
+        around.iter().map(|entry| &entry.value).chain(&tree.root).any(|node| matches!(Form::of(node), Form::Flow(_)));
     let language = if tree.is_json() { Language::Json } else { Language::Yaml };
     let place = Place { tree, language, in_flow };
     let parent = found.last().map(|entry| &entry.value).or(tree.root.as_ref());
-    let edited = match (parent.map(|node| (node, &node.form)), found.last()) {
+    let edited = match (parent.map(|node| (node, Form::of(node))), found.last()) {
         (_, Some(entry)) if missing.is_empty() => place.replace(entry, value),
         (None, _) => Some(place.append(&place.lines(missing, value, 0))),
         (Some((_, Form::Block(entries))), _) => entries.last().map(|last| place.after(last, missing, value)),
@@ -35,13 +37,13 @@ pub(super) fn set(tree: &Tree<'_>, path: &KeyPath, value: &Value) -> Result<Stri
 }
 
 fn not_a_mapping(node: &Node, at: &[String]) -> EditError {
-    let found = match node.form {
+    let found = match Form::of(node) {
         Form::List | Form::FlowList => "a list",
         Form::Alias => "an alias",
         Form::Nothing | Form::Scalar(_) | Form::Block(_) | Form::Flow(_) => "a text or number",
     };
     let at = if at.is_empty() { "the file".to_owned() } else { KeyPath::of(at).to_string() };
-    EditError::NotAMapping { at, line: node.line, found }
+    EditError::NotAMapping { at, line: node.at.line, found }
 }
 
 /// Where something is to be written.
@@ -59,17 +61,15 @@ impl Place<'_> {
 
     /// Puts a value in the place of another.
     fn replace(&self, entry: &Entry, value: &Value) -> Option<String> {
-        let Node { start, end, .. } = entry.value;
+        let Range { start, end } = entry.value.span.clone();
         let new = inline(value, self.language);
-        match &entry.value.form {
-            Form::Nothing => Some(match entry.after_colon(self.text()) {
+        match Form::of(&entry.value) {
+            Form::Nothing => Some(match after_colon(entry, self.text()) {
                 Some(at) => self.spliced(at, at, &format!(" {new}")),
-                None => self.spliced(entry.key_end, entry.key_end, &format!(": {new}")),
+                None => self.spliced(entry.key_span.end, entry.key_span.end, &format!(": {new}")),
             }),
-            Form::Scalar(ScalarStyle::Literal | ScalarStyle::Folded) | Form::List | Form::Block(_) => {
-                self.replace_lines(entry, &new)
-            }
-            Form::Scalar(style) => Some(self.spliced(start, end, &instead_of(*style, value, self.language))),
+            Form::Scalar(Style::Block) | Form::List | Form::Block(_) => self.replace_lines(entry, &new),
+            Form::Scalar(style) => Some(self.spliced(start, end, &instead_of(style, value, self.language))),
             Form::FlowList | Form::Flow(_) | Form::Alias => Some(self.spliced(start, end, &new)),
         }
     }
@@ -78,10 +78,10 @@ impl Place<'_> {
     /// lines stay.
     fn replace_lines(&self, entry: &Entry, new: &str) -> Option<String> {
         let text = self.text();
-        let from = entry.after_colon(text)?;
-        let Node { start, end, .. } = entry.value;
+        let from = after_colon(entry, text)?;
+        let Range { start, end } = entry.value.span.clone();
         let first_line = text[from..start].rfind('\n').map_or(from, |newline| from + newline);
-        let kept = match entry.value.form {
+        let kept = match Form::of(&entry.value) {
             // After the colon stands `|` or `>`, and then perhaps a comment.
             Form::Scalar(_) => text[from..first_line].find(" #").map_or("", |at| &text[from + at..first_line]),
             _ => &text[from..first_line],
@@ -93,7 +93,7 @@ impl Place<'_> {
     /// Adds a key after the last one of a block mapping.
     fn after(&self, last: &Entry, missing: &[String], value: &Value) -> String {
         let at = next_line(self.text(), last.end());
-        let lines = self.lines(missing, value, last.column);
+        let lines = self.lines(missing, value, last.key_at.column - 1);
         let newline = if at > 0 && !self.text()[..at].ends_with('\n') { self.newline() } else { "" };
         self.spliced(at, at, &format!("{newline}{lines}"))
     }
@@ -103,11 +103,12 @@ impl Place<'_> {
         let pair = self.pair(missing, value);
         let text = self.text();
         let Some(last) = entries.last() else {
-            let open = text[parent.start..parent.end].rfind('{').map_or(parent.start, |at| parent.start + at);
-            return self.spliced(open, parent.end, &format!("{{ {pair} }}"));
+            let open = text[parent.span.clone()].rfind('{').map_or(parent.span.start, |at| parent.span.start + at);
+            return self.spliced(open, parent.span.end, &format!("{{ {pair} }}"));
         };
         let at = last.end();
-        let first_on_line = text[..last.key_start].rfind('\n').map(|newline| &text[newline + 1..last.key_start]);
+        let first_on_line =
+            text[..last.key_span.start].rfind('\n').map(|newline| &text[newline + 1..last.key_span.start]);
         let rest = text[at..line_end(text, at)].trim();
         match first_on_line {
             // One key a line: so is the new one.
@@ -120,30 +121,30 @@ impl Place<'_> {
 
     /// Adds the first key below a key whose value is null.
     fn first_key(&self, entry: &Entry, missing: &[String], value: &Value) -> Option<String> {
-        let Node { start, end, .. } = entry.value;
+        let Range { start, end } = entry.value.span.clone();
         let text = self.text();
-        let written = matches!(entry.value.form, Form::Scalar(_));
+        let written = matches!(Form::of(&entry.value), Form::Scalar(_));
         if self.in_flow {
             let pair = format!("{{ {} }}", self.pair(missing, value));
-            return Some(match (written, entry.after_colon(text)) {
+            return Some(match (written, after_colon(entry, text)) {
                 (true, _) => self.spliced(start, end, &pair),
                 (false, Some(at)) => self.spliced(at, at, &format!(" {pair}")),
-                (false, None) => self.spliced(entry.key_end, entry.key_end, &format!(": {pair}")),
+                (false, None) => self.spliced(entry.key_span.end, entry.key_span.end, &format!(": {pair}")),
             });
         }
-        let from = entry.after_colon(text)?;
+        let from = after_colon(entry, text)?;
         let rest_from = if written { end } else { from };
         let rest_to = line_end(text, rest_from);
-        let lines = self.lines(missing, value, entry.column + self.step());
+        let lines = self.lines(missing, value, entry.key_at.column - 1 + self.step());
         let lines = lines.trim_end();
         Some(self.spliced(from, rest_to, &format!("{}{}{lines}", &text[rest_from..rest_to], self.newline())))
     }
 
     fn is_null(&self, node: &Node) -> bool {
-        match node.form {
+        match Form::of(node) {
             Form::Nothing => true,
-            Form::Scalar(ScalarStyle::Plain) => {
-                matches!(&self.text()[node.start..node.end], "~" | "null" | "Null" | "NULL")
+            Form::Scalar(Style::Plain) => {
+                matches!(&self.text()[node.span.clone()], "~" | "null" | "Null" | "NULL")
             }
             Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList | Form::Block(_) | Form::Flow(_) => false,
         }
@@ -176,9 +177,9 @@ impl Place<'_> {
 
     /// Columns by which what is nested is indented in this file.
     fn step(&self) -> usize {
-        let top = self.tree.root.as_ref().map(Node::entries).unwrap_or_default();
-        let nested = top.iter().find_map(|entry| match &entry.value.form {
-            Form::Block(below) => below.first().map(|first| first.column.saturating_sub(entry.column)),
+        let top = self.tree.root.as_ref().map(|root| Form::of(root).entries()).unwrap_or_default();
+        let nested = top.iter().find_map(|entry| match Form::of(&entry.value) {
+            Form::Block(below) => below.first().map(|first| first.key_at.column.saturating_sub(entry.key_at.column)),
             Form::Nothing | Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList | Form::Flow(_) => None,
         });
         nested.filter(|step| *step > 0).unwrap_or(DEFAULT_STEP)

@@ -1,11 +1,11 @@
 //! Values as they are typed on a command line.
 
-use saphyr_parser::ScalarStyle;
 use serde_json::Value;
+use yaml_tree::Style;
 
-use super::spans::{Form, Tree};
+use super::tree::{Form, Tree};
 use crate::config::read::has_no_content;
-use crate::workflow::Document;
+use crate::document::Document;
 
 /// Why a text is no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,12 +40,12 @@ pub fn value(text: &str) -> Result<Value, BadValue> {
         let said = problems.first().map_or("it is not readable", |problem| problem.message.as_str());
         BadValue::Syntax(said.trim_start_matches("not valid YAML: ").to_owned())
     })?;
-    let end = match Tree::read(text).root {
-        Some(root) => match root.form {
-            Form::Scalar(ScalarStyle::Literal | ScalarStyle::Folded) | Form::Block(_) | Form::List => {
+    let end = match Tree::read(text, "value").root {
+        Some(root) => match Form::of(&root) {
+            Form::Scalar(Style::Block) | Form::Block(_) | Form::List => {
                 return Err(BadValue::Block);
             }
-            Form::Scalar(_) | Form::FlowList | Form::Flow(_) | Form::Nothing | Form::Alias => root.end,
+            Form::Scalar(_) | Form::FlowList | Form::Flow(_) | Form::Nothing | Form::Alias => root.span.end,
         },
         None => text.len(),
     };

@@ -10,7 +10,7 @@ use super::super::condition::{Compared, Comparison, FieldRead};
 use super::pattern::{self, Index};
 use super::walk::{self, Focus};
 use super::{functions, names, text};
-use crate::workflow::nearest::nearest;
+use json_cas::nearest::nearest;
 
 /// Something about an expression its author should know.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 
 use super::super::condition::ConditionError;
 use super::{functions, walk};
-use crate::workflow::nearest::nearest;
+use json_cas::nearest::nearest;
 
 struct Refusal {
     /// How the offending thing is spelled in the source, for its position.

@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use super::equal::{Never, never_equal};
 use super::reach::{Verdict, can_have};
+use crate::document::Problems;
+use crate::document::{Positions, join};
 use crate::extract::shape::type_name;
 use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead};
 use crate::workflow::model::{Meta, WorkflowDraft};
-use crate::workflow::nearest::{did_you_mean, nearest};
-use crate::workflow::positions::{Positions, join};
-use crate::workflow::problem::{Position, Problems};
+use json_cas::nearest::{did_you_mean, nearest};
+use yaml_tree::Position;
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
     let sources = sources(draft);

@@ -7,14 +7,16 @@ mod reach;
 mod routes;
 mod schemas;
 
+pub(super) use schemas::check_stored;
+
 use super::model::WorkflowDraft;
-use super::positions::Positions;
-use super::problem::{Problem, Problems};
+use crate::document::Positions;
+use crate::document::{Problem, Problems};
 
 /// Everything wrong with a draft, in order of place. `positions` comes from [`parse`](super::parse) with the
 /// draft; `file_stem` is the file's name without directory and extension, if it came from a file.
 ///
-/// Whether a schema given by hash exists is not checked here.
+/// Whether a schema given by hash exists is not checked here; see [`check_with`](super::check_with).
 #[must_use]
 pub fn validate(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>) -> Vec<Problem> {
     let mut problems = Problems::new(positions.file());

@@ -1,9 +1,9 @@
 //! Names: what cannot be one, and what had better not be.
 
+use crate::document::Problems;
+use crate::document::{Positions, join};
 use crate::workflow::model::{END, START, WorkflowDraft};
 use crate::workflow::older::graph_name;
-use crate::workflow::positions::{Positions, join};
-use crate::workflow::problem::Problems;
 
 /// Symbols of a name. It has to fit a line of a listing, a file name and a command line.
 const MAX_NAME: usize = 64;

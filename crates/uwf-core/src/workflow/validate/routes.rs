@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::document::Problems;
+use crate::document::{Positions, join};
 use crate::workflow::model::{END, START, Transition, WorkflowDraft};
-use crate::workflow::nearest::did_you_mean;
-use crate::workflow::positions::{Positions, join};
-use crate::workflow::problem::{Position, Problems};
 use crate::workflow::ways::{dead_ends, endless_roles, live, reachable};
+use json_cas::nearest::did_you_mean;
+use yaml_tree::Position;
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
     let routes = Routes { draft, positions };

@@ -1,10 +1,9 @@
 //! The schemas of the roles' outputs.
 
-use json_cas::schema;
+use json_cas::{Hash, schema};
 
+use crate::document::{Positions, Problems, join};
 use crate::workflow::model::{Meta, WorkflowDraft};
-use crate::workflow::positions::{Positions, join};
-use crate::workflow::problem::Problems;
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
     for (name, role) in &draft.roles {
@@ -27,4 +26,26 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             }
         }
     }
+}
+
+/// Reports roles that name a stored schema which `is_stored` does not know.
+///
+/// # Errors
+/// Those of `is_stored`.
+pub(in crate::workflow) fn check_stored<E>(
+    draft: &WorkflowDraft,
+    positions: &Positions,
+    mut is_stored: impl FnMut(Hash) -> Result<bool, E>,
+    problems: &mut Problems,
+) -> Result<(), E> {
+    for (name, role) in &draft.roles {
+        let Meta::Stored(hash) = role.meta else { continue };
+        if !is_stored(hash)? {
+            let at = positions.value(&join(&join("/roles", name), "meta"));
+            let message = format!("role `{name}` names schema {hash}, which is not in the store");
+            let hint = "`uwf cas schema put FILE` stores a schema; `uwf cas schema list` shows those there are";
+            problems.error("unknown-schema", at, message, Some(hint.to_owned()));
+        }
+    }
+    Ok(())
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use json_cas::{Hash, Store};
 use serde_json::Value;
+use uwf_core::document::Problem;
 use uwf_core::node::Payload;
-use uwf_core::workflow::{Problem, Workflow, WorkflowDraft, check as read, mermaid};
+use uwf_core::workflow::{Workflow, WorkflowDraft, check as read, mermaid};
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {

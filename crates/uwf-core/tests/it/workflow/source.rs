@@ -90,7 +90,7 @@ fn json_problems_have_places_too() {
     w.json:1:13: error[syntax]: not valid JSON: found `2` where the end should be
     w.json:1:8: error[syntax]: not valid JSON: the file ends where `:` should be
     w.json:1:129: error[syntax]: not valid JSON: nested deeper than 128 levels
-    w.json:2:1: error[empty-file]: the file is empty
+    w.json:1:1: error[empty-file]: the file is empty
     w.json:1:1: error[syntax]: not valid JSON: `name` is not a value; quote it if it is a text
     "#);
 }
@@ -207,7 +207,7 @@ fn bombs_are_refused_quickly() {
     ];
     insta::assert_snapshot!(found.join("\n"), @r"
     w.yaml:6:20: error[too-big]: the file holds too many values here, aliases expanded
-    w.yaml:2:637: error[too-big]: the file holds too many values here, aliases expanded
+    w.yaml:2:641: error[too-big]: the file holds too many values here, aliases expanded
     w.yaml:128:14: error[too-deep]: nested deeper than 128 levels
     w.yaml:1:129: error[too-deep]: nested deeper than 128 levels
     w.yaml:1:257: error[too-deep]: nested deeper than 128 levels

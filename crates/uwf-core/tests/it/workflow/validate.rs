@@ -1,6 +1,7 @@
 //! One test for each kind of problem: its place and its words.
 
-use uwf_core::workflow::{Positions, Severity, check, parse, validate};
+use uwf_core::document::{Positions, Severity};
+use uwf_core::workflow::{check, parse, validate};
 
 use super::{lines, problems_of, sound};
 

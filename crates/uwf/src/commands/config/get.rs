@@ -1,18 +1,18 @@
 //! `uwf config get`
 
 use clap_complete::engine::ArgValueCompleter;
+use json_cas::nearest::did_you_mean;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::config::{CONFIG_KEYS, default_of};
-use uwf_core::workflow::nearest::did_you_mean;
 use uwf_engine::error::Kind;
 
 use super::{key, values};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report, yaml};
+use crate::printer::{CommandResult, Printed, Report};
 
 /// Arguments of `uwf config get`.
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ impl Report for Found {
     fn text(&self) -> String {
         match &self.0 {
             Value::String(text) => format!("{text}\n"),
-            other => yaml(other),
+            other => yaml_tree::write::block(other),
         }
     }
 }

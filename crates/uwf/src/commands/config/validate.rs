@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use uwf_core::config::Config;
-use uwf_core::workflow::{Document, Problem};
+use uwf_core::document::{Document, Problem};
 use uwf_engine::error::{Kind, Result};
 use uwf_engine::home::Home;
 use uwf_engine::{configure, environment};

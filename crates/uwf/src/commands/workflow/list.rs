@@ -75,7 +75,7 @@ fn project(context: &Context) -> Result<Vec<Row>, CommandError> {
         });
         rows.push(Row {
             name,
-            hash: checked.workflow.map(|(_, hash)| hash),
+            hash: checked.draft.map(validate::hash).transpose()?,
             origin: file.display().to_string(),
             problem,
         });

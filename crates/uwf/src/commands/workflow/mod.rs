@@ -9,7 +9,7 @@ mod rollback;
 mod show;
 mod validate;
 
-use uwf_core::workflow::nearest;
+use json_cas::nearest;
 use uwf_engine::error::Kind;
 use uwf_engine::registry::{self, Registry};
 use uwf_engine::resolve;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use json_cas::Hash;
 use serde::Serialize;
+use uwf_engine::put::{self, Put};
 
+use crate::checked::Checked;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -23,12 +25,12 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Stored {
+struct Named {
     name: String,
     hash: Hash,
 }
 
-impl Report for Stored {
+impl Report for Named {
     fn text(&self) -> String {
         format!("stored {} as {}\n", style::bold(&self.name), self.hash)
     }
@@ -36,9 +38,11 @@ impl Report for Stored {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let put = uwf_engine::put::put(&context.home, &args.file, args.strict)?;
-    for problem in &put.problems {
-        context.printer.warn(&problem.to_string());
+    let Put { text, problems, stored } = put::put(&context.home, &args.file, args.strict)?;
+    let checked = Checked::new(args.file.display().to_string(), text, problems, args.strict);
+    context.printer.talk_raw(&checked.snippets());
+    match stored {
+        Some((name, hash)) => Printed::new(&Named { name, hash }),
+        None => Err(checked.refused()),
     }
-    Printed::new(&Stored { name: put.name, hash: put.hash })
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::Value;
 use uwf_core::node::Kind;
 
-use crate::printer::yaml;
 use crate::style;
 use crate::table;
 
@@ -24,7 +23,7 @@ pub(super) fn page(node: &Value) -> String {
         page.stored(node);
         page.attempt(node, 0);
     } else {
-        page.text = yaml(node);
+        page.text = yaml_tree::write::block(node);
     }
     page.text
 }
@@ -76,7 +75,7 @@ impl Page {
             Value::String(text) => self.block(depth, text),
             other => match absent(other) {
                 Some(why) => self.block(depth, &style::dim(&why)),
-                None => self.block(depth, &yaml(other)),
+                None => self.block(depth, &yaml_tree::write::block(other)),
             },
         }
     }
@@ -96,7 +95,7 @@ impl Page {
             self.said(detail);
         } else if let Some(child) = detail.get("childThread") {
             self.heading(0, "Done by a child thread");
-            self.block(1, &yaml(child));
+            self.block(1, &yaml_tree::write::block(child));
             self.block(1, text(detail, "hint").unwrap_or_default());
         } else {
             self.heading(0, "Detail");
@@ -124,7 +123,7 @@ impl Page {
     fn said(&mut self, session: &Value) {
         if let Some(extras) = session.get("extras") {
             self.heading(0, "Beside the output");
-            self.block(1, &yaml(extras));
+            self.block(1, &yaml_tree::write::block(extras));
         }
         self.extraction(list(session, "extraction"));
         self.heading(0, "Answer");

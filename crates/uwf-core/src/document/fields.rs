@@ -1,8 +1,9 @@
 //! Takes typed fields out of a parsed file and reports what has the wrong type.
 
-use super::nearest::did_you_mean;
-use super::problem::{Position, Problems};
-use super::tree::{Data, Entry, Node};
+use yaml_tree::{Data, Entry, Node, Position};
+
+use super::problem::Problems;
+use json_cas::nearest::did_you_mean;
 
 /// The fields of one mapping.
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use yaml_tree::Position;
 
 /// One thing wrong with a file a person wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -111,20 +112,6 @@ fn sort(problems: &mut Vec<Problem>) {
     problems.dedup();
 }
 
-/// A place in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Position {
-    /// From 1.
-    pub(crate) line: usize,
-    /// In characters, from 1.
-    pub(crate) column: usize,
-}
-
-impl Position {
-    /// Where a problem of the whole file is put.
-    pub(crate) const FIRST: Position = Position { line: 1, column: 1 };
-}
-
 /// Problems collected of one file. Whoever has that many fixes some and asks again.
 const MAX_PROBLEMS: usize = 200;
 
@@ -180,11 +167,6 @@ impl Problems {
 
     pub(crate) fn has_errors(&self) -> bool {
         self.errors_left_out || self.list.iter().any(Problem::is_error)
-    }
-
-    pub(crate) fn append(&mut self, other: Problems) {
-        self.list.extend(other.list);
-        self.errors_left_out |= other.errors_left_out;
     }
 
     /// All problems in order of place.

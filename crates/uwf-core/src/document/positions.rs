@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::problem::Position;
-use super::tree::{Data, Node};
+use yaml_tree::{Data, Node, Position};
 
 /// Places of a draft's parts, by JSON pointer into the draft's form (so `/roles/planner/goal` even when the
 /// file says `systemPrompt`).
@@ -22,20 +21,20 @@ impl Positions {
         Positions { file: file.to_owned(), ..Positions::default() }
     }
 
-    pub(super) fn file(&self) -> &str {
+    pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    pub(super) fn set_value(&mut self, pointer: String, at: Position) {
+    pub(crate) fn set_value(&mut self, pointer: String, at: Position) {
         self.values.insert(pointer, at);
     }
 
-    pub(super) fn set_key(&mut self, pointer: String, at: Position) {
+    pub(crate) fn set_key(&mut self, pointer: String, at: Position) {
         self.keys.insert(pointer, at);
     }
 
     /// Records a whole tree below `pointer`.
-    pub(super) fn set_tree(&mut self, pointer: &str, node: &Node) {
+    pub(crate) fn set_tree(&mut self, pointer: &str, node: &Node) {
         self.set_value(pointer.to_owned(), node.at);
         match &node.data {
             Data::Scalar { .. } => {}
@@ -55,21 +54,21 @@ impl Positions {
     }
 
     /// Notes that the part could not be read, so that nothing more is said about it.
-    pub(super) fn set_broken(&mut self, pointer: &str) {
+    pub(crate) fn set_broken(&mut self, pointer: &str) {
         self.broken.insert(pointer.to_owned());
     }
 
-    pub(super) fn is_broken(&self, pointer: &str) -> bool {
+    pub(crate) fn is_broken(&self, pointer: &str) -> bool {
         self.broken.contains(pointer)
     }
 
     /// Where the value stands, or the nearest thing around it that has a place.
-    pub(super) fn value(&self, pointer: &str) -> Position {
+    pub(crate) fn value(&self, pointer: &str) -> Position {
         around(pointer).find_map(|pointer| self.values.get(pointer)).copied().unwrap_or(Position::FIRST)
     }
 
     /// Where the key of the part stands, or else the part itself.
-    pub(super) fn key(&self, pointer: &str) -> Position {
+    pub(crate) fn key(&self, pointer: &str) -> Position {
         self.keys.get(pointer).copied().unwrap_or_else(|| self.value(pointer))
     }
 }
@@ -80,7 +79,7 @@ fn around(pointer: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The JSON pointer (RFC 6901) of `key` below `pointer`.
-pub(super) fn join(pointer: &str, key: &str) -> String {
+pub(crate) fn join(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 

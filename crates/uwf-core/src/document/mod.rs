@@ -1,10 +1,18 @@
-//! Any other YAML or JSON file people write for uwf, read by the same rules as workflow files.
+//! YAML and JSON files people write for uwf: each read by the same rules, with every problem at its line and column.
+
+pub(crate) mod fields;
+mod positions;
+mod problem;
+mod read;
 
 use serde_json::Value;
 
-use super::positions::Positions;
-use super::problem::{Position, Problem, Problems, Severity};
-use super::source;
+pub use positions::Positions;
+pub(crate) use positions::join;
+pub(crate) use problem::Problems;
+pub use problem::{Problem, Severity};
+pub(crate) use read::{as_written, parse, to_json};
+use yaml_tree::Position;
 
 /// The value of a file, and where each part of it stands, so that whoever makes sense of it can point at what does not.
 #[derive(Clone, Debug)]
@@ -21,8 +29,8 @@ impl Document {
     /// Everything that keeps the text from being read, in order of place; never empty.
     pub fn parse(text: &str, origin: &str) -> Result<Document, Vec<Problem>> {
         let mut problems = Problems::new(origin);
-        let Some(root) = source::parse(text, &mut problems) else { return Err(problems.finish()) };
-        let value = root.to_json(&mut problems);
+        let Some(root) = parse(text, &mut problems) else { return Err(problems.finish()) };
+        let value = to_json(&root, &mut problems);
         if problems.has_errors() {
             return Err(problems.finish());
         }
@@ -66,7 +74,7 @@ impl Document {
     /// The JSON pointer of `key` below `pointer`.
     #[must_use]
     pub fn below(pointer: &str, key: &str) -> String {
-        super::positions::join(pointer, key)
+        join(pointer, key)
     }
 }
 

@@ -1,0 +1,126 @@
+//! From the text of a file to its tree, stricter than YAML where YAML guesses: no key twice, no tags but those of the core
+//! schema, bounded size.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+use yaml_tree::{Data, Entry, Node, Position, SyntaxError};
+
+use super::problem::Problems;
+
+/// Bytes of one file. Workflow and config files are a few KB; a megabyte is somebody's log.
+const MAX_BYTES: usize = 1024 * 1024;
+
+/// Reads a whole file. `None` when it is not well formed, empty or too big; then there is an error in `problems`.
+pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
+    if text.len() > MAX_BYTES {
+        let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
+        problems.error("too-big", Position::FIRST, message, None);
+        return None;
+    }
+    match as_written(text, problems.file()) {
+        Ok(Some(mut root)) if !root.is_null() => {
+            settle(&mut root, problems);
+            Some(root)
+        }
+        Ok(_) => {
+            problems.error("empty-file", Position::FIRST, "the file is empty".to_owned(), None);
+            None
+        }
+        Err(SyntaxError { at, code, message, hint }) => {
+            problems.error(code, at, message, hint.map(str::to_owned));
+            None
+        }
+    }
+}
+
+/// The tree of a file with keys that are written twice and merges as they stand; `None` when the file is empty.
+pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<Node>, SyntaxError> {
+    let named = |language: &str, error: SyntaxError| match error.code {
+        "syntax" => SyntaxError { message: format!("not valid {language}: {}", error.message), ..error },
+        _ => error,
+    };
+    let named_json = file.to_ascii_lowercase().ends_with(".json");
+    let mut start = text.trim_start_matches('\u{feff}').trim_start().chars();
+    let opens = matches!(start.next(), Some('{' | '['));
+    if text.trim_matches('\u{feff}').trim().is_empty() {
+        return Ok(None);
+    }
+    if opens || named_json {
+        match yaml_tree::parse_json(text) {
+            Ok(root) => return Ok(Some(root)),
+            // `{` may also open a flow mapping of YAML, which doesn't need quotes around keys.
+            Err(_) if !named_json && !start.as_str().trim_start().starts_with('"') => {}
+            Err(error) => return Err(named("JSON", error)),
+        }
+    }
+    yaml_tree::parse(text).map_err(|error| named("YAML", error))
+}
+
+/// A value as JSON. Numbers JSON cannot hold (`.inf`, `.nan`) are reported and become null.
+pub(crate) fn to_json(node: &Node, problems: &mut Problems) -> Value {
+    node.to_json(&mut |at, text| {
+        problems.error("not-finite", at, format!("`{text}` is not a number JSON can hold"), None);
+    })
+}
+
+/// Reports keys that stand there twice and keeps the first, reports tags that mean nothing, and puts in what `<<` merges.
+fn settle(node: &mut Node, problems: &mut Problems) {
+    check_tag(node, problems);
+    match &mut node.data {
+        Data::Scalar { .. } => {}
+        Data::Sequence(items) => items.iter_mut().for_each(|item| settle(item, problems)),
+        Data::Mapping(entries) => {
+            let mut keys: HashMap<String, Position> = HashMap::new();
+            let mut merges = Vec::new();
+            for mut entry in std::mem::take(entries) {
+                settle(&mut entry.value, problems);
+                if entry.key == "<<" {
+                    merges.push(entry.value);
+                } else if let Some(Position { line, .. }) = keys.get(&entry.key) {
+                    let message = format!("the key `{}` is here a second time; the first is at line {line}", entry.key);
+                    problems.error("duplicate-key", entry.key_at, message, None);
+                } else {
+                    keys.insert(entry.key.clone(), entry.key_at);
+                    entries.push(entry);
+                }
+            }
+            let mut own: HashSet<String> = keys.into_keys().collect();
+            for merged in merges {
+                merge(entries, &mut own, merged, problems);
+            }
+        }
+    }
+}
+
+/// Takes the keys of `<<` that the mapping does not have yet.
+fn merge(entries: &mut Vec<Entry>, own: &mut HashSet<String>, merged: Node, problems: &mut Problems) {
+    match merged.data {
+        Data::Mapping(more) => {
+            entries.extend(more.into_iter().filter(|entry| own.insert(entry.key.clone())));
+        }
+        Data::Sequence(items) if items.iter().all(|item| matches!(item.data, Data::Mapping(_))) => {
+            for item in items {
+                merge(entries, own, item, problems);
+            }
+        }
+        Data::Sequence(_) | Data::Scalar { .. } => {
+            let message = "`<<` takes a mapping or a list of mappings".to_owned();
+            problems.error("bad-merge", merged.at, message, None);
+        }
+    }
+}
+
+fn check_tag(node: &Node, problems: &mut Problems) {
+    let Some(tag) = node.tag.as_ref().filter(|_| !node.alias) else { return };
+    let is_scalar = matches!(node.data, Data::Scalar { .. });
+    let known = match tag.core.as_deref() {
+        Some("str" | "int" | "float" | "bool" | "null") => is_scalar,
+        Some("seq" | "map") => !is_scalar,
+        Some(_) | None => false,
+    };
+    if !known {
+        let hint = "quote the text if the `!` belongs to it".to_owned();
+        problems.error("tag", node.at, format!("the tag `{}` means nothing here", tag.text), Some(hint));
+    }
+}
