@@ -1,0 +1,181 @@
+//! `thread answer`: a person plays the next role, and the head moves as in every step.
+
+use std::sync::Barrier;
+
+use json_cas::Swap;
+use serde_json::json;
+use uwf_core::node::Payload;
+use uwf_core::thread::ThreadId;
+use uwf_engine::answer::{self, Asked, Given};
+use uwf_engine::attempts::{self, Outcome};
+use uwf_engine::error::{Error, Kind};
+use uwf_engine::home::Home;
+use uwf_engine::load::Thread;
+use uwf_engine::step::Report;
+use uwf_engine::{kill, pause};
+
+use crate::memory::{Machine, failure};
+
+/// Answers, and does something else once the answer is stored and before the head moves.
+fn while_answering(machine: &Machine, asked: &Asked, meanwhile: &dyn Fn()) -> Result<Report, Error> {
+    let given = Given {
+        output: &|_| unreachable!("nothing was left over"),
+        store: &|attempt| {
+            let step = machine.store(asked, attempt, &json!({"text": "It rains."}));
+            meanwhile();
+            step
+        },
+    };
+    answer::record(&machine.home, asked, &given)
+}
+
+#[test]
+fn an_answer_says_what_it_was_and_what_comes_next() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let before = machine.thread(&id).head;
+    let report = machine.answer(&id, json!({"text": "It rains."})).unwrap();
+    assert_eq!((report.role.as_deref(), report.agent.as_deref()), (Some("writer"), Some("person")));
+    assert_eq!((report.done, report.adopted), (false, false));
+    let step = machine.thread(&id).last.clone().unwrap();
+    assert_eq!((step.start, step.prev, report.head == before), (before, None, false));
+    assert_eq!(machine.home.store().get(step.output).unwrap().payload, json!({"text": "It rains."}));
+}
+
+#[test]
+fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let asked = answer::asked(&machine.home, &id).unwrap();
+    let first = machine.answer_as(&asked, json!({"text": "It rains."})).unwrap();
+    let error = machine.answer_as(&asked, json!({"text": "It pours."})).unwrap_err();
+    let message = format!("role `writer` was played by somebody else meanwhile: the head is {} now", first.head);
+    assert_eq!(failure(&error), (Kind::Busy, message.as_str()));
+    assert_eq!(machine.thread(&id).chain().unwrap().len(), 1);
+}
+
+#[test]
+fn of_many_who_answer_at_once_one_is_heard() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let asked = answer::asked(&machine.home, &id).unwrap();
+    let barrier = Barrier::new(6);
+    let heard = std::thread::scope(|scope| {
+        let people: Vec<_> = (0..6)
+            .map(|number| {
+                let (machine, asked, barrier) = (&machine, &asked, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    machine.answer_as(asked, json!({"text": format!("Draft of {number}.")}))
+                })
+            })
+            .collect();
+        people.into_iter().map(|person| person.join().unwrap()).collect::<Vec<_>>()
+    });
+    let refused: Vec<Kind> = heard.iter().filter_map(|heard| heard.as_ref().err()).map(|error| error.kind).collect();
+    assert_eq!(refused, [Kind::Busy; 5]);
+    assert_eq!(machine.thread(&id).chain().unwrap().len(), 1);
+}
+
+#[test]
+fn a_head_that_another_machine_moved_is_not_moved_again() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let asked = answer::asked(&machine.home, &id).unwrap();
+    let elsewhere = machine.home.store().put(&end_of_another(&machine, &id)).unwrap();
+    let error = while_answering(&machine, &asked, &|| move_to(&machine.home, &id, elsewhere)).unwrap_err();
+    assert_eq!(error.kind, Kind::Busy);
+    assert!(error.message.ends_with(&format!("(head is {elsewhere})")), "{}", error.message);
+    // What was answered is kept, and found by its hash.
+    let attempt = attempts::read(&machine.home, &id).unwrap().unwrap();
+    assert_eq!(attempt.closed.as_ref().unwrap().outcome, Outcome::Quarantined);
+    let kept = attempt.finished.unwrap().step;
+    assert_eq!(error.hints, [format!("`uwf thread step-details {kept}` shows it")]);
+    assert!(machine.home.store().has(kept).unwrap());
+}
+
+/// A StartNode that is another one's.
+fn end_of_another(machine: &Machine, id: &ThreadId) -> json_cas::Draft {
+    let mut start = machine.thread(id).start.clone();
+    start.prompt = "On snow.".to_owned();
+    start.draft()
+}
+
+fn move_to(home: &Home, id: &ThreadId, to: json_cas::Hash) {
+    let version = home.heads().read(id.as_str()).unwrap().unwrap().version;
+    assert_eq!(home.heads().swap(id.as_str(), &version, to).unwrap(), Swap::Done);
+}
+
+#[test]
+fn an_answer_to_a_thread_that_is_killed_meanwhile_is_kept_to_be_forked() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let asked = answer::asked(&machine.home, &id).unwrap();
+    let other = machine.beside();
+    let error = while_answering(&machine, &asked, &|| assert!(kill::kill(&other.home, &id).is_ok())).unwrap_err();
+    assert_eq!(error.kind, Kind::NotFound);
+    assert!(error.message.starts_with(&format!("thread {id} ended meanwhile: step ")), "{}", error.message);
+    let kept = attempts::read(&machine.home, &id).unwrap().unwrap().finished.unwrap().step;
+    assert_eq!(error.hints, [format!("`uwf thread fork {kept}` goes on from it")]);
+    assert_eq!(Thread::at(&machine.home, id.clone(), kept).unwrap().position(), "writer");
+}
+
+#[test]
+fn what_does_not_fit_the_schema_of_the_role_never_becomes_a_step() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let head = machine.thread(&id).head;
+    let error = machine.answer(&id, json!({"text": 7})).unwrap_err();
+    assert_eq!(error.kind, Kind::Data);
+    assert!(error.message.contains("/text"), "{}", error.message);
+    assert_eq!(machine.thread(&id).head, head);
+    machine.answer(&id, json!({"text": "It rains."})).unwrap();
+}
+
+#[test]
+fn a_step_of_another_role_is_refused_and_the_thread_stays_where_it_is() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let asked = answer::asked(&machine.home, &id).unwrap();
+    let wrong = Asked { role: "editor".to_owned(), ..asked.clone() };
+    let given = Given {
+        output: &|_| unreachable!("nothing was left over"),
+        store: &|attempt| machine.store(&wrong, attempt, &json!({"approved": true})),
+    };
+    let error = answer::record(&machine.home, &asked, &given).unwrap_err();
+    assert_eq!(error.kind, Kind::AgentFailed);
+    assert_eq!(machine.thread(&id).head, asked.head);
+}
+
+#[test]
+fn a_paused_thread_asks_nobody() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    pause::pause(&machine.home, &id, Some("until Monday")).unwrap();
+    let error = answer::asked(&machine.home, &id).unwrap_err();
+    assert_eq!(failure(&error), (Kind::Waiting, format!("thread {id} is paused: until Monday").as_str()));
+    pause::resume(&machine.home, &id).unwrap();
+    assert_eq!(answer::asked(&machine.home, &id).unwrap().role, "writer");
+}
+
+#[test]
+fn a_thread_that_has_ended_asks_nobody() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.approved(&id);
+    let error = answer::asked(&machine.home, &id).unwrap_err();
+    assert_eq!(failure(&error), (Kind::NotFound, format!("thread {id} is not active").as_str()));
+    assert_eq!(error.hints, ["`uwf thread list --all` lists finished threads too"]);
+}
+
+#[test]
+fn a_role_of_a_program_is_stepped_and_not_answered() {
+    let machine = Machine::with_essay();
+    let config = "agents:\n  person: { command: uwf-human }\n  robot: { command: uwf-mock }\ndefaultAgent: robot\n";
+    std::fs::write(machine.home.config_file(), config).unwrap();
+    let id = machine.start("essay");
+    let error = answer::asked(&machine.home, &id).unwrap_err();
+    let message = format!("thread {id} does not wait for a person: its next role `writer` is played by `robot`");
+    assert_eq!(failure(&error), (Kind::Usage, message.as_str()));
+    assert_eq!(error.hints, [format!("step it: `uwf thread step {id}`")]);
+}

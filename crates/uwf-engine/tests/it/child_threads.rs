@@ -1,0 +1,86 @@
+//! Threads that play a role of another one.
+
+use serde_json::json;
+use uwf_core::thread::ThreadId;
+use uwf_engine::children::{self, Child, Task};
+use uwf_engine::error::{Error, Kind};
+use uwf_engine::settings::Settings;
+use uwf_engine::{history, kill, pause, show};
+
+use crate::memory::{Machine, failure};
+
+fn child(machine: &Machine, parent: &ThreadId, max_depth: u32) -> Result<Child, Error> {
+    let task = || {
+        let settings = Settings { workspace: machine.work(), ..Settings::default() };
+        Ok(Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings })
+    };
+    children::find_or_begin(&machine.thread(parent), "writer", max_depth, task)
+}
+
+fn active(child: Child) -> ThreadId {
+    match child {
+        Child::Active(id) => id,
+        Child::Ended(line) => panic!("it has ended: {line:?}"),
+    }
+}
+
+#[test]
+fn a_child_is_begun_once_and_found_again_until_it_has_ended() {
+    let machine = Machine::with_essay();
+    let parent = machine.start("essay");
+    let id = active(child(&machine, &parent, 3).unwrap());
+    assert_eq!(active(child(&machine, &parent, 3).unwrap()), id);
+    let shown = show::show(&machine.home, &id).unwrap();
+    assert_eq!((shown.task.as_str(), shown.depth, shown.parent_thread.as_ref()), ("On snow.", Some(1), Some(&parent)));
+    machine.approved(&id);
+    let line = history::of(&machine.home, &id).unwrap().unwrap();
+    assert_eq!(child(&machine, &parent, 3).unwrap(), Child::Ended(line));
+}
+
+#[test]
+fn at_another_head_of_its_parent_it_is_another_child() {
+    let machine = Machine::with_essay();
+    let parent = machine.start("essay");
+    let before = active(child(&machine, &parent, 3).unwrap());
+    machine.answer(&parent, json!({"text": "It rains."})).unwrap();
+    assert_ne!(active(child(&machine, &parent, 3).unwrap()), before);
+}
+
+#[test]
+fn no_child_is_begun_deeper_than_the_limit() {
+    let machine = Machine::with_essay();
+    let parent = machine.start("essay");
+    let first = active(child(&machine, &parent, 1).unwrap());
+    let error = child(&machine, &first, 1).unwrap_err();
+    let message = "role `writer` is played by a workflow, but its thread would be 2 threads deep, and `maxDepth` is 1";
+    assert_eq!(failure(&error), (Kind::Limit, message));
+}
+
+#[test]
+fn a_child_pauses_and_ends_with_its_parent() {
+    let machine = Machine::with_essay();
+    let parent = machine.start("essay");
+    let id = active(child(&machine, &parent, 3).unwrap());
+    pause::pause(&machine.home, &parent, Some("lunch")).unwrap();
+    assert_eq!(
+        machine.answer(&id, json!({"text": "It snows."})).unwrap_err().message,
+        format!("thread {id} is paused with its parent {parent}: lunch")
+    );
+    kill::kill(&machine.home, &parent).unwrap();
+    assert!(history::of(&machine.home, &id).unwrap().is_some());
+    assert_eq!(children::active(&machine.home, &parent).unwrap(), []);
+}
+
+#[test]
+fn a_thread_that_has_ended_begins_no_child() {
+    let machine = Machine::with_essay();
+    let parent = machine.start("essay");
+    let seen = machine.thread(&parent);
+    kill::kill(&machine.home, &parent).unwrap();
+    let settings = Settings { workspace: machine.work(), ..Settings::default() };
+    let task = Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings };
+    let error = children::find_or_begin(&seen, "writer", 3, || Ok(task)).unwrap_err();
+    assert_eq!(failure(&error), (Kind::NotFound, format!("thread {parent} is not active").as_str()));
+    let ended: Vec<_> = history::all(&machine.home).unwrap().into_iter().map(|line| line.thread).collect();
+    assert_eq!(ended.len(), 2, "what was begun was ended again: {ended:?}");
+}

@@ -1,0 +1,120 @@
+//! `thread fork`: a new head on an old node.
+
+use json_cas::{Heads, Objects};
+use serde_json::json;
+use uwf_engine::error::{Error, Kind};
+use uwf_engine::fork::{self, Changes, Forked};
+use uwf_engine::kill;
+use uwf_engine::settings::Settings;
+
+use crate::memory::{Machine, failure};
+
+fn fork(machine: &Machine, id: &uwf_core::thread::ThreadId, from: Option<&str>) -> Result<Forked, Error> {
+    fork::thread(&machine.home, id, from, &Changes::default(), &machine.work())
+}
+
+#[test]
+fn a_fork_begins_at_the_head_and_stores_no_node() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let nodes = machine.objects.list(None).unwrap();
+    let forked = fork(&machine, &id, None).unwrap();
+    assert_eq!((forked.step, machine.objects.list(None).unwrap()), (machine.thread(&id).head, nodes));
+    assert_eq!(machine.thread(&forked.thread).chain().unwrap().len(), 2);
+}
+
+#[test]
+fn a_fork_and_its_origin_go_their_own_ways() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let forked = fork(&machine, &id, None).unwrap().thread;
+    machine.approved(&forked);
+    assert_eq!(machine.thread(&id).chain().unwrap().len(), 2);
+    assert_eq!(machine.heads.list().unwrap().len(), 1, "the fork has ended");
+    machine.answer(&id, json!({"text": "It still rains."})).unwrap();
+}
+
+#[test]
+fn from_a_role_it_is_forked_before_the_last_time_that_role_was_played() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 2);
+    let steps: Vec<_> = machine.thread(&id).chain().unwrap().records().unwrap().iter().map(|step| step.step).collect();
+    assert_eq!(fork(&machine, &id, Some("editor")).unwrap().step, steps[2]);
+    assert_eq!(fork(&machine, &id, Some("writer")).unwrap().step, steps[1]);
+}
+
+#[test]
+fn before_its_first_step_there_is_the_start() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let start = machine.thread(&id).head;
+    machine.answer(&id, json!({"text": "It rains."})).unwrap();
+    assert_eq!(fork(&machine, &id, Some("writer")).unwrap().step, start);
+}
+
+#[test]
+fn a_role_that_was_never_played_is_refused_with_what_can_be_done() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let unplayed = fork(&machine, &id, Some("editor")).unwrap_err();
+    assert_eq!(failure(&unplayed), (Kind::NotFound, format!("role `editor` was never played in thread {id}").as_str()));
+    assert_eq!(unplayed.hints, [format!("it has no steps yet: `uwf thread fork {id}` forks it at its start")]);
+    machine.answer(&id, json!({"text": "It rains."})).unwrap();
+    let later = fork(&machine, &id, Some("editor")).unwrap_err();
+    assert_eq!(later.hints, [format!("`uwf thread steps {id}` lists the roles that were")]);
+    let misspelt = fork(&machine, &id, Some("writter")).unwrap_err();
+    assert!(misspelt.hints[0].contains("writer"), "{:?}", misspelt.hints);
+}
+
+#[test]
+fn threads_that_have_ended_are_forked_like_any_other() {
+    let machine = Machine::with_essay();
+    let completed = machine.start("essay");
+    let head = machine.approved(&completed).head;
+    assert_eq!(fork(&machine, &completed, None).unwrap().step, head);
+    let killed = machine.start("essay");
+    kill::kill(&machine.home, &killed).unwrap();
+    let forked = fork(&machine, &killed, None).unwrap();
+    machine.approved(&forked.thread);
+}
+
+#[test]
+fn only_starts_and_steps_can_be_forked() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let output = {
+        machine.answer(&id, json!({"text": "It rains."})).unwrap();
+        machine.thread(&id).last.clone().unwrap().output
+    };
+    let error = fork::at_node(&machine.home, output, &Changes::default(), &machine.work()).unwrap_err();
+    assert_eq!(error.kind, Kind::Data);
+    assert_eq!(error.hints, ["`uwf thread steps THREAD` lists the nodes that can be forked"]);
+    let nowhere = fork::at_node(&machine.home, json_cas::Hash::from_u64(1), &Changes::default(), &machine.work());
+    assert_eq!(failure(&nowhere.unwrap_err()), (Kind::NotFound, "there is no node 0000000000001"));
+}
+
+#[test]
+fn a_fork_keeps_the_settings_of_its_origin_but_for_what_is_changed() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let elsewhere = machine.file("elsewhere/note", "").parent().unwrap().to_owned();
+    let changes = Changes { workspace: Some(elsewhere.clone()), max_steps: Some(3) };
+    let forked = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap();
+    let [before, after] = [&id, &forked.thread].map(|id| Settings::load(&machine.home, id).unwrap().unwrap());
+    assert_eq!((after.workspace, after.max_steps), (elsewhere.canonicalize().unwrap(), Some(3)));
+    assert_eq!((after.bound, after.begun_at, after.digest), (before.bound, before.begun_at, before.digest));
+}
+
+#[test]
+fn a_thread_is_forked_on_a_machine_that_never_ran_it() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let other = machine.beside();
+    let forked = fork(&other, &id, None).unwrap();
+    other.approved(&forked.thread);
+    assert_eq!(machine.thread(&forked.thread).chain().unwrap().len(), 4);
+}

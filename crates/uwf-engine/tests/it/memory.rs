@@ -1,0 +1,200 @@
+//! A storage root whose nodes and heads are in memory. Only what belongs to a machine is in files, and no process is started:
+//! the roles are played by answers, and a program that would be started does not exist.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use json_cas::{Draft, Hash, MemoryHeads, MemoryObjects};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uwf_core::node::{Payload, StepNode};
+use uwf_core::thread::ThreadId;
+use uwf_engine::answer::{self, Asked, Given};
+use uwf_engine::attempts::{self, Attempt};
+use uwf_engine::digest;
+use uwf_engine::error::{Error, Result};
+use uwf_engine::home::Home;
+use uwf_engine::ids;
+use uwf_engine::load::Thread;
+use uwf_engine::put::{self, Put};
+use uwf_engine::start::{self, Request};
+use uwf_engine::step::Report;
+use uwf_engine::turns::Batch;
+use uwf_testing::dir_in_memory;
+
+/// A writer and an editor take turns until the editor approves.
+pub(crate) const ESSAY: &str = r#"name: essay
+description: Writes an essay
+roles:
+  writer:
+    description: writes
+    goal: Write it.
+    meta:
+      type: object
+      properties: { text: { type: string } }
+      required: [text]
+  editor:
+    description: reads
+    goal: Judge it.
+    meta:
+      type: object
+      properties: { approved: { type: boolean }, remarks: { type: string } }
+      required: [approved]
+conditions:
+  approved: { description: the editor is content, expression: "steps[-1].output.approved = true" }
+graph:
+  $START: [ { role: writer } ]
+  writer: [ { role: editor } ]
+  editor: [ { role: $END, condition: approved }, { role: writer } ]
+"#;
+
+const CONFIG: &str = "agents:\n  person: { command: uwf-human }\ndefaultAgent: person\n";
+
+/// A machine: its files, and the nodes and heads that it may share with others.
+pub(crate) struct Machine {
+    dir: TempDir,
+    pub(crate) home: Home,
+    pub(crate) objects: Arc<MemoryObjects>,
+    pub(crate) heads: Arc<MemoryHeads>,
+}
+
+impl Machine {
+    /// One with a store of its own, and everybody's work is done by people.
+    pub(crate) fn new() -> Machine {
+        Machine::over(Arc::default(), Arc::default())
+    }
+
+    /// Another one with the same nodes and heads.
+    pub(crate) fn beside(&self) -> Machine {
+        Machine::over(Arc::clone(&self.objects), Arc::clone(&self.heads))
+    }
+
+    fn over(objects: Arc<MemoryObjects>, heads: Arc<MemoryHeads>) -> Machine {
+        let dir = dir_in_memory();
+        let root = dir.path().join("root");
+        fs::create_dir_all(dir.path().join("work")).unwrap();
+        fs::create_dir_all(&root).unwrap();
+        fs::write(root.join("config.yaml"), CONFIG).unwrap();
+        let home = Home::over(root, "/there/is/no/uwf", objects.clone(), heads.clone());
+        Machine { dir, home, objects, heads }
+    }
+
+    /// One that has the workflow `essay`.
+    pub(crate) fn with_essay() -> Machine {
+        let machine = Machine::new();
+        machine.put("essay", ESSAY).unwrap();
+        machine
+    }
+
+    /// The directory agents would work in.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    /// A file of the directory agents would work in.
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.work().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn put(&self, name: &str, workflow: &str) -> Result<Put> {
+        put::put(&self.home, &self.file(&format!("{name}.yaml"), workflow), false)
+    }
+
+    pub(crate) fn request(&self, workflow: &str, prompt: &str) -> Request {
+        Request {
+            workflow: workflow.to_owned(),
+            prompt: prompt.to_owned(),
+            workspace: self.work(),
+            ..Request::default()
+        }
+    }
+
+    pub(crate) fn start(&self, workflow: &str) -> ThreadId {
+        let id = start::start(&self.home, &self.request(workflow, "On rain."), &self.work()).unwrap().thread;
+        // Two ids of one millisecond are in no order.
+        while id.time_ms() == Some(ids::now_ms()) {
+            thread::sleep(Duration::from_micros(200));
+        }
+        id
+    }
+
+    pub(crate) fn thread(&self, id: &ThreadId) -> Thread<'_> {
+        Thread::any(&self.home, id).unwrap()
+    }
+
+    /// A person plays the next role.
+    pub(crate) fn answer(&self, id: &ThreadId, output: Value) -> Result<Report> {
+        self.answer_as(&answer::asked(&self.home, id)?, output)
+    }
+
+    /// The same, as whoever was asked before.
+    pub(crate) fn answer_as(&self, asked: &Asked, output: Value) -> Result<Report> {
+        let given = Given {
+            output: &|_| Ok(self.output(asked, &output)?.hash()),
+            store: &|attempt| self.store(asked, attempt, &output),
+        };
+        answer::record(&self.home, asked, &given)
+    }
+
+    /// Writes, and has it refused, so many times.
+    pub(crate) fn refused(&self, id: &ThreadId, times: usize) {
+        for round in 0..times {
+            self.answer(id, json!({"text": format!("draft {round}")})).unwrap();
+            self.answer(id, json!({"approved": false})).unwrap();
+        }
+    }
+
+    /// Comes to the end of an essay.
+    pub(crate) fn approved(&self, id: &ThreadId) -> Report {
+        self.answer(id, json!({"text": "It rains."})).unwrap();
+        self.answer(id, json!({"approved": true})).unwrap()
+    }
+
+    fn output(&self, asked: &Asked, output: &Value) -> Result<Draft> {
+        let workflow = Thread::at(&self.home, asked.thread.clone(), asked.head)?.workflow()?;
+        Draft::new(workflow.roles[&asked.role].meta, output.clone())
+            .map_err(|error| Error::new(uwf_engine::error::Kind::Data, error.to_string()))
+    }
+
+    /// Stores a step as the process of an agent does: the nodes, then the line that makes it safe from a crash.
+    pub(crate) fn store(&self, asked: &Asked, attempt: &Attempt, output: &Value) -> Result<Hash> {
+        let home = &self.home;
+        let thread = Thread::at(home, asked.thread.clone(), asked.head)?;
+        let mut batch = Batch::default();
+        let output = batch.add(self.output(asked, output)?);
+        let detail = batch.content(format!("what {} said", asked.role));
+        let node = StepNode {
+            start: thread.start_hash,
+            prev: thread.last.is_some().then_some(thread.head),
+            role: asked.role.clone(),
+            output,
+            detail,
+            agent: asked.agent.command.clone(),
+        };
+        let step = batch.add(node.draft());
+        home.store().put_all(&batch.drafts)?;
+        let opened = &attempt.opened;
+        let digest = opened.digest.map(|before| digest::of_step(home.store(), before, step, &node)).transpose()?;
+        attempts::finished(home, &opened.thread, &opened.attempt, step, digest)?;
+        Ok(step)
+    }
+}
+
+/// A failure as it is reported.
+pub(crate) fn failure(error: &Error) -> (uwf_engine::error::Kind, &str) {
+    (error.kind, &error.message)
+}
+
+/// Names in a directory, sorted; none when it does not exist.
+pub(crate) fn names(dir: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,88 @@
+//! `workflow put`, `rollback`: files become nodes, names stand for them.
+
+use json_cas::Objects;
+use uwf_engine::error::Kind;
+use uwf_engine::registry;
+
+use crate::memory::{ESSAY, Machine, failure};
+
+fn second() -> String {
+    ESSAY.replace("Write it.", "Write it well.")
+}
+
+#[test]
+fn the_same_file_put_twice_is_one_version() {
+    let machine = Machine::new();
+    let first = machine.put("essay", ESSAY).unwrap();
+    let nodes = machine.objects.list(None).unwrap();
+    assert_eq!(machine.put("essay", ESSAY).unwrap(), first);
+    assert_eq!(machine.objects.list(None).unwrap(), nodes);
+    assert!(registry::read(&machine.home).unwrap()["essay"].history.is_empty());
+}
+
+#[test]
+fn a_new_version_takes_the_name_and_the_old_one_goes_to_its_history() {
+    let machine = Machine::new();
+    let old = machine.put("essay", ESSAY).unwrap().hash;
+    let new = machine.put("essay", &second()).unwrap().hash;
+    let entry = &registry::read(&machine.home).unwrap()["essay"];
+    assert_eq!((entry.hash, entry.history[0].hash, entry.history.len()), (new, old, 1));
+}
+
+#[test]
+fn a_file_with_errors_is_refused_with_all_of_them_and_stores_nothing() {
+    let machine = Machine::new();
+    let text = ESSAY.replace("role: editor", "role: editr").replace("condition: approved", "condition: aproved");
+    let error = machine.put("essay", &text).unwrap_err();
+    assert_eq!(error.kind, Kind::Data);
+    assert!(error.message.contains("editr") && error.message.contains("aproved"), "{}", error.message);
+    assert_eq!(machine.objects.list(None).unwrap(), []);
+    assert!(registry::read(&machine.home).unwrap().is_empty());
+}
+
+#[test]
+fn a_role_may_name_a_schema_that_is_stored_and_no_other() {
+    let machine = Machine::new();
+    let text = |schema: &str| {
+        let inline =
+            "\n      type: object\n      properties: { text: { type: string } }\n      required: [text]\n  editor";
+        ESSAY.replace(inline, &format!(" {schema}\n  editor"))
+    };
+    let error = machine.put("essay", &text("0000000000001")).unwrap_err();
+    assert_eq!(failure(&error), (Kind::Data, "role `writer` names schema 0000000000001, which is not in the store"));
+    assert_eq!(error.hints, ["`uwf cas schema put FILE` stores a schema"]);
+    let schema = machine.home.store().put_schema(serde_json::json!({"type": "object"})).unwrap();
+    machine.put("essay", &text(&schema.to_string())).unwrap();
+}
+
+#[test]
+fn a_workflow_with_a_secret_in_it_is_refused() {
+    let machine = Machine::new();
+    std::fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
+    let error = machine.put("essay", &ESSAY.replace("Write it.", "Use sk-0123456789abcdef.")).unwrap_err();
+    assert_eq!(failure(&error), (Kind::Data, "the workflow has the value of API_KEY in it"));
+}
+
+#[test]
+fn a_rollback_swaps_the_two_newest_versions() {
+    let machine = Machine::new();
+    let old = machine.put("essay", ESSAY).unwrap().hash;
+    let new = machine.put("essay", &second()).unwrap().hash;
+    let roll_back = || registry::update(&machine.home, |names| registry::roll_back(names, "essay", None, 7)).unwrap();
+    assert_eq!(roll_back(), (new, old));
+    assert_eq!(roll_back(), (old, new));
+    assert_eq!(registry::read(&machine.home).unwrap()["essay"].history.len(), 1);
+}
+
+#[test]
+fn a_rollback_without_an_earlier_version_says_where_to_look() {
+    let machine = Machine::with_essay();
+    let roll_back =
+        |name: &str, to| registry::update(&machine.home, |names| registry::roll_back(names, name, to, 7)).unwrap_err();
+    let error = roll_back("essay", None);
+    assert_eq!(failure(&error), (Kind::NotFound, "workflow `essay` has no earlier version"));
+    assert_eq!(error.hints, ["`uwf workflow history essay` lists them"]);
+    let unknown = roll_back("essay", Some(json_cas::Hash::from_u64(1)));
+    assert_eq!(unknown.message, "workflow `essay` has no version 0000000000001 in its history");
+    assert_eq!(roll_back("essey", None).message, "there is no workflow `essey` in the registry");
+}

@@ -1,0 +1,146 @@
+//! What looks for damage, and what repairs it: `recover`, `thread repair`, `thread verify`, `cas reindex`, `doctor`.
+
+use json_cas::{Objects, ProblemKind};
+use serde_json::json;
+use uwf_engine::digest::Digest;
+use uwf_engine::doctor::{self, Status};
+use uwf_engine::error::Kind;
+use uwf_engine::repair::{self, Action};
+use uwf_engine::verify::{self, Verdict};
+use uwf_engine::{ids, rebuild, reindex};
+
+use crate::memory::{Machine, failure};
+
+#[test]
+fn heads_that_are_not_in_files_have_no_index_to_recover() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    for dry_run in [true, false] {
+        let error = rebuild::recover(&machine.home, dry_run).unwrap_err();
+        let message = "the heads of this storage root are not in files of it: there is no index to recover";
+        assert_eq!(failure(&error), (Kind::Usage, message));
+    }
+    machine.approved(&id);
+}
+
+#[test]
+fn of_a_sound_thread_nothing_is_repaired() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let head = machine.thread(&id).head;
+    let repaired = repair::repair(&machine.home, &id, false).unwrap();
+    assert_eq!((repaired.head, repaired.before, repaired.steps), (head, None, vec![]));
+}
+
+#[test]
+fn a_step_whose_account_is_damaged_is_replaced_by_one_that_says_so() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let steps = machine.thread(&id).chain().unwrap().records().unwrap().to_vec();
+    let detail = machine.thread(&id).step(0).unwrap().detail;
+    machine.objects.replace(detail, b"\xa0").unwrap();
+
+    let looked = repair::repair(&machine.home, &id, true).unwrap();
+    let actions: Vec<_> = looked.steps.iter().map(|row| (row.index, row.step, row.action)).collect();
+    assert_eq!(actions, [(1, steps[0].step, Action::Noted)], "the sound one after it is only linked anew");
+    assert_eq!(machine.thread(&id).head, steps[1].step, "it was only looked");
+
+    let repaired = repair::repair(&machine.home, &id, false).unwrap();
+    assert_eq!((repaired.head, repaired.before), (looked.head, Some(steps[1].step)));
+    let outputs = |number| machine.thread(&id).step(number).unwrap().output;
+    assert_eq!((outputs(0), outputs(1)), (json!({"text": "draft 0"}), json!({"approved": false})));
+    machine.approved(&id);
+}
+
+#[test]
+fn a_thread_without_its_first_output_begins_anew() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let step = machine.thread(&id).chain().unwrap().get(0).unwrap().unwrap().step;
+    let (first, _) = uwf_engine::load::step_node(machine.home.store(), step).unwrap();
+    machine.objects.replace(first.output, b"\xa0").unwrap();
+    let repaired = repair::repair(&machine.home, &id, false).unwrap();
+    assert_eq!(repaired.steps.iter().map(|row| row.action).collect::<Vec<_>>(), [Action::Dropped]);
+    assert_eq!(repaired.head, machine.thread(&id).start_hash);
+    machine.approved(&id);
+}
+
+#[test]
+fn a_thread_is_intact_by_its_record_and_by_a_digest_that_was_noted_elsewhere() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let noted = verify::verify(&machine.home, &id, None).unwrap();
+    assert_eq!((noted.verdict, noted.steps, noted.recorded), (Verdict::Intact, 2, Some(noted.digest)));
+    machine.refused(&id, 1);
+    let verdict = |home, expected| verify::verify(home, &id, expected).unwrap().verdict;
+    assert_eq!(verdict(&machine.home, Some(noted.digest)), Verdict::Intact, "it was noted two steps ago");
+    let wrong: Digest = "0".repeat(64).parse().unwrap();
+    assert_eq!(verdict(&machine.home, Some(wrong)), Verdict::Tampered);
+    // A machine that never ran it knows no digest of it.
+    let other = machine.beside();
+    assert_eq!(
+        (verdict(&other.home, None), verdict(&other.home, Some(noted.digest))),
+        (Verdict::Unrecorded, Verdict::Unrecorded)
+    );
+}
+
+#[test]
+fn what_can_be_derived_is_derived_again() {
+    let machine = Machine::with_essay();
+    let [short, long] = [(); 2].map(|()| machine.start("essay"));
+    machine.approved(&short);
+    machine.refused(&long, 2);
+    let nodes = machine.objects.list(None).unwrap().len();
+    std::fs::remove_dir_all(machine.home.cache_dir()).unwrap();
+    let done = reindex::reindex(&machine.home, &mut |_| ()).unwrap();
+    assert_eq!((done.nodes, done.threads, done.steps, done.problems), (nodes, 2, 6, vec![]));
+    assert!(machine.home.chain_file(&long).exists());
+}
+
+#[test]
+fn the_doctor_counts_nodes_and_threads_wherever_they_are() {
+    let machine = Machine::with_essay();
+    let [ended, _active] = [(); 2].map(|()| machine.start("essay"));
+    machine.approved(&ended);
+    let nodes = machine.objects.list(None).unwrap().len();
+    let findings = doctor::examine(&machine.home, doctor::Remedy::Tell);
+    let message = |check: &str| findings.iter().find(|finding| finding.check == check).unwrap().message.clone();
+    assert_eq!(message("store"), format!("{nodes} nodes"));
+    assert_eq!(message("threads"), "1 active thread, 1 finished");
+    let failed: Vec<_> = findings.iter().filter(|finding| finding.status == Status::Fail).collect();
+    assert_eq!(failed, Vec::<&doctor::Finding>::new());
+}
+
+#[test]
+fn a_thread_that_the_heads_have_lost_is_missed() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let elsewhere = Machine::with_essay();
+    std::fs::create_dir_all(elsewhere.home.threads_dir()).unwrap();
+    std::fs::copy(machine.home.record_file(&id), elsewhere.home.record_file(&id)).unwrap();
+    assert_eq!(rebuild::missing(&elsewhere.home).unwrap(), [id]);
+    assert_eq!(rebuild::missing(&machine.home).unwrap(), []);
+}
+
+#[test]
+fn a_walk_over_all_roots_finds_the_node_that_is_gone() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let head = machine.approved(&id).head;
+    let output = machine.thread(&id).last.clone().unwrap().output;
+    machine.objects.replace(output, b"").unwrap();
+    let (roots, unread) = uwf_engine::roots::all(&machine.home);
+    assert!(unread.is_empty());
+    assert!(roots.contains(&(head, format!("the head of thread {id}"))), "{roots:?}");
+    let roots: Vec<_> = roots.into_iter().map(|(root, _)| root).collect();
+    let problems = machine.home.store().verify(Some(&roots)).unwrap().problems;
+    assert_eq!(
+        problems.iter().map(|problem| (problem.hash, problem.kind)).collect::<Vec<_>>(),
+        [(Some(output), ProblemKind::Corrupt)]
+    );
+    assert_eq!(repair::repair(&machine.home, &ids::new_thread_id(), false).unwrap_err().kind, Kind::NotFound);
+}

@@ -1,0 +1,126 @@
+//! `thread show`, and how threads are named.
+
+use json_cas::Objects;
+use serde_json::json;
+use uwf_engine::error::Kind;
+use uwf_engine::state::State;
+use uwf_engine::{ids, show, thread_ids};
+
+use crate::memory::{Machine, failure};
+
+#[test]
+fn a_thread_shows_its_task_its_steps_and_its_digest() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let started = show::show(&machine.home, &id).unwrap();
+    assert_eq!((started.task.as_str(), started.steps, started.role), ("On rain.", 0, None));
+    machine.refused(&id, 3);
+    let shown = show::show(&machine.home, &id).unwrap();
+    assert_eq!((shown.steps, shown.role.as_deref(), shown.done), (6, Some("editor"), false));
+    assert!(started.digest.is_some() && shown.digest.is_some() && started.digest != shown.digest);
+}
+
+#[test]
+fn a_thread_that_has_ended_shows_how() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let head = machine.approved(&id).head;
+    let shown = show::show(&machine.home, &id).unwrap();
+    assert_eq!((shown.done, shown.state, shown.head), (true, State::Completed, head));
+    assert_eq!(shown.why.as_deref(), Some("end"));
+    assert!(machine.home.store().has(shown.end.unwrap()).unwrap());
+}
+
+#[test]
+fn of_an_unknown_thread_it_is_said_where_all_are_listed() {
+    let machine = Machine::with_essay();
+    let id = ids::new_thread_id();
+    let error = show::show(&machine.home, &id).unwrap_err();
+    assert_eq!(failure(&error), (Kind::NotFound, format!("there is no thread {id}").as_str()));
+    assert_eq!(error.hints, ["`uwf thread list --all` lists every thread"]);
+}
+
+#[test]
+fn a_thread_that_only_this_machine_has_records_of_is_not_just_unknown() {
+    let machine = Machine::with_essay();
+    let elsewhere = Machine::with_essay();
+    let id = elsewhere.start("essay");
+    std::fs::create_dir_all(machine.home.threads_dir()).unwrap();
+    std::fs::copy(elsewhere.home.record_file(&id), machine.home.record_file(&id)).unwrap();
+    let error = show::show(&machine.home, &id).unwrap_err();
+    assert_eq!(error.hints, ["but there are records of it here: `uwf recover --dry-run` tells what they say"]);
+}
+
+#[test]
+fn a_damaged_head_is_named_with_what_checks_it() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let head = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
+    machine.objects.replace(head, b"\xa0").unwrap();
+    let error = show::show(&machine.home, &id).unwrap_err();
+    assert_eq!(error.kind, Kind::Data);
+    assert!(error.message.starts_with(&format!("node {head} is corrupt: ")), "{}", error.message);
+    let hint = format!("`uwf cas verify {head}` checks it; putting the same content again repairs it");
+    assert_eq!(error.hints, [hint]);
+}
+
+#[test]
+fn damage_further_back_keeps_nobody_from_looking_at_the_newest_step() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 2);
+    let first = machine.thread(&id).chain().unwrap().get(0).unwrap().unwrap().step;
+    machine.objects.replace(first, b"\xa0").unwrap();
+    assert_eq!(show::show(&machine.home, &id).unwrap().steps, 4);
+    machine.approved(&id);
+}
+
+#[test]
+fn a_thread_is_named_by_a_beginning_or_an_end_of_its_id() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let text = id.as_str();
+    for typed in
+        [text, &text.to_lowercase(), &text[..20], &text[20..], &text[20..].to_lowercase(), &format!("…{}", &text[20..])]
+    {
+        assert_eq!(thread_ids::resolve(&machine.home, typed).unwrap(), id, "{typed}");
+    }
+    let error = thread_ids::resolve(&machine.home, &text[..3]).unwrap_err();
+    let message = format!("`{}` is not a thread id, nor at least 4 symbols of its beginning or end", &text[..3]);
+    assert_eq!(failure(&error), (Kind::Usage, message.as_str()));
+}
+
+#[test]
+fn a_beginning_that_several_threads_share_names_none() {
+    let machine = Machine::with_essay();
+    let [first, second] = [(); 2].map(|()| machine.start("essay"));
+    let error = thread_ids::resolve(&machine.home, &first.as_str()[..6]).unwrap_err();
+    let message = format!("`{}` is not unique: {first}, {second}", &first.as_str()[..6]);
+    assert_eq!((error.kind, error.message), (Kind::Usage, message));
+    assert_eq!(error.hints, ["give more symbols"]);
+}
+
+#[test]
+fn a_misspelt_end_is_answered_with_the_nearest() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let end = &id.as_str()[18..];
+    let misspelt = format!("{}{}", if end.starts_with('0') { '1' } else { '0' }, &end[1..]);
+    let error = thread_ids::resolve(&machine.home, &misspelt).unwrap_err();
+    assert_eq!(failure(&error), (Kind::NotFound, format!("no thread begins or ends with `{misspelt}`").as_str()));
+    assert_eq!(error.hints, [format!("did you mean …{end}?")]);
+}
+
+#[test]
+fn the_newest_thread_has_a_name_of_its_own_ended_or_not() {
+    let machine = Machine::with_essay();
+    let missing = thread_ids::resolve(&machine.home, "@").unwrap_err();
+    assert_eq!(failure(&missing), (Kind::NotFound, "`@` names no thread: there is none yet"));
+    let older = machine.start("essay");
+    let newer = machine.start("essay");
+    machine.approved(&newer);
+    let resolve = |typed: &str| thread_ids::resolve(&machine.home, typed);
+    assert_eq!((resolve("@").unwrap(), resolve("@2").unwrap()), (newer, older));
+    assert_eq!(resolve("@3").unwrap_err().message, "`@3` names no thread: there are 2");
+    assert_eq!(resolve("@0").unwrap_err().hints, ["@ is the newest thread, @2 the one before"]);
+}

@@ -1,0 +1,130 @@
+//! `thread start`: a StartNode, a record, a head.
+
+use std::fs;
+use std::path::Path;
+
+use json_cas::{Heads, HeadsError, Objects};
+use serde_json::json;
+use uwf_engine::bindings::{Bindings, Named};
+use uwf_engine::error::{Error, Kind};
+use uwf_engine::settings::Settings;
+use uwf_engine::start::{self, Request, Started};
+
+use crate::memory::{ESSAY, Machine, failure};
+
+fn start(machine: &Machine, request: &Request) -> Result<Started, Error> {
+    start::start(&machine.home, request, &machine.work())
+}
+
+#[test]
+fn a_task_without_a_word_is_refused() {
+    let machine = Machine::with_essay();
+    let error = start(&machine, &machine.request("essay", " \n\t")).unwrap_err();
+    assert_eq!(failure(&error), (Kind::Usage, "the prompt is empty"));
+    assert_eq!(machine.heads.list().unwrap(), []);
+}
+
+#[test]
+fn of_an_unknown_workflow_the_nearest_name_is_given() {
+    let machine = Machine::with_essay();
+    let error = start(&machine, &machine.request("esay", "On rain.")).unwrap_err();
+    assert_eq!(error.kind, Kind::NotFound);
+    assert!(error.hints.iter().any(|hint| hint.contains("essay")), "{:?}", error.hints);
+}
+
+#[test]
+fn a_workspace_that_does_not_exist_leaves_no_thread() {
+    let machine = Machine::with_essay();
+    let request = Request { workspace: "none".into(), ..machine.request("essay", "On rain.") };
+    assert!(start(&machine, &request).is_err());
+    assert_eq!(machine.heads.list().unwrap(), []);
+    assert!(!machine.home.threads_dir().exists());
+}
+
+#[test]
+fn a_workflow_is_found_by_a_beginning_of_its_hash() {
+    let machine = Machine::new();
+    let hash = machine.put("essay", ESSAY).unwrap().hash;
+    let started = start(&machine, &machine.request(&hash.to_string()[..8], "On rain.")).unwrap();
+    assert_eq!((started.workflow, started.notes), (hash, vec![]));
+}
+
+#[test]
+fn a_file_of_the_project_goes_before_the_registry_and_says_so() {
+    let machine = Machine::new();
+    let named = machine.put("essay", ESSAY).unwrap().hash;
+    machine.file(".workflows/essay.yaml", &ESSAY.replace("Write it.", "Write it here."));
+    let started = start(&machine, &machine.request("essay", "On rain.")).unwrap();
+    assert_ne!(started.workflow, named);
+    assert!(started.notes[0].ends_with("shadows the registry's `essay`"), "{:?}", started.notes);
+}
+
+#[test]
+fn the_same_task_started_twice_is_one_node_and_two_threads() {
+    let machine = Machine::with_essay();
+    let first = start(&machine, &machine.request("essay", "On rain.")).unwrap();
+    let nodes = machine.objects.list(None).unwrap();
+    let second = start(&machine, &machine.request("essay", "On rain.")).unwrap();
+    assert_eq!((first.head, machine.objects.list(None).unwrap()), (second.head, nodes));
+    assert_eq!(machine.heads.list().unwrap().len(), 2);
+}
+
+#[test]
+fn a_secret_in_the_task_is_replaced_before_it_is_stored() {
+    let machine = Machine::with_essay();
+    fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
+    let started = start(&machine, &machine.request("essay", "Call it with sk-0123456789abcdef.")).unwrap();
+    assert_eq!(machine.thread(&started.thread).start.prompt, "Call it with [redacted API_KEY].");
+    assert!(started.notes[0].contains("API_KEY"), "{:?}", started.notes);
+}
+
+#[test]
+fn a_role_that_the_workflow_lacks_cannot_be_bound() {
+    let machine = Machine::with_essay();
+    let person = Named { agent: "person".to_owned(), output: None };
+    let bound = Bindings { agents: [("reader".to_owned(), person)].into(), every_role: None };
+    let error = start(&machine, &Request { bound, ..machine.request("essay", "On rain.") }).unwrap_err();
+    assert_eq!(error.kind, Kind::Usage);
+    assert!(error.message.contains("`reader`"), "{}", error.message);
+}
+
+#[test]
+fn the_record_of_a_thread_says_where_it_begins_and_that_it_has_begun() {
+    let machine = Machine::with_essay();
+    let Started { thread, head, .. } = start(&machine, &machine.request("essay", "On rain.")).unwrap();
+    let record = fs::read_to_string(machine.home.record_file(&thread)).unwrap();
+    let events: Vec<String> = record
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["event"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(events, ["settings", "begun"]);
+    let settings = Settings::load(&machine.home, &thread).unwrap().unwrap();
+    assert_eq!((settings.begun_at, settings.workspace.as_path()), (Some(head), canonical(&machine.work()).as_path()));
+}
+
+fn canonical(path: &Path) -> std::path::PathBuf {
+    path.canonicalize().unwrap()
+}
+
+#[test]
+fn a_thread_is_active_on_every_machine_that_shares_the_heads() {
+    let machine = Machine::with_essay();
+    let other = machine.beside();
+    let id = machine.start("essay");
+    machine.answer(&id, json!({"text": "It rains."})).unwrap();
+    assert_eq!(other.thread(&id).head, machine.thread(&id).head);
+    // Where it works is a matter of each machine.
+    let error = other.answer(&id, json!({"approved": true})).unwrap_err();
+    assert_eq!(failure(&error), (Kind::Usage, format!("this machine does not know where thread {id} works").as_str()));
+    assert_eq!(error.hints, [format!("say it once: `uwf thread step {id} --cwd DIR`")]);
+}
+
+#[test]
+fn an_id_that_has_ended_is_never_used_again() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let head = machine.approved(&id).head;
+    let again = machine.heads.create(id.as_str(), head);
+    assert!(matches!(again, Err(HeadsError::Removed { name }) if name == id.as_str()));
+}

@@ -1,0 +1,88 @@
+//! `thread step`, as far as no agent has to be started for it.
+
+use serde_json::json;
+use uwf_core::node::EndStatus;
+use uwf_core::thread::ThreadId;
+use uwf_engine::child::Signals;
+use uwf_engine::error::{Error, Kind};
+use uwf_engine::fork::{self, Changes};
+use uwf_engine::state::State;
+use uwf_engine::step::{self, Report, Request};
+use uwf_engine::{history, ids, lock, show};
+
+use crate::memory::{ESSAY, Machine, failure};
+
+fn step(machine: &Machine, id: &ThreadId) -> Result<Report, Error> {
+    step::perform(&machine.home, &Request::plain(id.clone()), &mut Signals::listen().unwrap())
+}
+
+#[test]
+fn a_thread_at_the_end_of_its_graph_ends_without_an_agent() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let head = machine.approved(&id).head;
+    let again = fork::thread(&machine.home, &id, None, &Changes::default(), &machine.work()).unwrap().thread;
+    let request = Request { explain: true, ..Request::plain(again.clone()) };
+    let report = step::perform(&machine.home, &request, &mut Signals::listen().unwrap()).unwrap();
+    assert_eq!((report.done, report.role, report.head, report.reason.as_deref()), (true, None, head, Some("end")));
+    let explained = report.explain.unwrap();
+    assert_eq!((explained.next.as_str(), explained.considered[0].matched), ("$END", true));
+    assert_eq!(history::of(&machine.home, &again).unwrap().unwrap().status, EndStatus::Completed);
+}
+
+#[test]
+fn a_thread_ends_where_no_transition_matches() {
+    let machine = Machine::new();
+    machine.put("essay", &ESSAY.replace(", { role: writer } ]\n", " ]\n")).unwrap();
+    let id = machine.start("essay");
+    machine.answer(&id, json!({"text": "It rains."})).unwrap();
+    let report = machine.answer(&id, json!({"approved": false})).unwrap();
+    assert_eq!((report.done, report.reason.as_deref()), (true, Some("no-match")));
+}
+
+#[test]
+fn beyond_its_limit_a_thread_is_not_stepped_and_says_so() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    machine.refused(&id, 1);
+    let changes = Changes { max_steps: Some(2), ..Changes::default() };
+    let limited = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap().thread;
+    let error = step(&machine, &limited).unwrap_err();
+    assert_eq!(failure(&error), (Kind::Limit, "the thread has 2 steps, its limit is 2"));
+    let shown = show::show(&machine.home, &limited).unwrap();
+    assert_eq!((shown.state, shown.at_role.as_deref()), (State::Limited, Some("writer")));
+}
+
+#[test]
+fn an_unknown_thread_is_not_active() {
+    let machine = Machine::with_essay();
+    let id = ids::new_thread_id();
+    assert_eq!(
+        failure(&step(&machine, &id).unwrap_err()),
+        (Kind::NotFound, format!("thread {id} is not active").as_str())
+    );
+}
+
+#[test]
+fn one_thread_has_one_stepper() {
+    let machine = Machine::with_essay();
+    let id = machine.start("essay");
+    let held = lock::take(&machine.home, &id).unwrap();
+    let message = format!("thread {id} is being stepped by another process");
+    assert_eq!(failure(&step(&machine, &id).unwrap_err()), (Kind::Busy, message.as_str()));
+    assert_eq!(machine.answer(&id, json!({"text": "It rains."})).unwrap_err().kind, Kind::Busy);
+    drop(held);
+    machine.answer(&id, json!({"text": "It rains."})).unwrap();
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_leaves_the_head_where_it_is_and_the_thread_stuck() {
+    let machine = Machine::with_essay();
+    let config = "agents:\n  robot: { command: /there/is/no/robot, output: text }\ndefaultAgent: robot\n";
+    let id = machine.start("essay");
+    let head = machine.thread(&id).head;
+    std::fs::write(machine.home.config_file(), config).unwrap();
+    step(&machine, &id).unwrap_err();
+    let shown = show::show(&machine.home, &id).unwrap();
+    assert_eq!((shown.head, shown.state), (head, State::Stuck));
+}

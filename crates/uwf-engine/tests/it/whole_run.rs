@@ -1,0 +1,56 @@
+//! A workflow from `put` to `$END` over nodes and heads in memory.
+
+use json_cas::Heads;
+use serde_json::json;
+use uwf_core::node::EndStatus;
+use uwf_engine::fork::{self, Changes};
+use uwf_engine::state::State;
+use uwf_engine::step::Upcoming;
+use uwf_engine::{answer, history, kill, list, show, verify};
+
+use crate::memory::{ESSAY, Machine, names};
+
+#[test]
+fn a_workflow_runs_to_its_end_with_a_fork_and_a_kill_on_the_way() {
+    let machine = Machine::new();
+    let home = &machine.home;
+    let put = machine.put("essay", ESSAY).unwrap();
+    let thread = machine.start("essay");
+    assert_eq!(show::show(home, &thread).unwrap().state, State::Active);
+
+    // The writer's turn, then the editor's, who sends it back.
+    assert_eq!(answer::asked(home, &thread).unwrap().role, "writer");
+    let written = machine.answer(&thread, json!({"text": "Rain falls."})).unwrap();
+    assert_eq!((written.role.as_deref(), &written.next), (Some("writer"), &Some(Upcoming::Role("editor".to_owned()))));
+    let judged = machine.answer(&thread, json!({"approved": false, "remarks": "Longer!"})).unwrap();
+    assert_eq!(judged.next, Some(Upcoming::Role("writer".to_owned())));
+
+    // Another try from before the editor had read it, which is given up.
+    let fork = fork::thread(home, &thread, Some("editor"), &Changes::default(), &machine.work()).unwrap();
+    assert_eq!((fork.step, fork.thread != thread), (written.head, true));
+    assert_eq!(answer::asked(home, &fork.thread).unwrap().role, "editor");
+    let end = kill::kill(home, &fork.thread).unwrap();
+    let killed = history::of(home, &fork.thread).unwrap().unwrap();
+    assert_eq!((killed.status, killed.head, killed.end), (EndStatus::Killed, written.head, end));
+
+    // The first one goes on, and ends.
+    machine.answer(&thread, json!({"text": "Rain falls on the roofs."})).unwrap();
+    let last = machine.answer(&thread, json!({"approved": true})).unwrap();
+    assert_eq!((last.done, last.reason.as_deref(), &last.next), (true, Some("end"), &None));
+    assert_eq!(machine.heads.list().unwrap(), [], "nothing is active any more");
+    let shown = show::show(home, &thread).unwrap();
+    assert_eq!((shown.state, shown.steps, shown.workflow, shown.head), (State::Completed, 4, put.hash, last.head));
+    let all = list::list(home, &list::Filter { all: true, ..list::Filter::default() }).unwrap();
+    let rows: Vec<_> = all.rows.iter().map(|row| (row.thread.clone(), row.state)).collect();
+    assert_eq!(rows, [(fork.thread, State::Killed), (thread.clone(), State::Completed)]);
+
+    // Every node of it is there and what it is said to be.
+    assert_eq!(verify::verify(home, &thread, None).unwrap().verdict, verify::Verdict::Intact);
+    assert_eq!(home.store().verify(None).unwrap().problems, []);
+    let files = names(home.root());
+    assert_eq!(
+        files,
+        ["cache", "config.yaml", "marks", "registry.lock", "registry.yaml", "threads"],
+        "no store, no index"
+    );
+}
