@@ -25,7 +25,7 @@ fn sentences(document: &str) -> Vec<&str> {
     let is_name =
         |word: &&str| word.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase() || byte.is_ascii_digit());
     quoted
-        .filter_map(|word| Some((word.strip_suffix('…').unwrap_or(word), word.ends_with('…'))))
+        .map(|word| (word.strip_suffix('…').unwrap_or(word), word.ends_with('…')))
         .filter(|(word, is_cut)| is_name(word) && word.matches('_').count() >= if *is_cut { 1 } else { 2 })
         .map(|(word, _)| word)
         .collect()
