@@ -186,7 +186,7 @@ impl<'h> Context<'h> {
     pub fn earlier_session(&self) -> Result<Option<String>> {
         let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(None) };
         let chain = self.thread.chain()?;
-        let Some(last) = chain.last_of(&self.role_name)? else { return Ok(None) };
+        let Some(last) = chain.last_of(&self.role_name) else { return Ok(None) };
         let Record { step, detail, .. } = self.record(last + 1)?;
         let home = self.thread.home();
         if attempts::last_step_of(home, &self.thread.id, &self.role_name, &opened.attempt)? != Some(step) {
@@ -226,7 +226,7 @@ impl<'h> Context<'h> {
             schema: self.schema.value(),
             task: self.task(),
             steps: chain.len(),
-            own: chain.last_of(&self.role_name)?.map(|index| index + 1),
+            own: chain.last_of(&self.role_name).map(|index| index + 1),
             is_resumed,
             budget,
             context_command: &format!("uwf agent context {} {}", self.thread.id, self.role_name),
@@ -262,7 +262,7 @@ impl<'h> Context<'h> {
     /// The nodes of the step at a position, from 1.
     pub(crate) fn record(&self, position: usize) -> Result<Record> {
         let chain = self.thread.chain()?;
-        let record = position.checked_sub(1).map_or(Ok(None), |index| chain.get(index))?;
+        let record = position.checked_sub(1).and_then(|index| chain.get(index));
         record.ok_or_else(|| {
             let has = match chain.len() {
                 0 => "it has none yet".to_owned(),

@@ -72,7 +72,7 @@ impl<'c> Place<'c> {
         let outputs = settings::directory(home, settings.output_dir.as_deref().unwrap_or(DEFAULT_OUTPUT_DIR));
         let outputs = std::path::absolute(&outputs).at("make absolute", &outputs)?;
         let role = context.role_name();
-        let visits = context.thread().chain()?.count_of(role)?;
+        let visits = context.thread().chain()?.count_of(role);
         let of_thread = outputs.join(context.thread().id.as_str());
         let dir = if visits == 0 { of_thread } else { of_thread.join(format!("{role}-{}", visits + 1)) };
         std::fs::create_dir_all(&dir).at("create", &dir)?;

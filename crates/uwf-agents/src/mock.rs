@@ -62,7 +62,7 @@ impl Agent for MockAgent {
     fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
         let script = load(&script_path(context.thread().home(), context)?)?;
         let role = context.role_name();
-        let visit = context.thread().chain()?.count_of(role)?;
+        let visit = context.thread().chain()?.count_of(role);
         let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
         let entry = script.entry(role, visit, failed)?;
         let begun = Instant::now();

@@ -81,7 +81,7 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
 
 fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
     let chain = thread.chain()?;
-    let Some(last) = chain.last_of(role)? else {
+    let Some(last) = chain.last_of(role) else {
         let workflow = thread.workflow()?;
         let error = Error::new(Kind::NotFound, format!("role `{role}` was never played in thread {}", thread.id));
         let others = workflow.roles.keys().map(String::as_str).filter(|other| *other != role);
@@ -96,6 +96,6 @@ fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
         };
         return Err(hint.into_iter().fold(error, Error::hint));
     };
-    let before = last.checked_sub(1).map(|before| chain.get(before)).transpose()?.flatten();
+    let before = last.checked_sub(1).and_then(|before| chain.get(before));
     Ok(before.map_or(thread.start_hash, |record| record.step))
 }

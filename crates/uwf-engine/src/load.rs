@@ -32,7 +32,7 @@ pub struct Thread<'h> {
     /// Unix milliseconds the head was first put at. For a thread without steps that is when the first thread with this
     /// workflow and task began: [`Thread::changed_at`] is the time of this one.
     pub head_timestamp_ms: u64,
-    chain: OnceCell<Chain<'h>>,
+    chain: OnceCell<Chain>,
 }
 
 impl<'h> Thread<'h> {
@@ -117,7 +117,7 @@ impl<'h> Thread<'h> {
     }
 
     /// Lets a thread that moved on know its chain, which then need not be read again.
-    pub(crate) fn has_chain(&self, chain: Chain<'h>) {
+    pub(crate) fn has_chain(&self, chain: Chain) {
         // What is known already is the same.
         let _ = self.chain.set(chain);
     }
@@ -155,7 +155,7 @@ impl<'h> Thread<'h> {
     ///
     /// # Errors
     /// Those of the StepNodes the cache lacks.
-    pub fn chain(&self) -> Result<&Chain<'h>> {
+    pub fn chain(&self) -> Result<&Chain> {
         if let Some(chain) = self.chain.get() {
             return Ok(chain);
         }
@@ -173,7 +173,7 @@ impl<'h> Thread<'h> {
         if let Some(last) = self.last.as_ref().filter(|_| index + 1 == chain.len()) {
             return with_output(self.home.store(), self.head, last.clone(), self.head_timestamp_ms);
         }
-        let record = chain.get(index)?.ok_or_else(|| {
+        let record = chain.get(index).ok_or_else(|| {
             Error::new(error::Kind::Internal, format!("thread {} has no step {}", self.id, index + 1))
         })?;
         step_record(self.home.store(), record.step)

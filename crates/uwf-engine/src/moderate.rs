@@ -147,15 +147,15 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         return Ok(history);
     }
     for role in &reads.count_of {
-        history.counts.insert(role.clone(), chain.count_of(role)?);
+        history.counts.insert(role.clone(), chain.count_of(role));
     }
     for role in &reads.first_of {
-        if let Some(first) = chain.first_of(role)? {
+        if let Some(first) = chain.first_of(role) {
             history.first_of.insert(role.clone(), thread.step(first)?.output);
         }
     }
     for role in &reads.last_of {
-        if let Some(last) = chain.last_of(role)? {
+        if let Some(last) = chain.last_of(role) {
             history.last_of.insert(role.clone(), thread.step(last)?.output);
         }
     }

@@ -73,7 +73,7 @@ pub fn read(home: &Home, id: &ThreadId, request: &Request) -> Result<Transcript>
     let (steps, sections) = tell(&thread, chain, &wanted, quota)?;
     let left_out = Gaps { chain, id, quota: request.quota };
     let shows_end = wanted.shown(steps.len()).end == chain.len();
-    let (older, newer) = left_out.around(&wanted, &sections)?;
+    let (older, newer) = left_out.around(&wanted, &sections);
     let page = Page {
         workflow: thread.workflow().map_or_else(|_| thread.start.workflow.to_string(), |workflow| workflow.name),
         standing: told::standing(&shown),
@@ -94,7 +94,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(chain: &Chain<'_>, id: &ThreadId, place: &Place) -> Result<Wanted> {
+    fn of(chain: &Chain, id: &ThreadId, place: &Place) -> Result<Wanted> {
         let all = 0..chain.len();
         let (range, newest_first) = match place {
             Place::End => (all, true),
@@ -127,7 +127,7 @@ impl Wanted {
 }
 
 /// The step of a thread that was named by its hash or a beginning of it.
-fn position(chain: &Chain<'_>, id: &ThreadId, typed: &str) -> Result<usize> {
+fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     let wanted = typed.to_ascii_uppercase();
     let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
     if !is_hash {
@@ -137,8 +137,7 @@ fn position(chain: &Chain<'_>, id: &ThreadId, typed: &str) -> Result<usize> {
         )
         .hint(format!("`uwf thread steps {id}` lists its steps")));
     }
-    let records = chain.records()?;
-    let mut matches = records.iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
+    let mut matches = chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
     match (matches.next(), matches.next()) {
         (Some((position, _)), None) => Ok(position),
         (None, _) => Err(Error::new(Kind::NotFound, format!("thread {id} has no step {wanted}"))
@@ -152,14 +151,14 @@ fn position(chain: &Chain<'_>, id: &ThreadId, typed: &str) -> Result<usize> {
 
 /// The steps that fit, oldest first. Whatever was read is shown: the one that is read when little room is left, is
 /// shown shortened.
-fn tell(thread: &Thread<'_>, chain: &Chain<'_>, wanted: &Wanted, quota: usize) -> Result<(Vec<Told>, Vec<Section>)> {
+fn tell(thread: &Thread<'_>, chain: &Chain, wanted: &Wanted, quota: usize) -> Result<(Vec<Told>, Vec<Section>)> {
     let mut left = quota;
     let mut steps = Vec::new();
     for position in wanted.order() {
         if !steps.is_empty() && left < MIN_SECTION {
             break;
         }
-        let Some(record) = chain.get(position)? else { break };
+        let Some(record) = chain.get(position) else { break };
         let step = told::step(thread.home().store(), position, record.step)?;
         let section = view::section(&step, left);
         left = left.saturating_sub(section.chars());
@@ -177,7 +176,7 @@ fn tell(thread: &Thread<'_>, chain: &Chain<'_>, wanted: &Wanted, quota: usize) -
 
 /// What a page leaves out, with the commands that show it.
 struct Gaps<'t> {
-    chain: &'t Chain<'t>,
+    chain: &'t Chain,
     id: &'t ThreadId,
     quota: usize,
 }
@@ -185,10 +184,10 @@ struct Gaps<'t> {
 impl Gaps<'_> {
     /// Steps before and after those shown. One that is shortened at the edge counts as left out, so that the next page
     /// has it whole; except when it is the only one, since the next page would show the same.
-    fn around(&self, wanted: &Wanted, sections: &[Section]) -> Result<(Option<LeftOut>, Option<LeftOut>)> {
+    fn around(&self, wanted: &Wanted, sections: &[Section]) -> (Option<LeftOut>, Option<LeftOut>) {
         let mut shown = wanted.shown(sections.len());
         if shown.is_empty() {
-            return Ok((None, None));
+            return (None, None);
         }
         let is_short =
             |section: Option<&Section>| sections.len() > 1 && section.is_some_and(|section| section.left_out > 0);
@@ -200,16 +199,16 @@ impl Gaps<'_> {
         let end = self.chain.len();
         let older = (shown.start > 0).then(|| self.left_out(0..shown.start, "--before", shown.start));
         let newer = (shown.end < end).then(|| self.left_out(shown.end..end, "--after", shown.end - 1));
-        Ok((older.transpose()?, newer.transpose()?))
+        (older, newer)
     }
 
-    fn left_out(&self, steps: Range<usize>, option: &str, at: usize) -> Result<LeftOut> {
-        let step = self.chain.get(at)?.map(|record| record.step.to_string()).unwrap_or_default();
+    fn left_out(&self, steps: Range<usize>, option: &str, at: usize) -> LeftOut {
+        let step = self.chain.get(at).map(|record| record.step.to_string()).unwrap_or_default();
         let quota = if self.quota == DEFAULT_QUOTA { String::new() } else { format!(" --quota {}", self.quota) };
-        Ok(LeftOut {
+        LeftOut {
             first: steps.start + 1,
             last: steps.end,
             command: format!("uwf thread read {} {option} {step}{quota}", self.id),
-        })
+        }
     }
 }

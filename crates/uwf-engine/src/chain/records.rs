@@ -3,9 +3,8 @@
 //! A record is 40 bytes, little-endian u64s: the StepNode, its output, its detail, XXH64 of the role's name, and a checksum
 //! of the last word of the record before (0 for the first), its position and these four.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use durable_files::regular;
@@ -43,111 +42,45 @@ pub fn role_key(role: &str) -> u64 {
     json_cas::xxh64(role.as_bytes()).as_u64()
 }
 
-/// Records that stand one behind the other, up to the first that is damaged.
+/// What a cache has, up to the first record that is damaged.
 #[derive(Default)]
-pub(super) struct Block {
+pub(super) struct Cached {
     pub(super) records: Vec<Record>,
-    pub(super) chained: Chained,
-}
-
-/// How records that stand one behind the other are tied to those around them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Chained {
-    /// Checksum of the record before the first.
-    pub(super) sum_before: u64,
-    /// Checksum of the last that is whole.
+    /// Checksum of the last of them.
     pub(super) sum: u64,
-    /// Whether none is damaged.
+    /// Whether there is nothing damaged behind them.
     pub(super) is_whole: bool,
 }
 
-/// How many records a cache has; `None` when the last is torn.
-pub(super) fn count(file: &File) -> io::Result<Option<usize>> {
-    let bytes = file.metadata()?.len() as usize;
-    Ok(bytes.is_multiple_of(RECORD).then_some(bytes / RECORD))
-}
-
-/// All records of a cache up to the first that is damaged; `None` when there is no cache.
-pub(super) fn all(path: &Path) -> io::Result<Option<Block>> {
+/// Reads a cache; `None` if there is none.
+pub(super) fn read(path: &Path) -> io::Result<Option<Cached>> {
     match regular::read(path, regular::MAX_LIST) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        bytes => Ok(Some(decode(&bytes?, 0, 0))),
+        bytes => Ok(Some(decode(&bytes?))),
     }
 }
 
-/// The records from `first` up to `end` of a cache.
-pub(super) fn block(file: &File, first: usize, end: usize) -> io::Result<Block> {
-    let bytes = read(file, first, end)?;
-    let (sum_before, bytes) = part(&bytes, first);
-    Ok(decode(bytes, first, sum_before))
-}
-
-/// The positions of a role's steps among the records from `first` up to `end` of a cache.
-pub(super) fn positions(file: &File, first: usize, end: usize, role: u64) -> io::Result<(Vec<usize>, Chained)> {
-    let bytes = read(file, first, end)?;
-    let (sum_before, bytes) = part(&bytes, first);
-    let mut positions = Vec::new();
-    let chained = walk(bytes, first, sum_before, |position, record| {
-        if record.role == role {
-            positions.push(position);
-        }
-    });
-    Ok((positions, chained))
-}
-
-/// The bytes of these records, and of the one before them: its checksum is part of the next one's.
-fn read(file: &File, first: usize, end: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; (end - first + usize::from(first > 0)) * RECORD];
-    file.read_exact_at(&mut bytes, (first.saturating_sub(1) * RECORD) as u64)?;
-    Ok(bytes)
-}
-
-/// What [`read`] gave, taken apart: the checksum before the first record, and the records.
-fn part(bytes: &[u8], first: usize) -> (u64, &[u8]) {
-    match bytes.split_first_chunk::<RECORD>() {
-        Some((before, bytes)) if first > 0 => (words(before)[WORDS - 1], bytes),
-        Some(_) | None => (0, bytes),
-    }
-}
-
-/// The records of a part of a cache that begins with record `first`.
-fn decode(bytes: &[u8], first: usize, sum_before: u64) -> Block {
-    let mut records = Vec::with_capacity(bytes.len() / RECORD);
-    let chained = walk(bytes, first, sum_before, |_, record| records.push(record));
-    Block { records, chained }
-}
-
-/// Shows the records of a part of a cache, up to the first that is damaged.
-#[inline]
-fn walk(bytes: &[u8], first: usize, sum_before: u64, mut visit: impl FnMut(usize, Record)) -> Chained {
+fn decode(bytes: &[u8]) -> Cached {
     let (whole, torn) = bytes.as_chunks::<RECORD>();
-    let mut sum = sum_before;
-    for (position, record) in (first..).zip(whole) {
-        let [step, output, detail, role, sum_of_it] = words(record);
+    let mut cached = Cached { records: Vec::with_capacity(whole.len()), sum: 0, is_whole: torn.is_empty() };
+    for (position, record) in whole.iter().enumerate() {
+        let (words, _) = record.as_chunks::<8>();
+        let [step, output, detail, role, sum] = std::array::from_fn(|word| u64::from_le_bytes(words[word]));
         let (step, output, detail) = (Hash::from_u64(step), Hash::from_u64(output), Hash::from_u64(detail));
         let record = Record { step, output, detail, role };
-        if sum_of_it != checksum(sum, position, record) {
-            return Chained { sum_before, sum, is_whole: false };
+        if sum != checksum(cached.sum, position, record) {
+            return Cached { is_whole: false, ..cached };
         }
-        visit(position, record);
-        sum = sum_of_it;
+        cached.records.push(record);
+        cached.sum = sum;
     }
-    Chained { sum_before, sum, is_whole: torn.is_empty() }
+    cached
 }
 
-/// The words of a record. Written out, because thousands are looked through where a role was never played, and a loop is
-/// left one when a program is built to be small.
-#[inline]
-fn words(record: &[u8; RECORD]) -> [u64; WORDS] {
-    let (words, _) = record.as_chunks::<8>();
-    [words[0], words[1], words[2], words[3], words[4]].map(u64::from_le_bytes)
-}
-
-/// The last word of the record at a position, behind one with this last word. It is computed for every record each time it
-/// is read, so it is a few multiplications: it has to notice accidents, not forgers. Each word changes it reversibly, so one
-/// that is wrong alone never goes unnoticed, and zeros do not sum up to zero. With the position in it, the last record
-/// tells whether any is missing or there twice.
-#[inline]
+/// The last word of the record at a position, behind one with this last word. It has to notice accidents, not forgers, and
+/// is computed for every record of a thread: a few multiplications. Each word changes it reversibly, so one that is wrong
+/// alone never goes unnoticed, and zeros do not sum up to zero. The position in it shows whether a record is missing or there
+/// twice.
 fn checksum(before: u64, position: usize, record: Record) -> u64 {
     let mut sum = before;
     for word in [position as u64, record.step.as_u64(), record.output.as_u64(), record.detail.as_u64(), record.role] {
@@ -158,13 +91,8 @@ fn checksum(before: u64, position: usize, record: Record) -> u64 {
     sum
 }
 
-/// The last word of the last of these records, the first of which stands at a position behind one with this last word.
-pub(super) fn sum_of(records: &[Record], first: usize, before: u64) -> u64 {
-    (first..).zip(records).fold(before, |sum, (position, record)| checksum(sum, position, *record))
-}
-
-/// Records from a position on, behind one with this last word, as bytes.
-fn encode(records: &[Record], first: usize, mut sum: u64) -> Vec<u8> {
+/// Records from a position on, behind one with this checksum, as bytes; and the checksum of the last.
+fn encode(records: &[Record], first: usize, mut sum: u64) -> (Vec<u8>, u64) {
     let mut bytes = Vec::with_capacity(records.len() * RECORD);
     for (position, record) in (first..).zip(records) {
         sum = checksum(sum, position, *record);
@@ -172,38 +100,42 @@ fn encode(records: &[Record], first: usize, mut sum: u64) -> Vec<u8> {
             bytes.extend(word.to_le_bytes());
         }
     }
-    bytes
+    (bytes, sum)
 }
 
-/// Appends behind exactly as many records as are known; the cache is a help, so failures are silent.
-pub(super) fn append(path: &Path, known: usize, sum: u64, records: &[Record]) {
-    let open = || regular::open_with(OpenOptions::new().append(true).create(true), path);
-    let file = open().or_else(|error| {
-        if error.kind() != ErrorKind::NotFound {
-            return Err(error);
+/// Appends behind exactly as many records as are known, and gives the checksum of the last. The cache is a help, so
+/// failures are silent.
+pub(super) fn append(path: &Path, known: usize, sum: u64, records: &[Record]) -> u64 {
+    let (bytes, sum) = encode(records, known, sum);
+    if records.is_empty() {
+        return sum;
+    }
+    let write = || -> io::Result<()> {
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir)?;
         }
-        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        open()
-    });
-    let Ok(mut file) = file else { return };
-    let size = file.metadata().map(|meta| meta.len()).unwrap_or(u64::MAX);
-    if size == (known * RECORD) as u64 {
-        let _ = file.write_all(&encode(records, known, sum));
-    }
+        let mut file = regular::open_with(OpenOptions::new().append(true).create(true), path)?;
+        if file.metadata()?.len() == (known * RECORD) as u64 {
+            file.write_all(&bytes)?;
+        }
+        Ok(())
+    };
+    let _ = write();
+    sum
 }
 
-/// Writes a cache anew; failures are silent here too.
-pub(super) fn rewrite(path: &Path, records: &[Record]) {
-    let Some(dir) = path.parent() else { return };
-    if std::fs::create_dir_all(dir).is_err() {
-        return;
-    }
-    // Not durable on purpose: it can be derived.
-    let written = tempfile::NamedTempFile::new_in(dir).and_then(|mut file| {
-        file.write_all(&encode(records, 0, 0))?;
-        Ok(file)
-    });
-    if let Ok(file) = written {
-        let _ = file.persist(path);
-    }
+/// Writes a cache anew, and gives the checksum of its last record; failures are silent here too.
+pub(super) fn rewrite(path: &Path, records: &[Record]) -> u64 {
+    let (bytes, sum) = encode(records, 0, 0);
+    let write = || -> io::Result<()> {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(dir)?;
+        // Not durable on purpose: it can be derived.
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        file.write_all(&bytes)?;
+        file.persist(path)?;
+        Ok(())
+    };
+    let _ = write();
+    sum
 }

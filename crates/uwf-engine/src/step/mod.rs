@@ -21,7 +21,7 @@ use crate::advisors::Advisors;
 use crate::agents::{self, AgentSpec};
 use crate::attempts::{self, Attempt, Closed, Finished, Opened, Outcome, OutputFiles};
 use crate::bindings::Named;
-use crate::chain::{self, Record};
+use crate::chain::Record;
 use crate::child::{self, Ended, Job, Signals};
 use crate::children;
 use crate::closure::{self, Bounds};
@@ -365,10 +365,7 @@ impl<'a, 'h> Step<'a, 'h> {
     fn tidy(&self, opened: &Opened, moved: &Thread<'h>) {
         if let (Ok(chain), Some(step)) = (self.thread.chain(), &moved.last) {
             let record = Record::of(moved.head, step);
-            chain::push(self.home, &self.thread.id, chain, record);
-            if let Ok(chain) = chain.followed_by(record) {
-                moved.has_chain(chain);
-            }
+            moved.has_chain(chain.followed_by(self.home, &self.thread.id, record));
         }
         let done = marks::clear(self.home, &self.thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
             .and_then(|()| self.close(opened, Outcome::Linked, None));

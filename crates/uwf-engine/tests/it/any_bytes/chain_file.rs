@@ -49,7 +49,7 @@ fn check(bytes: &[u8]) {
                 let head = made.steps[length - 1].step;
                 let chain = Chain::load(&home, &thread_id(), Some(head)).expect("the nodes are there");
                 assert_eq!(
-                    chain.records().expect("the nodes are there"),
+                    chain.records(),
                     &made.steps[..length],
                     "{}",
                     spoiled.escape_ascii()
@@ -96,7 +96,7 @@ fn make() -> Made {
     }
     let head = steps.last().map(|record| record.step);
     let chain = Chain::load(&home, &thread_id(), head).expect("the nodes are there");
-    assert_eq!(chain.records().expect("the nodes are there"), steps);
+    assert_eq!(chain.records(), steps);
     let cache = std::fs::read(home.chain_file(&thread_id())).expect("the cache is made");
     Made { dir, steps, cache }
 }

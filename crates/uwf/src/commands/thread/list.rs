@@ -140,7 +140,7 @@ impl Listed {
             let name = workflow_name.clone().or(row.workflow.map(|hash| hash.to_string()));
             let role = overview.and_then(|overview| overview.role.as_deref());
             let steps = overview.map(|overview| {
-                overview.steps.map_or_else(|| format!(">{}", chain::NEWEST), |steps| steps.to_string())
+                overview.steps.map_or_else(|| format!(">{}", chain::COUNTED), |steps| steps.to_string())
             });
             let changed =
                 row.changed_at.map(|time| shown.now_ms.map_or_else(|| table::time(time), |now| table::ago(time, now)));
