@@ -1,6 +1,5 @@
 //! What an agent knows: its thread, its role, what was said before, and the prompt made of it.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +18,6 @@ use uwf_engine::home::Home;
 use uwf_engine::load::{self, Thread};
 use uwf_engine::processes;
 use uwf_engine::spoken;
-use uwf_engine::turns::Batch;
 
 /// Longest id that is taken for one of a session. Those of today's agents have 20 to 36 symbols.
 const MAX_SESSION_ID: usize = 128;
@@ -45,8 +43,6 @@ pub struct Context<'h> {
     attempt: Option<Attempt>,
     /// The environment of the attempt's keeper: it has the secrets that this agent was not given, and may find all the same.
     of_keeper: Vec<(String, String)>,
-    /// What is expected to be stored of this step, and how it was redacted.
-    expected: Cell<Option<(Redactor, Batch)>>,
 }
 
 impl<'h> Context<'h> {
@@ -87,11 +83,10 @@ impl<'h> Context<'h> {
         let schema = thread.home().store().schema(role.meta)?;
         let role_names = workflow.roles.into_keys().map(|name| (role_key(&name), name)).collect();
         let (workflow_name, role_name) = (workflow.name, role_name.to_owned());
-        let expected = Cell::new(None);
         let keeper =
             attempt.as_ref().map(|attempt| attempt.opened.keeper).filter(|keeper| *keeper != std::process::id());
         let of_keeper = keeper.map(processes::environment_of).unwrap_or_default();
-        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt, of_keeper, expected })
+        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt, of_keeper })
     }
 
     /// The thread.
@@ -285,21 +280,6 @@ impl<'h> Context<'h> {
         };
         let environment = [own_environment(), self.of_keeper.clone()].concat();
         Ok(Redactor::knowing(names, &env_file, &environment))
-    }
-
-    /// Makes ready what will be stored of an input, for an agent that waits while somebody else works on it. What fails here
-    /// fails again when the step is stored.
-    pub fn expect(&self, input: &[String]) {
-        let Ok(redactor) = self.redactor() else { return };
-        let mut batch = Batch::default();
-        input.iter().for_each(|text| batch.expect(text, &redactor));
-        self.expected.set(Some((redactor, batch)));
-    }
-
-    /// A batch with what was made ready, unless there is more to redact by now.
-    pub(crate) fn expected(&self, redactor: &Redactor) -> Batch {
-        let expected = self.expected.take().filter(|(by, _)| by == redactor);
-        expected.map(|(_, batch)| batch).unwrap_or_default()
     }
 
     /// The StepNode that links an output to this position of the thread.

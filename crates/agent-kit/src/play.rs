@@ -6,7 +6,6 @@ use json_cas::Hash;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts;
 use uwf_engine::error::Result;
 use uwf_engine::home::Home;
 
@@ -105,10 +104,6 @@ pub fn play<'e>(
 ) -> Result<()> {
     let context = Context::load(home, thread, role)?;
     let step = step(&context, agent, extractor).inspect_err(|error| give_up(&context, error, agent.exit_code()))?;
-    // This process only has to end, which is nothing to wait for.
-    if let Some(attempt) = context.attempt() {
-        attempts::notify(&attempt.opened.attempt);
-    }
     // Nobody may be reading any more; the record already has it.
     let _ = writeln!(std::io::stdout(), "{step}");
     Ok(())

@@ -150,7 +150,7 @@ fn each(rungs: &[node::Rung]) -> String {
 }
 
 fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
-    let mut batch = context.expected(redactor);
+    let mut batch = Batch::default();
     let raw = batch.content(redactor.text(&answer.raw));
     let agent_hash = batch.add(redactor.draft(agent(context).draft()));
     let output = self::output(&mut batch, context, &extracted, redactor)?;

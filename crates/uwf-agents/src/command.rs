@@ -143,7 +143,7 @@ impl CommandAgent {
         let begun = Instant::now();
         let input = parts(run.prompt);
         let expected = Expected::before(opened);
-        let status = execute(opened, run.args, &run.prompt.text(), &files, || context.expect(&input))?;
+        let status = execute(opened, run.args, &run.prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
         let read = |format: Format| {
@@ -270,13 +270,7 @@ fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<A
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
-fn execute(
-    opened: &Opened,
-    args: &[String],
-    text: &str,
-    files: &OutputFiles,
-    meanwhile: impl FnOnce(),
-) -> Result<ExitStatus> {
+fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
@@ -306,7 +300,6 @@ fn execute(
         .stdout(child::create(&files.raw)?)
         .spawn()
         .map_err(|source| child::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
-    meanwhile();
     process
         .wait()
         .map_err(|source| Error::new(Kind::AgentFailed, format!("cannot wait for agent `{}`: {source}", spec.name)))

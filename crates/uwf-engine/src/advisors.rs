@@ -106,7 +106,7 @@ impl Advisors<'_, '_> {
         let run = crate::ids::new_ulid().to_string();
         let files = OutputFiles::of(home, &self.thread.id, &run);
         let job = self.job(advisor, model, &run, &files)?;
-        let ended = child::run(&job, signals, &mut ());
+        let ended = child::run(&job, signals, |_| Ok(()));
         let out = child::read_capped(&files.out, OUTPUT_CAP)?;
         let err = child::read_capped(&files.err, OUTPUT_CAP)?;
         // Left-overs only cost space; the next step sweeps them.

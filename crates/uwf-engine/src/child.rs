@@ -143,41 +143,20 @@ impl Signals {
     }
 }
 
-/// What is done while a job runs.
-pub trait Meanwhile {
-    /// Its process exists.
-    ///
-    /// # Errors
-    /// Then the job is ended.
-    fn started(&mut self, _pid: u32) -> Result<()> {
-        Ok(())
-    }
-
-    /// Becomes readable when there is news, if any are awaited.
-    fn source(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-
-    /// There is news. While this is at work nobody looks at the job.
-    fn news(&mut self) {}
-}
-
-/// Nothing.
-impl Meanwhile for () {}
-
-/// Runs a job to its end. Everything it started is gone when this returns.
+/// Runs a job to its end. Everything it started is gone when this returns. `started` is called with the process id; if it
+/// fails, the job is ended.
 ///
 /// # Errors
 /// `Config` when the program cannot be started, `Io` for its files and when the machine cannot start any.
-pub fn run(job: &Job, signals: &mut Signals, meanwhile: &mut impl Meanwhile) -> Result<Ended> {
+pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result<()>) -> Result<Ended> {
     let mut child = spawn(job)?;
     let group = child.id();
-    if let Err(error) = meanwhile.started(group) {
+    if let Err(error) = started(group) {
         processes::end_attempt(Some(group), &job.attempt, Duration::ZERO);
         let _ = child.wait();
         return Err(error);
     }
-    let ended = watch(job, &mut child, signals, meanwhile);
+    let ended = watch(job, &mut child, signals);
     match ended {
         Ended::Exited(_) | Ended::Signaled(_) => {
             if processes::children_left()
@@ -260,7 +239,7 @@ pub fn create(path: &Path) -> Result<File> {
     regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
 }
 
-fn watch(job: &Job, child: &mut Child, signals: &mut Signals, meanwhile: &mut impl Meanwhile) -> Ended {
+fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
     let begun = Instant::now();
     let mut alive = begun;
     let mut sizes = sizes(job);
@@ -277,9 +256,7 @@ fn watch(job: &Job, child: &mut Child, signals: &mut Signals, meanwhile: &mut im
         if let Some(limit) = job.idle_timeout.filter(|limit| alive.elapsed() >= *limit) {
             return Ended::Idle(limit);
         }
-        if signals.poll(LOOK, meanwhile.source()) {
-            meanwhile.news();
-        }
+        signals.wait(LOOK);
         let now = self::sizes(job);
         if now != sizes {
             sizes = now;

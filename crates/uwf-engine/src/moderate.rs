@@ -45,28 +45,12 @@ pub struct Line {
     pub why: String,
 }
 
-/// The moderator of a position, before it is asked.
-pub struct Prepared(std::result::Result<Moderator, ModeratorError>);
-
-/// Makes the moderator of a position ready. What is wrong with its transitions is told once it is asked.
-pub fn prepare(workflow: &Workflow, position: &str) -> Prepared {
-    Prepared(Moderator::at(workflow, position))
-}
-
 /// The next role of a thread, or its end.
 ///
 /// # Errors
 /// `Data` when a condition cannot be evaluated; those of the nodes it reads.
 pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
-    ask(thread, prepare(workflow, thread.position()))
-}
-
-/// The same, by the moderator of the thread's position.
-///
-/// # Errors
-/// As [`next`].
-pub fn ask(thread: &Thread<'_>, moderator: Prepared) -> Result<Decision> {
-    let moderator = match moderator.0 {
+    let moderator = match Moderator::at(workflow, thread.position()) {
         Ok(moderator) => moderator,
         // A role without transitions: nothing matches.
         Err(ModeratorError::NoPosition { .. }) => {
@@ -90,7 +74,7 @@ pub fn ask(thread: &Thread<'_>, moderator: Prepared) -> Result<Decision> {
 /// The next role of a thread, or its end, where that costs little: no condition is evaluated in a process of its own, and few
 /// steps are read.
 pub fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
-    let moderator = match prepare(workflow, thread.position()).0 {
+    let moderator = match Moderator::at(workflow, thread.position()) {
         Ok(moderator) => moderator,
         Err(ModeratorError::NoPosition { .. }) => return Some(Next::End(EndReason::NoMatch)),
         Err(_) => return None,

@@ -56,17 +56,8 @@ pub struct Batch {
     /// The nodes; those below another come before it.
     pub drafts: Vec<Draft>,
     known: HashSet<Hash>,
-    /// Texts of turns by their checksums: each turn's input repeats most of the one before.
-    texts: HashMap<Hash, Said>,
-}
-
-/// A text of a turn.
-struct Said {
-    /// Before redaction.
-    text: String,
-    node: Hash,
-    /// Its node, as long as no turn has it.
-    unused: Option<Draft>,
+    /// Nodes of the texts that were added, by the text before redaction: each turn's input repeats most of the one before.
+    texts: HashMap<String, Hash>,
 }
 
 impl Batch {
@@ -84,32 +75,14 @@ impl Batch {
         self.add(Content { text }.draft())
     }
 
-    /// Makes the node of a text that a turn will most likely have; with that turn it is added.
-    pub fn expect(&mut self, text: &str, redactor: &Redactor) {
-        self.said(text, redactor);
-    }
-
     /// Adds a text without its secrets.
     fn redacted(&mut self, text: &str, redactor: &Redactor) -> Hash {
-        let said = self.said(text, redactor);
-        let (node, unused) = (said.node, said.unused.take());
-        if let Some(draft) = unused {
-            self.add(draft);
+        if let Some(node) = self.texts.get(text) {
+            return *node;
         }
+        let node = self.content(redactor.text(text));
+        self.texts.insert(text.to_owned(), node);
         node
-    }
-
-    fn said(&mut self, text: &str, redactor: &Redactor) -> &mut Said {
-        let new = || {
-            let draft = Content { text: redactor.text(text) }.draft();
-            Said { text: text.to_owned(), node: draft.hash(), unused: Some(draft) }
-        };
-        let said = self.texts.entry(json_cas::xxh64(text.as_bytes())).or_insert_with(new);
-        // Of two texts with one checksum each takes the other's place.
-        if said.text != text {
-            *said = new();
-        }
-        said
     }
 
     /// Adds a turn with its texts and tool calls, secrets redacted; always by the same redactor.
@@ -144,26 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_is_stored_with_the_turn_that_has_it_and_only_then() {
-        let redactor = redactor("not-in-any-text");
-        let mut batch = Batch::default();
-        ["one", "two", "three"].iter().for_each(|text| batch.expect(text, &redactor));
-        assert!(batch.drafts.is_empty());
-        let turn = Turn { output: "two".to_owned(), ..Turn::asked(vec!["three".to_owned(), "four".to_owned()]) };
-        let stored = batch.turn(&turn, &redactor);
-        assert_eq!(texts(&batch), ["three", "four", "two"]);
-        assert_eq!(batch.turn(&turn, &redactor), stored);
-        assert_eq!(batch.drafts.len(), 4, "nothing twice");
-        let mut unexpected = Batch::default();
-        assert_eq!(unexpected.turn(&turn, &redactor), stored);
-    }
-
-    #[test]
-    fn what_is_made_ready_is_redacted() {
+    fn a_text_that_several_turns_have_is_stored_once_and_redacted() {
         let redactor = redactor("sk-0123456789");
         let mut batch = Batch::default();
-        batch.expect("the key sk-0123456789", &redactor);
-        batch.turn(&Turn::asked(vec!["the key sk-0123456789".to_owned()]), &redactor);
-        assert_eq!(texts(&batch), ["the key [redacted API_KEY]", ""]);
+        let turn = Turn { output: "two".to_owned(), ..Turn::asked(vec!["the key sk-0123456789".to_owned(), "two".to_owned()]) };
+        let stored = batch.turn(&turn, &redactor);
+        assert_eq!(texts(&batch), ["the key [redacted API_KEY]", "two"]);
+        assert_eq!(batch.turn(&turn, &redactor), stored);
+        assert_eq!(batch.drafts.len(), 3, "nothing twice");
     }
 }

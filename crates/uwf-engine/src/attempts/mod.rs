@@ -18,7 +18,6 @@
 mod attempt;
 mod by_hand;
 mod lines;
-mod notice;
 mod output;
 
 use std::io::ErrorKind;
@@ -32,8 +31,6 @@ pub(crate) use self::by_hand::is_by_hand;
 pub use self::by_hand::{dir_by_hand, open_by_hand};
 use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
-pub(crate) use self::notice::Notices;
-pub use self::notice::notify;
 pub(crate) use self::output::hand_on;
 pub use self::output::{OutputFiles, sweep};
 use crate::digest::Digest;

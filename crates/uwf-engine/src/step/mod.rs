@@ -1,10 +1,8 @@
 //! One step of a thread: moderator → agent → extract → persist. This runs in the keeper.
 
-mod at_work;
 mod report;
 mod unlinked;
 
-use std::cell::Cell;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,12 +12,11 @@ use serde::{Deserialize, Serialize};
 use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
 
-use self::at_work::AtWork;
 pub use self::report::{Report, Upcoming};
 use self::unlinked::Unmoved;
 use crate::advisors::Advisors;
 use crate::agents::{self, AgentSpec};
-use crate::attempts::{self, Attempt, Closed, Finished, Opened, Outcome, OutputFiles};
+use crate::attempts::{self, Attempt, Closed, Finished, Opened, Outcome, OutputFiles, Started};
 use crate::bindings::Named;
 use crate::chain::Record;
 use crate::child::{self, Ended, Job, Signals};
@@ -90,15 +87,13 @@ pub(crate) struct Step<'a, 'h> {
     plan: &'a Plan,
     request: &'a Request,
     log: Log,
-    /// The moderator that is asked after the role.
-    ahead: Cell<Option<moderate::Prepared>>,
 }
 
 impl<'a, 'h> Step<'a, 'h> {
     pub(crate) fn new(thread: &'a Thread<'h>, head: &'a Head, plan: &'a Plan, request: &'a Request) -> Step<'a, 'h> {
         let home = thread.home();
         let log = Log::open(&home.log_file(&thread.id));
-        Step { home, thread, head, plan, request, log, ahead: Cell::new(None) }
+        Step { home, thread, head, plan, request, log }
     }
 
     fn run(&self, signals: &mut Signals) -> Result<Report> {
@@ -250,14 +245,11 @@ impl<'a, 'h> Step<'a, 'h> {
         let opened = &attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
         let job = self.job(opened)?;
-        let mut at_work = AtWork::new(self, opened);
-        let ended = child::run(&job, signals, &mut at_work)?;
+        let ended = child::run(&job, signals, |pid| {
+            attempts::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
+        })?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: {ended:?}", opened.attempt);
-        let (step, recorded) = match at_work.result {
-            Some((_, Ok(moved))) => return Ok(moved),
-            Some((step, Err(why))) => return Err(self.unmoved(opened, step, why)),
-            None => self.result(opened, &job, ended)?,
-        };
+        let (step, recorded) = self.result(opened, &job, ended)?;
         self.advance(opened, step, recorded.as_ref()).map_err(|why| self.unmoved(opened, step, why))
     }
 
@@ -383,9 +375,7 @@ impl<'a, 'h> Step<'a, 'h> {
     /// The head has moved; what the moderator says now must not undo that.
     fn look_ahead(&self, thread: &Thread<'_>, report: Report, signals: &mut Signals) -> Report {
         let mut ahead = || -> Result<Report> {
-            let moderator = self.ahead.take();
-            let moderator = moderator.unwrap_or_else(|| moderate::prepare(&self.plan.workflow, thread.position()));
-            let decision = moderate::ask(thread, moderator)?;
+            let decision = moderate::next(thread, &self.plan.workflow)?;
             let explain_next = self.request.explain.then(|| moderate::explain(&decision));
             let (done, reason, next) = match decision.next {
                 Next::End(reason) => {
