@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use durable_files::regular::{self, Refused};
-use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::{AtPath, Error, Kind, Result};
@@ -68,7 +67,6 @@ pub enum Ended {
 pub struct Signals {
     told: Arc<AtomicUsize>,
     wake: UnixStream,
-    actions: Vec<SigId>,
 }
 
 impl Signals {
@@ -81,29 +79,16 @@ impl Signals {
             let (wake, write) = UnixStream::pair()?;
             wake.set_nonblocking(true)?;
             let told = Arc::new(AtomicUsize::new(0));
-            let mut actions = Vec::new();
             for signal in [SIGINT, SIGTERM, SIGHUP] {
                 let number = usize::try_from(signal).unwrap_or_default();
-                actions.push(signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?);
+                signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?;
             }
             for signal in [SIGINT, SIGTERM, SIGHUP, SIGCHLD] {
-                actions.push(signal_hook::low_level::pipe::register(signal, write.try_clone()?)?);
+                signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
             }
-            Ok(Signals { told, wake, actions })
+            Ok(Signals { told, wake })
         };
         install().map_err(|error| Error::new(Kind::Io, format!("cannot listen for signals: {error}")))
-    }
-
-    /// Listens for this process alone, after a fork: what the parent was told, and what wakes it, is the parent's.
-    ///
-    /// # Errors
-    /// As [`Signals::listen`].
-    pub(crate) fn listen_anew(&mut self) -> Result<()> {
-        for action in self.actions.drain(..) {
-            signal_hook::low_level::unregister(action);
-        }
-        *self = Signals::listen()?;
-        Ok(())
     }
 
     /// The signal that told us to stop, if one did.

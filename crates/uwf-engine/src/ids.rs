@@ -31,12 +31,6 @@ fn after(newest: Option<Ulid>, now_ms: u64) -> Ulid {
     next.unwrap_or_else(|| Ulid::from_parts(now_ms, random()))
 }
 
-/// Forgets what this process made: a forked one must not count on from its parent's newest id, as its siblings would do
-/// the same.
-pub(crate) fn begin_anew() {
-    *NEWEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
-}
-
 /// At least the 80 random bits of a ULID. A system that has none of its own left is no place to go on.
 fn random() -> u128 {
     let mut bytes = [0; 16];

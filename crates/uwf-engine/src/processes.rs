@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use crate::keeper::KEEPER_ARGUMENT;
+/// Hidden argument that makes `uwf` a keeper; a JSON request follows it.
+pub const KEEPER_ARGUMENT: &str = "__keeper";
 
 /// How long a KILLed process may take to disappear. The kernel needs that long only under extreme load.
 const KILL_WAIT: Duration = Duration::from_secs(5);

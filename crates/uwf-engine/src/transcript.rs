@@ -137,7 +137,8 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
         )
         .hint(format!("`uwf thread steps {id}` lists its steps")));
     }
-    let mut matches = chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
+    let mut matches =
+        chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
     match (matches.next(), matches.next()) {
         (Some((position, _)), None) => Ok(position),
         (None, _) => Err(Error::new(Kind::NotFound, format!("thread {id} has no step {wanted}"))

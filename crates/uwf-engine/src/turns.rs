@@ -120,7 +120,10 @@ mod tests {
     fn a_text_that_several_turns_have_is_stored_once_and_redacted() {
         let redactor = redactor("sk-0123456789");
         let mut batch = Batch::default();
-        let turn = Turn { output: "two".to_owned(), ..Turn::asked(vec!["the key sk-0123456789".to_owned(), "two".to_owned()]) };
+        let turn = Turn {
+            output: "two".to_owned(),
+            ..Turn::asked(vec!["the key sk-0123456789".to_owned(), "two".to_owned()])
+        };
         let stored = batch.turn(&turn, &redactor);
         assert_eq!(texts(&batch), ["the key [redacted API_KEY]", "two"]);
         assert_eq!(batch.turn(&turn, &redactor), stored);

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use durable_files::regular;
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 

@@ -79,7 +79,7 @@ fn killing_ends_a_running_agent_with_everything_it_started() {
     assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
 }
 
-/// The keeper is a fork of its window, whose command line need not have the thread's id in it.
+/// The command line of the window need not have the thread's id in it.
 #[test]
 fn killing_reaches_the_keeper_however_the_thread_was_named() {
     let home = reviewing_home();

@@ -4,9 +4,6 @@
 //! script: it puts the process that is meant under strace, and those before it under another one that only lets `uwf`
 //! take the script for itself (what `/proc/self/exe` says), so that its children come through the script too. strace lets
 //! go of children at their `execve`.
-//!
-//! A keeper is a fork of its window, which no script comes between, unless the window is part of an attempt: so where the
-//! keeper is meant, it is started by such a window.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -272,9 +269,6 @@ fn run(stage: &Stage, args: &[String], target: Target, calls: &[&str], injection
         .env("PROOF_INJECT", injection.unwrap_or_default())
         .env("PROOF_LINK", reads_as(&script))
         .env("PROOF_UWF", uwf.get_program());
-    if target == Target::Keeper {
-        command.env("UWF_ATTEMPT", "of-nobody");
-    }
     let ran = command.output().expect("timeout is installed").into();
     Traced { ran, log: fs::read_to_string(&log).unwrap_or_default() }
 }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal};
 pub(crate) enum Part {
     /// A command somebody gave.
     Window,
-    /// What performs a step: a fork of its window that leads a session of its own.
+    /// What performs a step.
     Keeper,
     /// `uwf agent …`: uwf as an agent process, or called by an agent.
     Agent,
@@ -50,18 +50,9 @@ fn process(raw: i32, marker: &str) -> Option<Process> {
     let is_uwf = Path::new(std::str::from_utf8(command[0]).ok()?).file_name().is_some_and(|name| name == "uwf");
     let part = match (is_uwf, command.get(1)) {
         (true, Some(group)) if *group == b"agent" => Part::Agent,
-        (true, _) if session(raw)? == raw => Part::Keeper,
+        (true, Some(first)) if *first == uwf_engine::keeper::KEEPER_ARGUMENT.as_bytes() => Part::Keeper,
         (true, _) => Part::Window,
         (false, _) => Part::Program,
     };
     Some(Process { pid, part })
-}
-
-/// The session of a process, from `/proc/PID/stat`: `getsid` has no answer for a session that was begun outside of
-/// this container, which the kernel gives as 0.
-fn session(raw: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{raw}/stat")).ok()?;
-    // The name of the program comes in brackets and may hold anything; after it: state, parent, group, session.
-    let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(3)?.parse().ok()
 }

@@ -39,7 +39,7 @@ impl Held {
         let plain = stage.home.command(args);
         let mut command = Command::new("strace");
         stage.home.prepare(&mut command);
-        command.args(["-f", "-b", "execve", "-e", &format!("trace={call}"), "-e"]);
+        command.args(["-f", "-e", &format!("trace={call}"), "-e"]);
         command.arg(format!("inject={call}:signal=SIGSTOP:when=1")).arg("-P").arg(file).arg("-o").arg(&log);
         command.arg(plain.get_program()).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
         let command = command.spawn().expect("strace is installed");

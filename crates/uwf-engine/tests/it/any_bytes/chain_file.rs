@@ -48,12 +48,7 @@ fn check(bytes: &[u8]) {
             for length in [made.steps.len(), 2] {
                 let head = made.steps[length - 1].step;
                 let chain = Chain::load(&home, &thread_id(), Some(head)).expect("the nodes are there");
-                assert_eq!(
-                    chain.records(),
-                    &made.steps[..length],
-                    "{}",
-                    spoiled.escape_ascii()
-                );
+                assert_eq!(chain.records(), &made.steps[..length], "{}", spoiled.escape_ascii());
             }
         }
     });

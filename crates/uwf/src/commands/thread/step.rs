@@ -182,10 +182,8 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         return dry_run(context, &request);
     }
     let mut signals = Signals::listen()?;
-    let (report, ending) = keeper::replied(&context.home, &request, &mut signals, &mut || {})?;
-    let code = context.printer.report(&printed(context, report?, args.exit_code)?);
-    drop(ending);
-    Ok(Printed::already(code))
+    let report = keeper::step(&context.home, &request, &mut signals, &mut || {})?;
+    printed(context, report, args.exit_code)
 }
 
 /// A step's report; with `exit_code` the command exits with 10 when the thread has ended.
