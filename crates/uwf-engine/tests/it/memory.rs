@@ -85,7 +85,7 @@ impl Machine {
     /// One that has the workflow `essay`.
     pub(crate) fn with_essay() -> Machine {
         let machine = Machine::new();
-        machine.put("essay", ESSAY).unwrap();
+        machine.put("essay", ESSAY);
         machine
     }
 
@@ -102,7 +102,12 @@ impl Machine {
         path
     }
 
-    pub(crate) fn put(&self, name: &str, workflow: &str) -> Result<Put> {
+    /// Puts a workflow without errors.
+    pub(crate) fn put(&self, name: &str, workflow: &str) -> Hash {
+        self.try_put(name, workflow).unwrap().stored.unwrap().1
+    }
+
+    pub(crate) fn try_put(&self, name: &str, workflow: &str) -> Result<Put> {
         put::put(&self.home, &self.file(&format!("{name}.yaml"), workflow), false)
     }
 

@@ -13,9 +13,9 @@ fn second() -> String {
 #[test]
 fn the_same_file_put_twice_is_one_version() {
     let machine = Machine::new();
-    let first = machine.put("essay", ESSAY).unwrap();
+    let first = machine.put("essay", ESSAY);
     let nodes = machine.objects.list(None).unwrap();
-    assert_eq!(machine.put("essay", ESSAY).unwrap(), first);
+    assert_eq!(machine.put("essay", ESSAY), first);
     assert_eq!(machine.objects.list(None).unwrap(), nodes);
     assert!(registry::read(&machine.home).unwrap()["essay"].history.is_empty());
 }
@@ -23,8 +23,8 @@ fn the_same_file_put_twice_is_one_version() {
 #[test]
 fn a_new_version_takes_the_name_and_the_old_one_goes_to_its_history() {
     let machine = Machine::new();
-    let old = machine.put("essay", ESSAY).unwrap().hash;
-    let new = machine.put("essay", &second()).unwrap().hash;
+    let old = machine.put("essay", ESSAY);
+    let new = machine.put("essay", &second());
     let entry = &registry::read(&machine.home).unwrap()["essay"];
     assert_eq!((entry.hash, entry.history[0].hash, entry.history.len()), (new, old, 1));
 }
@@ -33,9 +33,13 @@ fn a_new_version_takes_the_name_and_the_old_one_goes_to_its_history() {
 fn a_file_with_errors_is_refused_with_all_of_them_and_stores_nothing() {
     let machine = Machine::new();
     let text = ESSAY.replace("role: editor", "role: editr").replace("condition: approved", "condition: aproved");
-    let error = machine.put("essay", &text).unwrap_err();
-    assert_eq!(error.kind, Kind::Data);
-    assert!(error.message.contains("editr") && error.message.contains("aproved"), "{}", error.message);
+    let refused = machine.try_put("essay", &text).unwrap();
+    let told: Vec<String> = refused.problems.iter().map(ToString::to_string).collect();
+    assert!(refused.stored.is_none());
+    assert!(
+        told.iter().any(|line| line.contains("editr")) && told.iter().any(|line| line.contains("aproved")),
+        "{told:?}"
+    );
     assert_eq!(machine.objects.list(None).unwrap(), []);
     assert!(registry::read(&machine.home).unwrap().is_empty());
 }
@@ -48,26 +52,27 @@ fn a_role_may_name_a_schema_that_is_stored_and_no_other() {
             "\n      type: object\n      properties: { text: { type: string } }\n      required: [text]\n  editor";
         ESSAY.replace(inline, &format!(" {schema}\n  editor"))
     };
-    let error = machine.put("essay", &text("0000000000001")).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Data, "role `writer` names schema 0000000000001, which is not in the store"));
-    assert_eq!(error.hints, ["`uwf cas schema put FILE` stores a schema"]);
+    let refused = machine.try_put("essay", &text("0000000000001")).unwrap();
+    let problem = refused.problems.iter().find(|problem| problem.is_error()).unwrap();
+    assert!(problem.to_string().contains("0000000000001"), "{problem}");
+    assert!(refused.stored.is_none());
     let schema = machine.home.store().put_schema(serde_json::json!({"type": "object"})).unwrap();
-    machine.put("essay", &text(&schema.to_string())).unwrap();
+    machine.put("essay", &text(&schema.to_string()));
 }
 
 #[test]
 fn a_workflow_with_a_secret_in_it_is_refused() {
     let machine = Machine::new();
     std::fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
-    let error = machine.put("essay", &ESSAY.replace("Write it.", "Use sk-0123456789abcdef.")).unwrap_err();
+    let error = machine.try_put("essay", &ESSAY.replace("Write it.", "Use sk-0123456789abcdef.")).unwrap_err();
     assert_eq!(failure(&error), (Kind::Data, "the workflow has the value of API_KEY in it"));
 }
 
 #[test]
 fn a_rollback_swaps_the_two_newest_versions() {
     let machine = Machine::new();
-    let old = machine.put("essay", ESSAY).unwrap().hash;
-    let new = machine.put("essay", &second()).unwrap().hash;
+    let old = machine.put("essay", ESSAY);
+    let new = machine.put("essay", &second());
     let roll_back = || registry::update(&machine.home, |names| registry::roll_back(names, "essay", None, 7)).unwrap();
     assert_eq!(roll_back(), (new, old));
     assert_eq!(roll_back(), (old, new));

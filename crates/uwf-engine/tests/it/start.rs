@@ -44,7 +44,7 @@ fn a_workspace_that_does_not_exist_leaves_no_thread() {
 #[test]
 fn a_workflow_is_found_by_a_beginning_of_its_hash() {
     let machine = Machine::new();
-    let hash = machine.put("essay", ESSAY).unwrap().hash;
+    let hash = machine.put("essay", ESSAY);
     let started = start(&machine, &machine.request(&hash.to_string()[..8], "On rain.")).unwrap();
     assert_eq!((started.workflow, started.notes), (hash, vec![]));
 }
@@ -52,7 +52,7 @@ fn a_workflow_is_found_by_a_beginning_of_its_hash() {
 #[test]
 fn a_file_of_the_project_goes_before_the_registry_and_says_so() {
     let machine = Machine::new();
-    let named = machine.put("essay", ESSAY).unwrap().hash;
+    let named = machine.put("essay", ESSAY);
     machine.file(".workflows/essay.yaml", &ESSAY.replace("Write it.", "Write it here."));
     let started = start(&machine, &machine.request("essay", "On rain.")).unwrap();
     assert_ne!(started.workflow, named);
