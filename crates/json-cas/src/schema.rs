@@ -13,16 +13,19 @@ mod key_order;
 mod keywords;
 mod leaf;
 mod options;
+mod problem;
 mod refs;
 mod seen;
+mod violation;
 mod violations;
 mod words;
 
-pub use check::{MAX_KEYS, MAX_PATTERNS, MAX_SCHEMA_DEPTH, SchemaProblem, Severity, check, is_remote_ref};
+pub use check::{MAX_KEYS, MAX_PATTERNS, MAX_SCHEMA_DEPTH, check, is_remote_ref};
 pub use evaluate::MAX_CHECKS;
 pub use expansion::{MAX_EXPANDED_REFS, MAX_REF_DEPTH};
+pub use problem::{SchemaProblem, Severity};
 pub(crate) use refs::References;
-pub use violations::{MAX_VIOLATIONS, Violation};
+pub use violation::{MAX_VIOLATIONS, Violation};
 
 use std::fmt;
 use std::sync::Arc;
@@ -94,7 +97,7 @@ impl Schema {
         if expansion::is_unbounded(value) {
             return Ok(Schema { references, judge: Judge::Bounded });
         }
-        match options().build(value) {
+        match validator_options().build(value) {
             Ok(validator) => Ok(Schema { references, judge: Judge::Validator(validator) }),
             Err(error) => Err(SchemaError {
                 problems: vec![SchemaProblem::error(error.instance_path().to_string(), error.to_string())],
@@ -148,7 +151,7 @@ impl Schema {
 
 /// How everything here is compiled: draft 2020-12 unless the schema names another, formats
 /// asserted (the draft makes them notes), patterns in linear time, nothing fetched.
-fn options<'i>() -> ValidationOptions<'i> {
+fn validator_options<'i>() -> ValidationOptions<'i> {
     jsonschema::options()
         .with_format(CAS_REF, Hash::is_hash)
         .should_validate_formats(true)

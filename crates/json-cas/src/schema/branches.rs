@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::document::{Document, Place};
-use super::evaluate::{Finding, Findings, Mark};
-use super::violations::Violation;
+use super::violation::{Finding, Findings, Mark, Violation};
 use super::words::{cut, describe, found, listed};
 
 /// Most alternatives spelled out.

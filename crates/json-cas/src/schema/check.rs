@@ -1,14 +1,13 @@
 //! Linting a schema before it is stored.
 
-use std::fmt;
-
 use jsonschema::Draft;
 use serde_json::{Map, Value, json};
 
 use super::document::{Document, Place};
 use super::keywords::{self, Holds, subschemas};
+use super::problem::{SchemaProblem, Severity};
 use super::words::{brief, kind};
-use super::{MAX_PATTERN_SIZE, doubts, expansion, options, violations};
+use super::{MAX_PATTERN_SIZE, doubts, expansion, validator_options, violations};
 use crate::nearest::nearest;
 use crate::pointer;
 
@@ -25,49 +24,6 @@ pub const MAX_KEYS: usize = 5_000;
 
 /// The types that `type` can name.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
-
-/// Something about a schema that is wrong or looks wrong.
-#[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
-pub struct SchemaProblem {
-    /// JSON pointer into the schema; empty for the root.
-    pub path: String,
-    /// What it is, in words.
-    pub message: String,
-    /// Whether the schema can be used.
-    pub severity: Severity,
-}
-
-/// How bad a [`SchemaProblem`] is.
-#[derive(Debug, Copy, Clone, Eq, PartialEq, Ord, PartialOrd, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// The schema cannot be used.
-    Error,
-    /// The schema can be used but may not mean what its author thinks.
-    Warning,
-    /// Nothing is wrong; the author may want to know.
-    Note,
-}
-
-impl fmt::Display for SchemaProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
-    }
-}
-
-impl SchemaProblem {
-    pub(super) fn error(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem { path: path.into(), message: message.into(), severity: Severity::Error }
-    }
-
-    pub(super) fn warning(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem { severity: Severity::Warning, ..SchemaProblem::error(path, message) }
-    }
-
-    pub(super) fn note(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem { severity: Severity::Note, ..SchemaProblem::error(path, message) }
-    }
-}
 
 /// All problems of a schema at once.
 ///
@@ -104,7 +60,7 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
         problems.extend(expansion::problem(&document).or_else(|| expansion::unjudgeable(schema)));
     }
     if !has_errors(&problems)
-        && let Err(error) = options().build(schema)
+        && let Err(error) = validator_options().build(schema)
     {
         problems.push(SchemaProblem::error("", error.to_string()));
     }
@@ -293,7 +249,7 @@ impl<'s> Lint<'_, 's> {
         self.patterns += 1;
         if let Some(pattern) = pattern
             && self.patterns <= MAX_PATTERNS
-            && options().build(&json!({ "pattern": pattern })).is_err()
+            && validator_options().build(&json!({ "pattern": pattern })).is_err()
         {
             // A repetition may be what made it too large; the engine does not tell.
             let size = match pattern.contains('{') {
@@ -322,7 +278,7 @@ impl<'s> Lint<'_, 's> {
             return;
         };
         let draft = Draft::Draft202012;
-        if options().is_known_format(draft, name) {
+        if validator_options().is_known_format(draft, name) {
             return;
         }
         let hint = nearest(name, FORMATS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

@@ -8,7 +8,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::keywords::subschemas;
-use super::options;
+use super::validator_options;
 use crate::pointer;
 
 /// A subschema together with the resource it belongs to, against which its references are
@@ -133,7 +133,8 @@ impl<'s> Document<'s> {
     /// match: for references, one too many is better than one lost.
     pub(super) fn key_matches(&self, pattern: &'s str, key: &str) -> bool {
         let mut patterns = self.patterns.borrow_mut();
-        let validator = patterns.entry(pattern).or_insert_with(|| options().build(&json!({ "pattern": pattern })).ok());
+        let validator =
+            patterns.entry(pattern).or_insert_with(|| validator_options().build(&json!({ "pattern": pattern })).ok());
         validator.as_ref().is_none_or(|validator| validator.is_valid(&Value::from(key)))
     }
 

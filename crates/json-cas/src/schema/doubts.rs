@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::SchemaProblem;
+use super::problem::SchemaProblem;
 use super::words::brief;
 use crate::pointer;
 

@@ -19,9 +19,9 @@ use super::branches::none_fits;
 use super::document::{Document, Place};
 use super::keywords::{self, Holds};
 use super::options::{Options, long_enum};
-use super::violations::{MAX_VIOLATIONS, Violation};
+use super::violation::{Finding, Findings, MAX_VIOLATIONS, Mark, Violation};
 use super::words::{brief, describe, found, listed};
-use super::{leaf, options};
+use super::{leaf, validator_options};
 use crate::nearest::nearest;
 use crate::pointer;
 
@@ -52,29 +52,6 @@ pub(super) enum Verdict {
     /// There was too much to compare.
     Unknown,
 }
-
-/// A violation, and what it tells about which of several alternatives was meant.
-#[derive(Debug, Clone)]
-pub(super) struct Finding {
-    pub(super) violation: Violation,
-    pub(super) mark: Mark,
-}
-
-/// What kind of violation it is, as far as telling alternatives apart needs.
-#[derive(Debug, Clone, Eq, PartialEq)]
-pub(super) enum Mark {
-    /// The value is of another type than these, each with its article.
-    Type(Vec<String>),
-    /// The value is not the one wanted, or not one of those wanted.
-    Value,
-    /// Only null would do.
-    Null,
-    /// Anything else.
-    Other,
-}
-
-/// What was found for one pair; shared, as a pair is met on many ways.
-pub(super) type Findings = Rc<Vec<Finding>>;
 
 pub(super) struct Evaluator<'d, 's> {
     pub(super) document: &'d Document<'s>,
@@ -281,7 +258,7 @@ impl<'d, 's> Evaluator<'d, 's> {
                 if let Some(dialect) = root.keyword("$schema") {
                     own.insert("$schema".to_owned(), dialect.clone());
                 }
-                options().build(&Value::Object(own)).ok().map(Rc::new)
+                validator_options().build(&Value::Object(own)).ok().map(Rc::new)
             })
             .clone()
     }
@@ -590,7 +567,7 @@ mod tests {
             let [d0, d1, d2] = defs;
             let schema = json!({"allOf": [root], "$defs": {"d0": d0, "d1": d1, "d2": d2}});
             if super::super::check(&schema).iter().all(|problem| problem.severity != super::super::Severity::Error) {
-                let validator = options().build(&schema).unwrap();
+                let validator = validator_options().build(&schema).unwrap();
                 let expected = if validator.is_valid(&payload) { Verdict::Fits } else { Verdict::Faulty };
                 let document = Document::new(&schema);
                 prop_assert_eq!(Evaluator::decide(&document, &payload), expected, "{} under {}", payload, schema);

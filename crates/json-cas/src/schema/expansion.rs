@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::check::SchemaProblem;
 use super::document::{Document, Place};
 use super::keywords::subschemas;
+use super::options::MAX_PLAIN_LIST;
+use super::problem::SchemaProblem;
 
 /// References that a schema may have when all of them are written out, those of definitions that
 /// name each other in a circle counting once. Hand-written schemas have dozens.
@@ -25,9 +26,6 @@ const MAX_TARGETS: usize = 1000;
 /// to end: it looks at a value again for each reference, and for each `unevaluated…` around it twice.
 const MAX_PLAIN_REFS: usize = 256;
 const MAX_PLAIN_UNEVALUATED: usize = 4;
-
-/// Values of an `enum`, or alternatives, that the validator is left to compare one after the other with each value.
-pub(super) const MAX_PLAIN_LIST: usize = 256;
 
 /// Whether the time to check a value has no bound in the sizes of schema and value: then it is not left to the validator.
 /// A schema that refers to itself (twelve kinds of node whose children are any of them: 20 levels of a wrong value took ten

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::document::Place;
-use super::expansion::MAX_PLAIN_LIST;
 use crate::cbor;
+
+/// Values of an `enum`, or alternatives, that the validator is left to compare one after the other with each value.
+pub(super) const MAX_PLAIN_LIST: usize = 256;
 
 /// The values of an `enum` that is too long to be compared one by one.
 pub(super) fn long_enum<'s>(place: Place<'s>) -> Option<&'s [Value]> {

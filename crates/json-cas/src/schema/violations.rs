@@ -1,33 +1,12 @@
 //! Validation errors in words that a person or a model can act on.
 
-use std::fmt;
-
 use jsonschema::meta::MetaValidator;
 use serde_json::Value;
 
 use super::document::Document;
 use super::evaluate::{Evaluator, MAX_CHECKS};
 use super::leaf;
-
-/// Most violations told of one payload.
-pub const MAX_VIOLATIONS: usize = 50;
-
-/// One way in which a payload does not fit a schema.
-#[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
-pub struct Violation {
-    /// JSON pointer into the payload; empty for the root.
-    pub path: String,
-    /// The schema keyword that failed.
-    pub keyword: String,
-    /// What does not fit and what would.
-    pub message: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
-    }
-}
+use super::violation::{MAX_VIOLATIONS, Violation};
 
 /// The violations of a payload that was found not to fit.
 pub(super) fn of(schema: &Value, payload: &Value) -> Vec<Violation> {

@@ -17,7 +17,6 @@ use crate::modules::Modules;
 #[rustfmt::skip]
 const WITH_CYCLES: &[&str] = &[
     "agent-kit",
-    "json-cas",
     "uwf-agents",
     "uwf-core",
     "uwf-engine",
