@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use durable_files::regular::{self, Refused};
 use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
 use uwf_core::document::Problem;
 use uwf_core::node::{self, Content, Payload};
@@ -31,7 +30,7 @@ pub struct Put {
 /// # Errors
 /// `Io` when the file cannot be read, `Data` when it is not a text, those of store and registry.
 pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
-    let Validated { text, problems, draft } = validate::text_of_file(home, read_text(path)?, path)?;
+    let Validated { text, problems, draft } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(Problem::is_refused_strictly)) else {
         return Ok(Put { text, problems, stored: None });
     };
@@ -131,18 +130,4 @@ pub fn refused(problems: &[Problem]) -> Error {
         })
         .collect();
     Error::new(Kind::Data, lines.join("\n"))
-}
-
-/// The text of a file.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
-    // Named by a person, or found by a search for files.
-    let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| match Refused::of(&error) {
-        // As of one that is a little smaller, and is looked at.
-        Some(refused) => Error::new(Kind::Data, format!("{}: {refused}", path.display())),
-        None => Error::io("read", path, error),
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Error::new(Kind::Data, format!("{} is not UTF-8 text (byte {at})", path.display()))
-    })
 }

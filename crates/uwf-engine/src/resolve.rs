@@ -199,7 +199,7 @@ fn has_workflow_extension(path: &Path) -> bool {
 }
 
 fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
-    let Validated { problems, draft, .. } = validate::text_of_file(home, put::read_text(path)?, path)?;
+    let Validated { problems, draft, .. } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
     let draft = draft.ok_or_else(|| put::refused(&problems))?;
     let (_, hash) = put::store(home, draft)?;

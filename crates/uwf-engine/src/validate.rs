@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use durable_files::regular::{self, Refused};
 use json_cas::{Draft, Hash, Store};
 use serde_json::Value;
 use uwf_core::document::{Problem, Severity};
 use uwf_core::node::Payload;
 use uwf_core::workflow::{self, Parsed, WorkflowDraft};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::home::Home;
-use crate::{load, put};
+use crate::load;
 
 /// A file as it was found.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ pub struct Validated {
 /// # Errors
 /// Those of looking for the stored schemas it names.
 pub fn file(home: &Home, path: &Path) -> Result<Validated> {
-    match put::read_text(path) {
+    match read_text(path) {
         Ok(text) => text_of_file(home, text, path),
         Err(Error { message, hints, .. }) => {
             let (file, hint) = (path.display().to_string(), hints.into_iter().next());
@@ -81,4 +82,18 @@ pub fn text(home: &Home, text: String, origin: &str, stem: Option<&str>) -> Resu
 pub fn hash(draft: WorkflowDraft) -> Result<Hash> {
     let workflow = draft.resolve(|_, schema| Store::schema_draft(schema).map(|draft: Draft| draft.hash()))?;
     Ok(workflow.draft().hash())
+}
+
+/// The text of a file.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
+    // Named by a person, or found by a search for files.
+    let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| match Refused::of(&error) {
+        // As of one that is a little smaller, and is looked at.
+        Some(refused) => Error::new(Kind::Data, format!("{}: {refused}", path.display())),
+        None => Error::io("read", path, error),
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::new(Kind::Data, format!("{} is not UTF-8 text (byte {at})", path.display()))
+    })
 }
