@@ -54,7 +54,7 @@ pub mod agent;
 pub mod answer;
 pub mod briefing;
 pub mod context;
-pub mod frames;
+pub mod json_rpc;
 pub mod ladder;
 pub mod mcp;
 pub mod play;

@@ -1,5 +1,4 @@
-//! Messages of one line each out of a stream of bytes: how MCP and ACP speak over stdio. Pure, so that whatever a
-//! program prints can be tried on it.
+//! Lines out of a stream of bytes.
 
 /// One line of a stream, without its line break.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,9 @@
-//! The Model Context Protocol as far as a server of tools needs it: JSON-RPC 2.0, one message a line. Pure:
-//! a message in, a reply or none out, and no input makes it panic.
+//! The Model Context Protocol as far as a server of tools needs it. Pure: a message in, a reply or none out, and no
+//! input makes it panic.
 
 use serde_json::{Value, json};
+
+use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, PARSE_ERROR, failure, reply};
 
 /// Versions of the protocol it speaks, oldest first. They do not differ in anything a server of plain tools does,
 /// except that the last one has no batches; a batch is understood in any version.
@@ -9,15 +11,6 @@ pub const PROTOCOL_VERSIONS: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-1
 
 /// Most messages of one batch.
 pub const MAX_BATCH: usize = 100;
-
-/// JSON-RPC: the text is no JSON.
-pub const PARSE_ERROR: i64 = -32700;
-/// JSON-RPC: the JSON is no request.
-pub const INVALID_REQUEST: i64 = -32600;
-/// JSON-RPC: there is no such method.
-pub const METHOD_NOT_FOUND: i64 = -32601;
-/// JSON-RPC: the method is not called like this.
-pub const INVALID_PARAMS: i64 = -32602;
 
 /// A tool as it is offered.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,36 +70,30 @@ impl<T: Tools> Server<T> {
             return None;
         }
         match serde_json::from_slice(line) {
-            Ok(Value::Array(batch)) => self.batch(&batch),
-            Ok(message) => self.message(&message),
+            Ok(Value::Array(batch)) => self.batch(batch),
+            Ok(message) => self.message(message),
             Err(error) => Some(failure(&Value::Null, PARSE_ERROR, &format!("the line is no JSON: {error}"))),
         }
     }
 
-    fn batch(&mut self, batch: &[Value]) -> Option<Value> {
+    fn batch(&mut self, batch: Vec<Value>) -> Option<Value> {
         if batch.is_empty() || batch.len() > MAX_BATCH {
             let told = format!("a batch has 1 to {MAX_BATCH} messages, this one has {}", batch.len());
             return Some(failure(&Value::Null, INVALID_REQUEST, &told));
         }
-        let replies: Vec<Value> = batch.iter().filter_map(|message| self.message(message)).collect();
+        let replies: Vec<Value> = batch.into_iter().filter_map(|message| self.message(message)).collect();
         (!replies.is_empty()).then_some(Value::Array(replies))
     }
 
-    fn message(&mut self, message: &Value) -> Option<Value> {
-        let id = message.get("id");
-        let Some(method) = message.get("method").and_then(Value::as_str) else {
-            let is_reply = message.get("result").is_some() || message.get("error").is_some();
-            return (!is_reply).then(|| {
-                failure(id.unwrap_or(&Value::Null), INVALID_REQUEST, "a message is an object with a `method`")
-            });
-        };
-        // Without an id it is a notification, and whatever it says, nothing is to be answered.
-        let id = id?;
-        let params = message.get("params").unwrap_or(&Value::Null);
-        Some(match self.result(method, params) {
-            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-            Err((code, told)) => failure(id, code, &told),
-        })
+    fn message(&mut self, message: Value) -> Option<Value> {
+        match Message::of(message) {
+            Ok(Message::Request { id, method, params }) => Some(match self.result(&method, &params) {
+                Ok(result) => reply(&id, result),
+                Err((code, message)) => failure(&id, code, &message),
+            }),
+            Ok(Message::Notification { .. } | Message::Reply { .. }) => None,
+            Err(id) => Some(failure(&id, INVALID_REQUEST, "a message is an object with a `method`")),
+        }
     }
 
     fn result(&mut self, method: &str, params: &Value) -> Result<Value, (i64, String)> {
@@ -154,9 +141,4 @@ fn version(params: &Value) -> &'static str {
 
 fn offered(tool: Tool) -> Value {
     json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema })
-}
-
-/// The reply to a request that failed.
-pub fn failure(id: &Value, code: i64, message: &str) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }

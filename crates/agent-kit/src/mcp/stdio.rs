@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Read, Write};
 use serde_json::Value;
 use uwf_engine::error::{Error, Kind, Result};
 
-use super::protocol::{INVALID_REQUEST, Server, failure};
+use super::protocol::Server;
 use super::tools::StepTools;
 use crate::context::Context;
-use crate::frames::{Line, Lines};
+use crate::json_rpc::{INVALID_REQUEST, Line, Lines, failure};
 
 /// Bytes of one message. Results of roles are far smaller; what is longer is refused unread.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;

@@ -1,6 +1,6 @@
 //! Lines out of a stream.
 
-use agent_kit::frames::{Line, Lines};
+use agent_kit::json_rpc::{Line, Lines};
 use proptest::prelude::*;
 
 fn whole(text: &str) -> Line {

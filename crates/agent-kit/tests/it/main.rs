@@ -1,6 +1,6 @@
 //! Agents made with the kit, as real processes of real threads.
 
 mod any_bytes;
-mod frames;
+mod json_rpc;
 mod mcp;
 mod word_count;

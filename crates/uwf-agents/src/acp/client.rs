@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use agent_kit::frames::{Line, Lines};
+use agent_kit::json_rpc::{Line, Lines};
 use agent_kit::spawn::without_secrets;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent_kit::{Context, Recorder, Turn, mcp, submit, submitted};
+use agent_kit::{Context, Recorder, Turn, json_rpc, mcp, submit, submitted};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::Tokens;
@@ -306,7 +306,7 @@ impl Session {
     ) -> Result<Value> {
         let id = self.next_request;
         self.next_request += 1;
-        self.client.send(&wire::request(id, method, params));
+        self.client.send(&json_rpc::request(id, method, params));
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -358,7 +358,7 @@ impl Session {
             Message::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
             Message::Request { id, method, params } if method == "session/request_permission" => {
                 let decision = permission::decide(self.settings.permissions, &params);
-                self.client.send(&wire::reply(&id, decision.outcome()));
+                self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
                 match decision {
                     Decision::Ask(asked) => return Err(self.ask_a_person(&asked, listening)),
@@ -398,7 +398,7 @@ impl Session {
 
     /// Cancels the turn and listens for a moment to what still comes.
     fn cancel(&mut self, request: Option<u64>, listening: &mut Listening<'_, '_>) {
-        self.client.send(&wire::notification("session/cancel", json!({ "sessionId": self.id })));
+        self.client.send(&json_rpc::notification("session/cancel", json!({ "sessionId": self.id })));
         let deadline = Instant::now() + CANCEL_WAIT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -409,7 +409,7 @@ impl Session {
                     params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
                 }
                 Event::Message(Message::Request { id, .. }) => {
-                    self.client.send(&wire::reply(&id, Decision::NoneFits.outcome()));
+                    self.client.send(&json_rpc::reply(&id, Decision::NoneFits.outcome()));
                 }
                 Event::Message(_) | Event::TooLong(_) => {}
                 Event::Ended | Event::Stopped(_) | Event::Silence => return,

@@ -1,9 +1,8 @@
-//! JSON-RPC 2.0 as the client of an agent sees it: one message a line. Pure, and no bytes make it panic.
+//! What an agent prints, line by line: messages of the protocol, and whatever else gets in between. Pure, and no bytes
+//! make it panic.
 
-use serde_json::{Value, json};
-
-/// JSON-RPC: there is no such method.
-const METHOD_NOT_FOUND: i64 = -32601;
+use agent_kit::json_rpc::{self, METHOD_NOT_FOUND};
+use serde_json::Value;
 
 /// Characters that are shown of a line that is no message.
 const MAX_SHOWN: usize = 200;
@@ -57,23 +56,14 @@ pub fn read(line: &[u8]) -> Option<Message> {
     Some(parsed.and_then(message).unwrap_or_else(|| Message::Noise(shown(line))))
 }
 
-fn message(mut message: Value) -> Option<Message> {
-    let fields = message.as_object_mut()?;
-    let id = fields.remove("id");
-    let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
-    let params = fields.remove("params").unwrap_or(Value::Null);
-    match (method, id) {
-        (Some(method), Some(id)) => Some(Message::Request { id, method, params }),
-        (Some(method), None) => Some(Message::Notification { method, params }),
-        (None, id) => {
-            let result = match (fields.remove("error").filter(|error| !error.is_null()), fields.remove("result")) {
-                (Some(error), _) => Err(failure(&error)),
-                (None, Some(result)) => Ok(result),
-                (None, None) => return None,
-            };
-            Some(Message::Reply { id: id.as_ref().and_then(number), result })
+fn message(value: Value) -> Option<Message> {
+    Some(match json_rpc::Message::of(value).ok()? {
+        json_rpc::Message::Request { id, method, params } => Message::Request { id, method, params },
+        json_rpc::Message::Notification { method, params } => Message::Notification { method, params },
+        json_rpc::Message::Reply { id, result } => {
+            Message::Reply { id: number(&id), result: result.map_err(|error| failure(&error)) }
         }
-    }
+    })
 }
 
 /// Some agents give a number back as a text.
@@ -103,23 +93,8 @@ fn shown(line: &[u8]) -> String {
     }
 }
 
-/// A request.
-pub fn request(id: u64, method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
-}
-
-/// A notification.
-pub fn notification(method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "method": method, "params": params })
-}
-
-/// The reply to a request of the agent.
-pub fn reply(id: &Value, result: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "result": result })
-}
-
 /// The reply to a request for something this client does not do, and never said it did: files, terminals.
 pub fn unsupported(id: &Value, method: &str) -> Value {
     let told = format!("`{method}` is not supported by this client");
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": METHOD_NOT_FOUND, "message": told } })
+    json_rpc::failure(id, METHOD_NOT_FOUND, &told)
 }

@@ -1,12 +1,12 @@
 //! The MCP server: any line has a reply, an error or, where the protocol says so, none; and the next request is served.
 
-use agent_kit::frames::{Line, Lines};
+use agent_kit::json_rpc::{Line, Lines};
 use agent_kit::mcp::protocol::{MAX_BATCH, Outcome, Server, Tool, Tools};
 use serde_json::{Value, json};
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {
-    name: "MCP frames",
+    name: "MCP messages",
     samples: &[
         b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{}}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
         b"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/list\"}\r\n\n{\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"n\":[1,\"\\u00e9\"]}}}\n",

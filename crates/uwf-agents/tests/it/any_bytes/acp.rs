@@ -1,16 +1,16 @@
 //! What an ACP agent says: any line is a message or noise, what is kept of it has its limits, and every request can be
 //! answered.
 
-use agent_kit::frames::{Line, Lines};
+use agent_kit::json_rpc::{Line, Lines, reply};
 use serde_json::Value;
 use uwf_agents::acp::permission::{Decision, Policy, decide};
 use uwf_agents::acp::transcript::Transcript;
 use uwf_agents::acp::usage::Counts;
-use uwf_agents::acp::wire::{Message, read, reply, unsupported};
+use uwf_agents::acp::wire::{Message, read, unsupported};
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {
-    name: "ACP frames",
+    name: "ACP messages",
     samples: &[
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":true}}}\n{\"id\":2,\"result\":{\"sessionId\":\"s\",\"modes\":null}}\n{\"id\":3,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"inputTokens\":10,\"outputTokens\":2,\"totalTokens\":12,\"cachedReadTokens\":3}}}\n",
         b"{\"method\":\"session/update\",\"params\":{\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"---\\nn: 1\\n---\\nD\\u00f6ne\"},\"messageId\":\"m1\"}}}\n{\"method\":\"session/update\",\"params\":{\"update\":{\"sessionUpdate\":\"agent_thought_chunk\",\"content\":{\"type\":\"text\",\"text\":\"hm\"}}}}\n",

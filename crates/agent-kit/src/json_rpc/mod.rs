@@ -1,0 +1,93 @@
+//! JSON-RPC 2.0 over stdio, one message a line, as MCP and ACP speak it. Pure, and no bytes make it panic.
+
+mod lines;
+
+use serde_json::{Value, json};
+
+pub use lines::{Line, Lines};
+
+/// The text is no JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// The JSON is no request.
+pub const INVALID_REQUEST: i64 = -32600;
+/// There is no such method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// The method is not called like this.
+pub const INVALID_PARAMS: i64 = -32602;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// Asks for a reply.
+    Request {
+        /// To be repeated in the reply.
+        id: Value,
+        /// What is asked for.
+        method: String,
+        /// With which parameters; null if there are none.
+        params: Value,
+    },
+    /// Needs no reply.
+    Notification {
+        /// What it is about.
+        method: String,
+        /// What it says; null if there is nothing.
+        params: Value,
+    },
+    /// The reply to a request.
+    Reply {
+        /// That of the request; null if the request could not be read.
+        id: Value,
+        /// The result, or the `error` object.
+        result: Result<Value, Value>,
+    },
+}
+
+impl Message {
+    /// The message a value is.
+    ///
+    /// # Errors
+    /// The value's `id`, null if it has none, when it is no message.
+    pub fn of(mut value: Value) -> Result<Message, Value> {
+        let Some(fields) = value.as_object_mut() else { return Err(Value::Null) };
+        let id = fields.remove("id");
+        let params = fields.remove("params").unwrap_or(Value::Null);
+        match (fields.remove("method"), id) {
+            (Some(Value::String(method)), Some(id)) => Ok(Message::Request { id, method, params }),
+            (Some(Value::String(method)), None) => Ok(Message::Notification { method, params }),
+            (_, id) => {
+                let id = id.unwrap_or_default();
+                let error = fields.remove("error").filter(|error| !error.is_null());
+                match (error, fields.remove("result")) {
+                    (Some(error), _) => Ok(Message::Reply { id, result: Err(error) }),
+                    (None, Some(result)) => Ok(Message::Reply { id, result: Ok(result) }),
+                    (None, None) => Err(id),
+                }
+            }
+        }
+    }
+}
+
+/// A request.
+#[must_use]
+pub fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+/// A notification.
+#[must_use]
+pub fn notification(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+/// The reply to a request.
+#[must_use]
+pub fn reply(id: &Value, result: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+/// The reply to a request that failed.
+#[must_use]
+pub fn failure(id: &Value, code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
