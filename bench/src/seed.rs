@@ -80,9 +80,9 @@ pub struct Seed<'h> {
 
 /// The steps of a thread, oldest first, and its start.
 pub struct Line {
-    /// The StartNode.
+    /// The `StartNode`.
     pub start: Hash,
-    /// The StepNodes.
+    /// The step nodes.
     pub steps: Vec<Hash>,
 }
 
@@ -102,7 +102,7 @@ impl<'h> Seed<'h> {
         Ok(Seed { home, store, workflow: hash, roles, heads: Vec::new(), drafts: Vec::new(), nodes: 0, serial: 0 })
     }
 
-    /// A StartNode of its own.
+    /// A `StartNode` of its own.
     ///
     /// # Errors
     /// When the nodes cannot be written.

@@ -229,7 +229,7 @@ impl<'h> Context<'h> {
         })
     }
 
-    /// The step at a position, from 1, as a prompt shows it. Where the chain cache has all that is needed, the StepNode
+    /// The step at a position, from 1, as a prompt shows it. Where the chain cache has all that is needed, the `StepNode`
     /// is not read: a long prompt shows a hundred.
     fn prior_step(&self, position: usize) -> Result<PriorStep> {
         let record = self.record(position)?;
@@ -282,7 +282,7 @@ impl<'h> Context<'h> {
         Ok(Redactor::knowing(names, &env_file, &environment))
     }
 
-    /// The StepNode that links an output to this position of the thread.
+    /// The `StepNode` that links an output to this position of the thread.
     pub fn step_node(&self, output: Hash, detail: Hash, agent: &str) -> StepNode {
         StepNode {
             start: self.thread.start_hash,

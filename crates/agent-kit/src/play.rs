@@ -91,7 +91,7 @@ pub trait Agent {
     }
 }
 
-/// Plays a role of a thread and prints the StepNode's hash. Why it failed is in the attempt's record and in the error.
+/// Plays a role of a thread and prints the `StepNode`'s hash. Why it failed is in the attempt's record and in the error.
 ///
 /// # Errors
 /// Those of the context, the agent and the extraction.

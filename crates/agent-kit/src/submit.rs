@@ -1,4 +1,4 @@
-//! From an answer to a stored step: extraction, then output, detail and StepNode in one durable batch, then the record
+//! From an answer to a stored step: extraction, then output, detail and `StepNode` in one durable batch, then the record
 //! that makes it safe from any crash.
 
 use durable_files::regular;
@@ -29,7 +29,7 @@ const STDERR_CAP: u64 = 64 << 10;
 /// Name of an agent that submits outside any attempt and does not say what it is called.
 pub const UNNAMED_AGENT: &str = "external";
 
-/// Extracts the role's output from an answer and stores the step. Returns the StepNode; the head is not moved.
+/// Extracts the role's output from an answer and stores the step. Returns the `StepNode`; the head is not moved.
 ///
 /// # Errors
 /// `NotExtractable` with everything that is wrong, those of the store.
@@ -199,7 +199,7 @@ fn said(
     Some(batch.add(node::Attempt { role, agent, raw, stderr, exit_code, error: None }.draft()))
 }
 
-/// Stores the batch and the StepNode that links it to the thread, and records the result.
+/// Stores the batch and the `StepNode` that links it to the thread, and records the result.
 fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash, redactor: &Redactor) -> Result<Hash> {
     let agent = agent(context);
     // The command is what conditions of earlier workflows test. One that is not known here has only a name.

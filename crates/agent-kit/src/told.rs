@@ -16,7 +16,7 @@ use crate::context::Context;
 pub struct ToldStep {
     /// Position in the thread, from 1.
     pub index: usize,
-    /// The StepNode.
+    /// The `StepNode`.
     pub hash: Hash,
     /// Role that was played.
     pub role: String,

@@ -119,7 +119,7 @@ fn a_lock_waits_for_its_turn() {
     let path = dir.path().join("lock");
     let first = FileLock::acquire(&path, Duration::ZERO).unwrap().unwrap();
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| FileLock::acquire(&path, Duration::from_secs(60)).unwrap());
+        let second = scope.spawn(|| FileLock::acquire(&path, Duration::from_mins(1)).unwrap());
         drop(first);
         assert!(second.join().unwrap().is_some());
     });
@@ -133,7 +133,7 @@ fn a_lock_on_a_removed_file_does_not_count() {
     // Somebody cleans up by hand. The next taker gets the lock of the new file, and whoever
     // waited on the old one ends up there too.
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| FileLock::acquire(&path, Duration::from_secs(60)).unwrap());
+        let waiting = scope.spawn(|| FileLock::acquire(&path, Duration::from_mins(1)).unwrap());
         fs::remove_file(&path).unwrap();
         drop(old);
         let held = waiting.join().unwrap().unwrap();
@@ -167,7 +167,7 @@ fn only_old_temporary_files_are_leftovers() {
     hours_ago(".tmp-old", 2);
     hours_ago(".tmp-young", 0);
     hours_ago("0ZK4000000000.bin", 2);
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     assert_eq!(remove_leftovers(dir.path(), hour).unwrap(), 1);
     assert_eq!(names(dir.path()), [".tmp-young", "0ZK4000000000.bin"]);
     assert_eq!(remove_leftovers(&dir.path().join("none"), hour).unwrap(), 0);

@@ -43,7 +43,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     })
 }
 
-/// The message without serde_json's own position.
+/// The message without `serde_json`'s own position.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());

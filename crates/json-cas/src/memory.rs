@@ -43,9 +43,10 @@ impl Objects for MemoryObjects {
         let mut stored = lock(&self.objects);
         Ok(objects
             .iter()
-            .map(|(hash, bytes)| match stored.contains_key(hash) {
-                true => Put::Present,
-                false => {
+            .map(|(hash, bytes)| {
+                if stored.contains_key(hash) {
+                    Put::Present
+                } else {
                     stored.insert(*hash, bytes.clone());
                     Put::Published
                 }

@@ -25,7 +25,7 @@ pub const PURPOSE: &str = "extract";
 
 /// Time limits. Reading a text takes a model seconds; the agent's work waits for it.
 const TIMEOUTS: Timeouts =
-    Timeouts { connect: Duration::from_secs(15), idle: Duration::from_secs(120), total: Duration::from_secs(300) };
+    Timeouts { connect: Duration::from_secs(15), idle: Duration::from_mins(2), total: Duration::from_mins(5) };
 
 /// Reads outputs with the model the configuration names for it.
 pub struct LlmExtractor<'h> {

@@ -62,7 +62,7 @@ use extractor::LlmExtractor;
 /// Names of the built-in agents.
 pub const NAMES: [&str; 11] = agents::BUILT_IN;
 
-/// Runs a built-in agent for a role of a thread; prints the StepNode's hash.
+/// Runs a built-in agent for a role of a thread; prints the `StepNode`'s hash.
 ///
 /// # Errors
 /// `Config` for an unknown name, those of the agent.

@@ -85,7 +85,7 @@ pub(crate) struct ModelSettings {
 const MAX_TOKENS: u32 = 10_000_000;
 
 /// What stands for no limit of time: the connection is long gone by then.
-const UNLIMITED: Duration = Duration::from_secs(7 * 24 * 3600);
+const UNLIMITED: Duration = Duration::from_hours(168);
 
 impl ModelSettings {
     /// The settings of an agent that has these and some of its own, as [`crate::settings::Settings`] wants them.

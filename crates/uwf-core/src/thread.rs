@@ -90,7 +90,7 @@ impl fmt::Debug for ThreadId {
 /// A step with its output expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRecord {
-    /// The StepNode.
+    /// The `StepNode`.
     pub hash: Hash,
     /// Role that was played.
     pub role: String,
@@ -100,7 +100,7 @@ pub struct StepRecord {
     pub detail: Hash,
     /// Name of the agent.
     pub agent: String,
-    /// Unix milliseconds the StepNode was first put at.
+    /// Unix milliseconds the `StepNode` was first put at.
     pub timestamp_ms: u64,
 }
 

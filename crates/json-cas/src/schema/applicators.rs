@@ -8,7 +8,7 @@ use super::document::{Document, Place};
 pub(super) type Rule<'s> = (&'static str, Place<'s>);
 
 /// What a subschema says of the item at `index` of an array, less `contains`.
-pub(super) fn for_item<'s>(place: Place<'s>, index: usize) -> Vec<Rule<'s>> {
+pub(super) fn for_item(place: Place<'_>, index: usize) -> Vec<Rule<'_>> {
     // In drafts before 2020-12 the list was `items` itself, and the rest `additionalItems`.
     for (tuple, rest) in [("prefixItems", "items"), ("items", "additionalItems")] {
         let Some(items) = place.keyword(tuple).and_then(Value::as_array) else {
@@ -63,7 +63,7 @@ pub(super) fn single<'s>(place: Place<'s>, keyword: &str) -> Option<Place<'s>> {
 }
 
 /// Schemas that apply once a key is there, with that key.
-pub(super) fn dependent<'s>(place: Place<'s>) -> Vec<(&'s str, Place<'s>)> {
+pub(super) fn dependent(place: Place<'_>) -> Vec<(&str, Place<'_>)> {
     ["dependentSchemas", "dependencies"]
         .into_iter()
         .filter_map(|keyword| place.keyword(keyword)?.as_object())

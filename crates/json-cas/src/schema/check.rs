@@ -186,10 +186,9 @@ impl<'s> Lint<'_, 's> {
             return;
         };
         let wanted = match (holds, value) {
-            (Holds::Schema, Value::Object(_) | Value::Bool(_))
+            (Holds::Schema | Holds::SchemaOrSchemas, Value::Object(_) | Value::Bool(_))
             | (Holds::Named | Holds::Dependencies, Value::Object(_))
             | (Holds::Schemas, Value::Array(_))
-            | (Holds::SchemaOrSchemas, Value::Object(_) | Value::Bool(_))
             | (Holds::Data, _) => return,
             (Holds::SchemaOrSchemas, Value::Array(_)) if self.is_older_dialect() => return,
             (Holds::SchemaOrSchemas, Value::Array(_)) => {

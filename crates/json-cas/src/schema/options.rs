@@ -11,7 +11,7 @@ use crate::cbor;
 pub(super) const MAX_PLAIN_LIST: usize = 256;
 
 /// The values of an `enum` that is too long to be compared one by one.
-pub(super) fn long_enum<'s>(place: Place<'s>) -> Option<&'s [Value]> {
+pub(super) fn long_enum(place: Place<'_>) -> Option<&[Value]> {
     let options = place.keyword("enum")?.as_array()?;
     (options.len() > MAX_PLAIN_LIST).then_some(options)
 }

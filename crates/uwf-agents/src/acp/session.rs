@@ -26,7 +26,7 @@ use super::wire::{self, Failure, Message};
 const PROTOCOL_VERSION: u64 = 1;
 
 /// Time an agent has for each request before the first prompt. The slowest one measured took 16 s on a busy machine.
-const STARTUP_LIMIT: Duration = Duration::from_secs(180);
+const STARTUP_LIMIT: Duration = Duration::from_mins(3);
 
 /// Time an agent has to answer a cancelled prompt; shorter than the grace between TERM and KILL.
 const CANCEL_WAIT: Duration = Duration::from_millis(800);
@@ -276,7 +276,7 @@ impl Session {
                 Ok(choice) => choices.push(choice),
                 Err(offered) if mode.required => return Err(self.not_offered("mode", &mode.id, &offered)),
                 Err(_) => {
-                    self.progress.line(&format!("mode {} is not offered: permissions are given one by one", mode.id))
+                    self.progress.line(&format!("mode {} is not offered: permissions are given one by one", mode.id));
                 }
             }
         }

@@ -18,7 +18,7 @@ const AT_ONCE: u64 = 1 << 20;
 
 /// Time in which a run of hermes has begun its session. It takes seconds; on a busy machine, some more. Once a session
 /// has begun, those that begin after this time are of others.
-const STARTUP: Duration = Duration::from_secs(120);
+const STARTUP: Duration = Duration::from_mins(2);
 
 /// The log from now on.
 pub(super) struct Tail {

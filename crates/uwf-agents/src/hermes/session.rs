@@ -12,7 +12,7 @@ use crate::progress;
 use crate::trace::{Format, MAX_TRACE_BYTES, Trace};
 
 /// Time an export may take: it reads one session of a local database.
-const EXPORT_LIMIT: Duration = Duration::from_secs(120);
+const EXPORT_LIMIT: Duration = Duration::from_mins(2);
 
 /// The words before the id.
 const MARK: &str = "session_id:";

@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn every_problem_is_told_with_its_place() {
-        let script = r#"
+        let script = r"
 a: 3
 b:
   - 4
@@ -272,7 +272,7 @@ b:
     repeat: true
   - garbage: x
     repeat: true
-"#;
+";
         let told = roles(script, "s.yaml").unwrap_err().message;
         let told: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("s.yaml:")).collect();
         assert_eq!(

@@ -68,7 +68,7 @@ pub struct AgentDescription {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputMode {
-    /// The hash of the StepNode it wrote, as the last line.
+    /// The hash of the `StepNode` it wrote, as the last line.
     #[default]
     Step,
     /// The structured output as one JSON value.

@@ -10,7 +10,7 @@ use super::edit::KeyPath;
 /// How long an agent may print nothing. A healthy coding agent can be silent for as long as a test suite
 /// runs; half an hour leaves room for that and still ends a hang. There is no default limit on the whole run,
 /// because a fixed one kills healthy long runs.
-pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(30);
 
 /// Steps of one thread: far more than a process laid out by a person takes, so that only a loop without an
 /// end is stopped.

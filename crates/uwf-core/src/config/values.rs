@@ -17,7 +17,7 @@ use yaml_tree::{Data, Entry};
 const MAX_ROUNDS: u64 = 10;
 
 /// No single run of an agent is known to take longer.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 
 impl Reader {
     pub(super) fn required(&mut self, fields: Fields<'_>, entry: &Entry, key: &str, what: &str) -> Option<String> {

@@ -89,7 +89,7 @@ impl PriorStep {
         section.push_capped("json", &output, output_cap);
         match words {
             Some(words) if text_cap == 0 => {
-                section.leave_out(&format!("\n[… its text of {} bytes left out]\n", words.len()))
+                section.leave_out(&format!("\n[… its text of {} bytes left out]\n", words.len()));
             }
             Some(words) => {
                 section.text.push_str("\nIts text:\n\n");

@@ -17,7 +17,7 @@ pub const MIN_SECTION: usize = 400;
 pub struct Told {
     /// Its position in the thread, from 1.
     pub index: usize,
-    /// The StepNode.
+    /// The `StepNode`.
     pub hash: Hash,
     /// Role that was played.
     pub role: String,
@@ -109,7 +109,7 @@ fn heading(step: &Told) -> String {
             }
         }
         Source::ChildThread(head) => {
-            about.push(format!("done by a child thread, its last step {}", code(&head.to_string())))
+            about.push(format!("done by a child thread, its last step {}", code(&head.to_string())));
         }
         Source::Unreadable(why) => about.push(format!("its detail is not readable: {}", sentence(why))),
     }

@@ -84,7 +84,7 @@ extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
         output: OutputMode::Json,
         model: some("small"),
         env: vec!["PAID_KEY".to_owned()],
-        timeout: Some(Duration::from_secs(7200)),
+        timeout: Some(Duration::from_hours(2)),
         idle_timeout: Some(Duration::from_secs(90)),
         exit_codes: BTreeMap::from([(0, ExitMeaning::Fail), (3, ExitMeaning::Ok)]),
         expect_file: some("out/report.md"),

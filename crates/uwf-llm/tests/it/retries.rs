@@ -55,7 +55,7 @@ fn tries_are_counted_and_each_is_told() {
 
 #[test]
 fn what_had_come_is_not_lost_with_a_later_try_in_which_nothing_comes() {
-    let silence = || Say::text("never").after(Duration::from_secs(60));
+    let silence = || Say::text("never").after(Duration::from_mins(1));
     for later in ["silent", "unreachable", "down", "closed"] {
         let say = match later {
             "silent" => silence(),

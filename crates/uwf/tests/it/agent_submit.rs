@@ -48,7 +48,7 @@ printf -- '---\ntitle: Cats\n---\nCats are animals.\n' | "$UWF_BIN" agent submit
 "#;
 
 /// A reviewer in Python without any package: rejects the first text, approves the second.
-pub(crate) const REVIEWER: &str = r##"#!/usr/bin/env python3
+pub(crate) const REVIEWER: &str = r#"#!/usr/bin/env python3
 import json, os, subprocess, sys
 
 uwf, thread, role = os.environ["UWF_BIN"], sys.argv[1], sys.argv[2]
@@ -67,7 +67,7 @@ answer = {"approved": rounds > 0, "notes": None}
 submit = [uwf, "agent", "submit", thread, role, "--data", json.dumps(answer)]
 submit += ["--raw", "said.md", "--session-id", "s-1", "--duration-ms", "1200"]
 sys.exit(subprocess.run(submit).returncode)
-"##;
+"#;
 
 pub(crate) fn with_scripts(writer: &str, reviewer: &str) -> (TestHome, String) {
     let home = home();

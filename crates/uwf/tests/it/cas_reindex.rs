@@ -40,7 +40,7 @@ fn reindex_rebuilds_the_cache_and_removes_what_crashed_writers_left() {
     for path in stale.iter().chain([&fresh]) {
         fs::write(path, "half a no").unwrap();
     }
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 60 * 60);
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(2);
     stale.iter().for_each(|path| fs::File::open(path).unwrap().set_modified(long_ago).unwrap());
     fs::remove_dir_all(home.root().join("cache")).unwrap();
 

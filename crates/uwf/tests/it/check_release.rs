@@ -14,7 +14,7 @@ use uwf_testing::{Ran, TestHome, repository, text};
 use crate::home;
 
 /// The longest a run may take, by the example's own promise.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A git repository invented for a test, and the home whose configuration is the shipped one.
 struct Released {

@@ -13,7 +13,7 @@ use uwf_testing::{TestHome, text};
 use crate::{home, told};
 
 /// `$START` → plan → build → tell → `$END`; `build` is to be played by a workflow.
-pub(crate) const OUTER: &str = r#"name: ship-change
+pub(crate) const OUTER: &str = r"name: ship-change
 description: Plan, build, tell
 roles:
   plan:
@@ -40,10 +40,10 @@ graph:
   plan: [ { role: build } ]
   build: [ { role: tell } ]
   tell: [ { role: $END } ]
-"#;
+";
 
 /// `$START` → code → check → `$END`.
-pub(crate) const INNER: &str = r#"name: write-code
+pub(crate) const INNER: &str = r"name: write-code
 description: Code, then check
 roles:
   code:
@@ -64,10 +64,10 @@ graph:
   $START: [ { role: code } ]
   code: [ { role: check } ]
   check: [ { role: $END } ]
-"#;
+";
 
 /// Every agent writes its role into `ran`, so that what was paid for can be counted. `check` waits for the file `go`.
-pub(crate) const AGENTS: &str = r#"agents:
+pub(crate) const AGENTS: &str = r"agents:
   says: { command: says, output: json }
   checks: { command: checks, output: json }
   human: { command: uwf-human }
@@ -77,7 +77,7 @@ agentOverrides:
   ship-change: { build: inner }
   write-code: { check: checks }
 killGrace: 1
-"#;
+";
 
 pub(crate) const SAYS: &str =
     "#!/bin/sh\necho \"$UWF_ROLE\" >> ran\necho \"{\\\"text\\\": \\\"$UWF_ROLE did it\\\"}\"\n";

@@ -40,7 +40,7 @@ fn library() -> PathBuf {
 fn sweep() {
     let is_old = |entry: &fs::DirEntry| {
         let modified = entry.metadata().and_then(|meta| meta.modified());
-        modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > Duration::from_secs(600)))
+        modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > Duration::from_mins(10)))
     };
     let left = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     for entry in left.filter(|entry| entry.file_name().to_string_lossy().contains("faketime_") && is_old(entry)) {

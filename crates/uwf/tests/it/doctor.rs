@@ -163,7 +163,7 @@ fn leftovers_are_removed_when_they_are_old() {
     for file in [&old, &young] {
         fs::write(file, "half a node").unwrap();
     }
-    let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    let long_ago = SystemTime::now() - Duration::from_hours(2);
     fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
     assert_eq!(found(&home, &[], "leftovers"), "warn: 1 old temporary file of processes that died");
     assert!(old.exists());
@@ -241,7 +241,7 @@ fn records_of_a_thread_that_never_began_are_removed() {
     let none = "ok: 0 active threads, 0 finished";
     assert_eq!(found(&home, &["--fix"], "threads"), none, "it may be a command that is at it");
     let record = fs::File::open(record).unwrap();
-    record.set_modified(SystemTime::now() - Duration::from_secs(2 * 60 * 60)).unwrap();
+    record.set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
     record.lock().unwrap();
     assert_eq!(found(&home, &["--fix"], "threads"), none, "it is one that takes its time");
     record.unlock().unwrap();

@@ -195,7 +195,7 @@ fn resolve_issue_ends_when_there_is_nothing_to_change() {
 #[test]
 fn analyze_topic_is_one_step() {
     let home = mocked(
-        r#"
+        r"
 analyst:
   - reply: |
       ---
@@ -210,7 +210,7 @@ analyst:
       # Analysis
 
       Daemons are for what has to happen while nobody asks.
-"#,
+",
     );
     assert_eq!(run(&home, "analyze-topic.yaml"), ["analyst", "end"]);
 }

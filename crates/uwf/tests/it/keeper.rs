@@ -26,7 +26,7 @@ fn counting_home(agent: &str) -> (TestHome, String) {
 
 /// Waits until something is so.
 fn lines(path: &Path) -> usize {
-    fs::read_to_string(path).map(|text| text.lines().count()).unwrap_or(0)
+    fs::read_to_string(path).map_or(0, |text| text.lines().count())
 }
 
 /// Starts a step in the background and waits until its agent has begun.

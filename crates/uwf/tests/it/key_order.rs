@@ -7,7 +7,7 @@ use crate::home;
 
 /// `required` keeps the author's order; the store sorts `properties` by length and bytes. Roles by name would be
 /// `coder`, `planner`, `approver`.
-const WORKFLOW: &str = r#"
+const WORKFLOW: &str = r"
 name: plan-work
 description: a plan, then work
 roles:
@@ -32,7 +32,7 @@ graph:
   planner: [ { role: approver } ]
   approver: [ { role: coder } ]
   coder: [ { role: $END } ]
-"#;
+";
 
 fn planned() -> (TestHome, String) {
     let home = home();

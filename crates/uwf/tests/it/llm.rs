@@ -169,7 +169,7 @@ fn an_overloaded_provider_is_asked_again_and_a_silent_one_given_up() {
     let server = LlmServer::start([
         Say::status(429, "slow down").header("retry-after", "0"),
         Say::call("submit", json!({ "ok": true, "why": "at last" })),
-        Say::text("never").after(Duration::from_secs(60)).repeated(),
+        Say::text("never").after(Duration::from_mins(1)).repeated(),
     ]);
     let (home, thread) = judged(&server, "totalTimeout: 1s", REASONED);
     home.json(&["thread", "step", &thread]);

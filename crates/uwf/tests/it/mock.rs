@@ -43,7 +43,7 @@ fn detail(home: &TestHome, thread: &str) -> Value {
 fn visits_and_failed_tries_follow_the_script() {
     let (home, thread) = mocked(
         3,
-        r#"
+        r"
 worker:
   - fail: 2
     exit-code: 7
@@ -58,7 +58,7 @@ worker:
       Counted.
   - garbage: n is three
   - reply: { n: 3 }
-"#,
+",
     );
     let told: Vec<String> = (0..8).map(|_| step(&home, &thread)).collect();
     insta::assert_snapshot!(told.join("\n"), @r"

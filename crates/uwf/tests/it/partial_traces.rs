@@ -77,7 +77,7 @@ fn usage(input: u64, output: u64) -> Usage {
 fn hanging_in_round_2() -> LlmServer {
     LlmServer::start([
         Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })).usage(usage(100, 10)),
-        Say::text("never").after(Duration::from_secs(60)).repeated(),
+        Say::text("never").after(Duration::from_mins(1)).repeated(),
     ])
 }
 

@@ -262,7 +262,7 @@ fn files_with(dir: &Path, text: &str) -> Vec<String> {
 fn a_provider_that_hangs_ends_in_40_with_what_was_done_until_then() {
     let server = LlmServer::start([
         Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
-        Say::text("never").after(Duration::from_secs(60)).repeated(),
+        Say::text("never").after(Duration::from_mins(1)).repeated(),
     ]);
     let home = with_model(&server, "idleTimeout: 300ms, totalTimeout: 1s");
     let thread = counting(&home);

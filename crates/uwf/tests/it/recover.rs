@@ -223,7 +223,7 @@ fn a_thread_that_is_being_begun_is_left_to_who_begins_it() {
     let (home, _) = home_with_threads();
     for args in [&["recover"] as &[&str], &["recover", "--dry-run"]] {
         let lock = home.root().join("threads.lock");
-        let held = FileLock::acquire(&lock, Duration::from_secs(60)).unwrap().expect("nobody has it");
+        let held = FileLock::acquire(&lock, Duration::from_mins(1)).unwrap().expect("nobody has it");
         let before = home.records("").len();
         let begin =
             home.command(&["thread", "start", "count-rounds", "-p", "new"]).stdout(Stdio::piped()).spawn().unwrap();

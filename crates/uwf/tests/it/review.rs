@@ -30,7 +30,7 @@ graph:
     - { role: $END }
 "#;
 
-const WRITER: &str = r##"#!/bin/sh
+const WRITER: &str = r#"#!/bin/sh
 cat > /dev/null
 cat <<'TEXT'
 ---
@@ -45,19 +45,19 @@ A sentence.
 # not a heading
 ```
 TEXT
-"##;
+"#;
 
 const REVIEWER: &str = r#"#!/bin/sh
 cat > /dev/null
 if [ -e seen ]; then echo '{"approved": true}'; else touch seen; echo '{"approved": false}'; fi
 "#;
 
-const BROKEN: &str = r#"#!/bin/sh
+const BROKEN: &str = r"#!/bin/sh
 cat > /dev/null
 echo 'half an answer'
 echo 'no licence for `claude`' >&2
 exit 3
-"#;
+";
 
 /// A home with the workflow, its agents, and one (`broken`) that always fails.
 pub(crate) fn reviewing_home() -> TestHome {

@@ -76,7 +76,7 @@ reviewer:
     assert_eq!(run(&home, &file, script), "planner developer reviewer developer reviewer end");
 }
 
-const ANALYZE_TOPIC: &str = r#"
+const ANALYZE_TOPIC: &str = r"
 name: analyze-topic
 description: one role
 roles:
@@ -88,7 +88,7 @@ conditions: {}
 graph:
   $START: [ { role: analyst, condition: null } ]
   analyst: [ { role: $END, condition: null } ]
-"#;
+";
 
 #[test]
 fn analyze_topic_is_one_step() {

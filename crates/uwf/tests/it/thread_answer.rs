@@ -12,7 +12,7 @@ use uwf_testing::{Ran, TestHome, text};
 use crate::{home, told};
 
 /// `$START` → writer (a mock) → approver (a person) → `$END`, or back to the writer.
-pub(crate) const PUBLISH: &str = r#"name: publish-post
+pub(crate) const PUBLISH: &str = r"name: publish-post
 description: Write a post; a person lets it out
 roles:
   writer:
@@ -42,10 +42,10 @@ graph:
   approver:
     - { role: $END, condition: approved }
     - { role: writer }
-"#;
+";
 
 /// `$START` → author (a person, one text) → `$END`.
-pub(crate) const DICTATE: &str = r#"name: dictate-note
+pub(crate) const DICTATE: &str = r"name: dictate-note
 description: A person says something
 roles:
   author:
@@ -58,16 +58,16 @@ roles:
 graph:
   $START: [ { role: author } ]
   author: [ { role: $END } ]
-"#;
+";
 
-pub(crate) const CONFIG: &str = r#"agents:
+pub(crate) const CONFIG: &str = r"agents:
   mock: { command: uwf-mock, config: { script: answers.yaml } }
   human: { command: uwf-human }
 defaultAgent: mock
 agentOverrides:
   publish-post: { approver: human }
   dictate-note: { author: human }
-"#;
+";
 
 pub(crate) fn staffed() -> TestHome {
     let home = home();

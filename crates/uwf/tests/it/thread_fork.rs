@@ -199,7 +199,7 @@ fn a_beginning_that_means_a_thread_and_a_node_is_refused() {
     let home = reviewing_home();
     let start = home.head(&home.start("review-text", "x")).unwrap();
     // Ids of older stores are any symbols: this one begins as the hash does.
-    let id = format!("{}ZZZZZZZZZZZZZ", start);
+    let id = format!("{start}ZZZZZZZZZZZZZ");
     let index = home.root().join("threads.yaml");
     let line = format!("{id}: \"{start}\"\n");
     std::fs::write(&index, format!("{}{line}", std::fs::read_to_string(&index).unwrap())).unwrap();

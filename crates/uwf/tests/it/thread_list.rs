@@ -209,7 +209,7 @@ fn an_empty_store_lists_nothing() {
     assert_eq!(std::fs::read_dir(home.root()).unwrap().count(), 0, "nothing is written");
 }
 
-/// Both share their StartNode, which has the time of the first.
+/// Both share their `StartNode`, which has the time of the first.
 #[test]
 fn a_second_thread_with_the_same_task_has_times_of_its_own() {
     let home = reviewing_home();

@@ -18,7 +18,7 @@ pub(crate) fn answering_home() -> TestHome {
 
 pub(crate) fn workflow(name: &str, condition: &str) -> String {
     format!(
-        r#"name: {name}
+        r"name: {name}
 description: one role and a condition
 roles:
   worker:
@@ -30,12 +30,12 @@ conditions:
 graph:
   $START: [ {{ role: worker }} ]
   worker: [ {{ role: $END, condition: asked }}, {{ role: worker }} ]
-"#
+"
     )
 }
 
 pub(crate) fn ledger(home: &TestHome) -> usize {
-    fs::read_to_string(home.work().join("ledger")).map(|text| text.lines().count()).unwrap_or(0)
+    fs::read_to_string(home.work().join("ledger")).map_or(0, |text| text.lines().count())
 }
 
 /// Workflows of the earlier command line route on it.

@@ -193,7 +193,7 @@ fn attempts(root: &Path) -> BTreeSet<String> {
 
 /// What cleans up removes temporary files of an age at which nobody can be writing them.
 fn clean(play: &Play, temporary: &[PathBuf]) -> Result<(), String> {
-    let old = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    let old = SystemTime::now() - Duration::from_hours(2);
     for path in temporary {
         fs::File::open(path).and_then(|file| file.set_modified(old)).map_err(|error| error.to_string())?;
     }

@@ -3,7 +3,7 @@
 //! with the memory of places it has been to that Lowe added).
 //!
 //! A thread is a register that holds a head and is, in the end, closed. A step is a compare-and-swap of which the new value
-//! names the old one: a StepNode has its predecessor in it. What a command did that never answered is not known: it may have
+//! names the old one: a `StepNode` has its predecessor in it. What a command did that never answered is not known: it may have
 //! happened at any time since its call, or not at all.
 
 use std::collections::{BTreeMap, HashSet};

@@ -15,7 +15,7 @@ use crate::ledger;
 use crate::processes::{self, Process};
 
 /// How long processes may take to come to their end by themselves.
-const SETTLE: Duration = Duration::from_secs(60);
+const SETTLE: Duration = Duration::from_mins(1);
 
 /// How often a command is given again that waited ten seconds for others.
 const MAX_BUSY: usize = 20;
@@ -108,7 +108,7 @@ impl Drop for Stage {
 /// A step of a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// The StepNode.
+    /// The `StepNode`.
     pub(crate) step: Hash,
     /// What the head was before it.
     pub(crate) before: Hash,

@@ -19,7 +19,7 @@ const STRIKES: std::ops::Range<u64> = 200..2000;
 const MAX_STRUCK: usize = 6;
 
 /// Longest time a storm may take. Reached only when a thread does not get on.
-const LIMIT: Duration = Duration::from_secs(30 * 60);
+const LIMIT: Duration = Duration::from_mins(30);
 
 /// How the commands of a thread ended: exit code, or `None` for a signal, and how often.
 type Exits = BTreeMap<Option<i32>, usize>;

@@ -21,7 +21,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
                 schema::Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
                 // An unknown keyword is a key; that is where to look.
                 schema::Severity::Warning => {
-                    problems.warning("schema-warning", positions.key(&at), found.message, None)
+                    problems.warning("schema-warning", positions.key(&at), found.message, None);
                 }
             }
         }

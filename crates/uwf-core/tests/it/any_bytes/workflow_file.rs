@@ -12,7 +12,7 @@ use uwf_testing::Subject;
 pub(crate) const SUBJECT: Subject = Subject {
     name: "workflow file",
     samples: &[
-        br#"name: solve-it
+        br"name: solve-it
 description: Solves it
 roles:
   worker: &w
@@ -29,8 +29,8 @@ graph:
     - { role: other, condition: again }
     - role: $END
   other: [ { role: $END, condition: null } ]
-"#,
-        br#"name: write-it
+",
+        br"name: write-it
 roles:
   a: { systemPrompt: s, extractPrompt: e, outputSchema: { const: 1 } }
   b: { <<: { goal: x }, meta: 0ZK4000000000 }
@@ -39,7 +39,7 @@ moderator:
 - { from: a, to: b, when: '$count(steps) < 3' }
 - { from: a, to: __end__ }
 - { from: b, to: __END__ }
-"#,
+",
         br##"{"name": "find-it", "roles": {"a": {"meta": {"$defs": {"n": {"type": ["integer", "null"]}}, "properties": {"n": {"$ref": "#/$defs/n"}}}}},
 "graph": {"$START": [{"role": "a"}], "a": [{"role": "a", "condition": "more"}, {"role": "$END"}]},
 "conditions": {"more": {"description": "", "expression": "$exists($last('a').n) and steps[-1].output.n > 1"}}}"##,

@@ -359,7 +359,7 @@ fn names_that_cannot_be() {
         "name: ../solve-it\nroles:\n  $plan: {{ meta: true }}\n  __Start__: {{ meta: true }}\n  '': {{ meta: true }}\n  -x: {{ meta: true }}\n  {long}: {{ meta: true }}\n  \"a\\nb\": {{ meta: true }}\n  ' a': {{ meta: true }}\nconditions:\n  $c: 'true'\n  \"\\t\": 'true'\ngraph: {{ $START: [ {{ role: $END }} ] }}\n"
     );
     let parsed = check(&text, "w.yaml", None);
-    let errors: Vec<_> = parsed.problems.into_iter().filter(|problem| problem.is_error()).collect();
+    let errors: Vec<_> = parsed.problems.into_iter().filter(uwf_core::document::Problem::is_error).collect();
     insta::assert_snapshot!(lines(&errors), @r"
     w.yaml:1:7: error[bad-name]: the workflow name `../solve-it` would be read as an option or a path
         use words joined by `-`

@@ -19,7 +19,7 @@ const MAX_TOKENS: u32 = 512;
 
 /// A person is waiting.
 const TIMEOUTS: Timeouts =
-    Timeouts { connect: Duration::from_secs(10), idle: Duration::from_secs(60), total: Duration::from_secs(90) };
+    Timeouts { connect: Duration::from_secs(10), idle: Duration::from_mins(1), total: Duration::from_secs(90) };
 
 /// Tries; one failure may be chance.
 const ATTEMPTS: u32 = 2;

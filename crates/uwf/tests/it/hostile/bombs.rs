@@ -14,7 +14,7 @@ use crate::home;
 const MEMORY_KB: u64 = 1_500_000;
 
 /// Long before the minutes it took, on a busy machine and in a debug build.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// Runs `uwf` with a limit on its memory.
 fn limited(home: &TestHome, args: &[&str]) -> Ran {
