@@ -43,10 +43,31 @@ macro_rules! page {
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 9] = [
+pub(crate) const ALL: [Topic; 14] = [
+    Topic {
+        name: "tutorial",
+        about: "a first workflow: run it, break it, let a person decide, fork it",
+        text: page!("guide/tutorial"),
+    },
+    Topic {
+        name: "agents",
+        about: "declaring agents, how their answers are read, writing one",
+        text: page!("guide/agents"),
+    },
+    Topic {
+        name: "workflows",
+        about: "writing workflows: schemas, routes, conditions",
+        text: page!("guide/workflows"),
+    },
+    Topic {
+        name: "operating",
+        about: "schedulers and exit codes, states, crashes, backups",
+        text: page!("guide/operating"),
+    },
+    Topic { name: "faq", about: "questions and answers", text: page!("guide/faq") },
     Topic {
         name: "workflow-format",
-        about: "workflow files: roles, conditions, the graph, questions of authors",
+        about: "workflow files: every key, errors and warnings, older forms",
         text: page!("reference/workflow-format"),
     },
     Topic {
@@ -56,7 +77,7 @@ pub(crate) const ALL: [Topic; 9] = [
     },
     Topic {
         name: "agent-protocol",
-        about: "agents: any command, the built-in ones, your own",
+        about: "the protocol of agents, the prompt, every built-in agent",
         text: page!("reference/agent-protocol"),
     },
     Topic {

@@ -30,6 +30,11 @@ fn topics_are_the_pages_of_the_documentation() {
     let home = home();
     let topics = home.uwf(&["help", "topics"]).stdout;
     for page in [
+        "guide/tutorial",
+        "guide/agents",
+        "guide/workflows",
+        "guide/operating",
+        "guide/faq",
         "reference/workflow-format",
         "reference/configuration",
         "reference/agent-protocol",

@@ -48,6 +48,7 @@ mod hermes;
 mod hostile;
 mod keeper;
 mod key_order;
+mod links;
 mod llm;
 mod man;
 mod misbehaving_agents;

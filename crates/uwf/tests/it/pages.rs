@@ -42,8 +42,8 @@ fn file_name(text: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Does all a page says. A block of `console` has commands behind `$ ` and what they print, where a line `…` stands for
-/// any lines; a block of `sh` has commands whose output is not shown. Blocks marked `not-run` are for other places.
+/// Does all a page says. A block of `console` has commands behind `$ ` and what they print, where `…` stands for
+/// any lines, or within a line for any text; a block of `sh` has commands whose output is not shown. Blocks marked `not-run` are for other places.
 fn follow(home: &TestHome, page: &str) {
     fs::create_dir_all(home.bin_dir()).unwrap();
     let uwf = home.bin_dir().join("uwf");
@@ -109,6 +109,14 @@ fn run(home: &TestHome, page: &str, command: &str) -> String {
     printed
 }
 
+/// Whether a line of a page is the one that was printed; `…` in it stands for any text, also none.
+fn is_line(page: &str, printed: &str) -> bool {
+    let Some((before, after)) = page.split_once('…') else { return page == printed };
+    printed.strip_prefix(before).is_some_and(|rest| {
+        rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| is_line(after, &rest[at..]))
+    })
+}
+
 /// Whether a page shows what was printed; a line `…` stands for any lines, also none.
 fn is_shown(page: &str, printed: &str) -> bool {
     fn matches(page: &[&str], printed: &[&str]) -> bool {
@@ -116,7 +124,7 @@ fn is_shown(page: &str, printed: &str) -> bool {
             ([], printed) => printed.is_empty(),
             (["…", page @ ..], printed) => (0..=printed.len()).any(|skip| matches(page, &printed[skip..])),
             ([_, ..], []) => false,
-            ([line, page @ ..], [first, printed @ ..]) => line == first && matches(page, printed),
+            ([line, page @ ..], [first, printed @ ..]) => is_line(line, first) && matches(page, printed),
         }
     }
     let lines = |text: &'_ str| -> Vec<String> { text.trim().lines().map(|line| line.trim_end().to_owned()).collect() };
@@ -154,6 +162,31 @@ fn the_readme_does_what_it_says() {
     follow(&home(), "README.md");
 }
 
+#[test]
+fn the_tutorial_does_what_it_says() {
+    follow(&home(), "docs/guide/tutorial.md");
+}
+
+#[test]
+fn the_page_about_agents_does_what_it_says() {
+    follow(&home(), "docs/guide/agents.md");
+}
+
+#[test]
+fn the_page_about_workflows_does_what_it_says() {
+    follow(&home(), "docs/guide/workflows.md");
+}
+
+#[test]
+fn the_page_about_operating_does_what_it_says() {
+    follow(&home(), "docs/guide/operating.md");
+}
+
+#[test]
+fn the_questions_and_answers_do_what_they_say() {
+    follow(&home(), "docs/guide/faq.md");
+}
+
 /// Makes the picture of the README anew and compares it with the one that is shown.
 #[test]
 fn the_picture_of_the_readme_is_of_a_real_run() {
@@ -171,6 +204,8 @@ fn the_picture_of_the_readme_is_of_a_real_run() {
 fn what_a_page_leaves_out_is_any_lines() {
     assert!(is_shown("a\n…\nd", "a\nb\nc\nd"));
     assert!(is_shown("a\n…", "a"));
+    assert!(is_shown("set x in …/config.yaml", "set x in /tmp/root/config.yaml"));
+    assert!(!is_shown("set x in …/config.yaml", "set x in /tmp/root/config.yml"));
     assert!(!is_shown("a\n…\nd", "a\nb"));
     assert!(!is_shown("a", "a\nb"));
 }
