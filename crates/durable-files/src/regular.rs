@@ -1,4 +1,4 @@
-//! The one door to files that nobody named just now: those of a storage root, of a project, of an agent.
+//! The one way to open files that nobody named just now.
 //!
 //! Whoever can write into a directory can put something else in the place of a file. Opening a FIFO waits for a writer that
 //! never comes, a device may never end, and a sparse file of a terabyte costs nothing to make and all memory to read. So a
@@ -95,15 +95,10 @@ pub(crate) fn open_to_sync(path: &Path) -> io::Result<File> {
 /// # Errors
 /// [`Refused`] when it is no file or has more than `limit` bytes, and those of reading.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_with_room(path, limit, 0)
-}
-
-/// The same, with room for `more` bytes at the end.
-pub fn read_with_room(path: &Path, limit: u64, more: usize) -> io::Result<Vec<u8>> {
     let file = without_waiting(OpenOptions::new().read(true), path)?;
     // What cannot be looked at is read all the same: nothing waits, and the limit holds.
     let size = file.metadata().map_or(Ok(0), |meta| check(meta.file_type()).map(|()| meta.len()))?;
-    read_open(&file, size, limit, more)
+    read_open(&file, size, limit)
 }
 
 /// All of a file as text.
@@ -119,7 +114,7 @@ pub fn read_to_string(path: &Path, limit: u64) -> io::Result<String> {
 /// # Errors
 /// [`Refused::TooLarge`], and those of reading.
 pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_open(&File::open(path)?, 0, limit, 0)
+    read_open(&File::open(path)?, 0, limit)
 }
 
 /// Puts new content into a file, which is made if need be. Neither durable nor at once.
@@ -131,12 +126,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// What is left of an open file that has `size` bytes, or said so: files of /proc say 0.
-fn read_open(file: &File, size: u64, limit: u64, more: usize) -> io::Result<Vec<u8>> {
+fn read_open(file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     if size > limit {
         return Err(Refused::TooLarge { limit }.into());
     }
     // One byte more, so that the end is met without asking for more room.
-    let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(more.max(1));
+    let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(room)?;
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;

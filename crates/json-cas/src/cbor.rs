@@ -18,7 +18,7 @@ pub(crate) use encode::{write_head, write_text};
 pub const MAX_DEPTH: usize = 120;
 
 /// The largest whole number written as a CBOR integer, 2^53−1; a double holds no more exactly.
-pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// A value that cannot be stored, or bytes that are no stored value.
 #[derive(Debug, Clone, Eq, PartialEq, thiserror::Error)]

@@ -66,7 +66,7 @@ impl Hash {
     }
 
     /// The hash these ASCII bytes spell, as [`Hash::from_str`] reads it.
-    pub const fn from_ascii(text: &[u8]) -> Option<Hash> {
+    pub(crate) const fn from_ascii(text: &[u8]) -> Option<Hash> {
         match Hash::parse(text) {
             Ok(hash) => Some(hash),
             Err(_) => None,

@@ -20,9 +20,7 @@ mod violation;
 mod violations;
 mod words;
 
-pub use check::{MAX_KEYS, MAX_PATTERNS, MAX_SCHEMA_DEPTH, check, is_remote_ref};
-pub use evaluate::MAX_CHECKS;
-pub use expansion::{MAX_EXPANDED_REFS, MAX_REF_DEPTH};
+pub use check::{MAX_SCHEMA_DEPTH, check, is_remote_ref};
 pub use problem::{SchemaProblem, Severity};
 pub(crate) use refs::References;
 pub use violation::{MAX_VIOLATIONS, Violation};
@@ -38,11 +36,11 @@ use self::evaluate::{Evaluator, Verdict};
 use crate::hash::Hash;
 
 /// The format that makes a string a reference to a node.
-pub const CAS_REF: &str = "cas_ref";
+const CAS_REF: &str = "cas_ref";
 
 /// Bytes a compiled pattern may take. `^.{1,1000}$` fits (`maxLength` counts without any pattern); under the engine's own
 /// limit `((a{100}){100}){100}` takes a minute to compile, and matching takes the longer the larger a pattern is.
-pub const MAX_PATTERN_SIZE: usize = 1 << 20;
+const MAX_PATTERN_SIZE: usize = 1 << 20;
 
 /// A compiled schema.
 pub struct Schema {
@@ -54,7 +52,7 @@ pub struct Schema {
 enum Judge {
     /// The validator, whose time is bounded by the sizes of schema and payload.
     Validator(Validator),
-    /// The walk that looks at nothing twice and gives up at [`MAX_CHECKS`]: for schemas on which the validator may need
+    /// The walk that looks at nothing twice and gives up at [`evaluate::MAX_CHECKS`]: for schemas on which the validator may need
     /// exponential time.
     Bounded,
 }
@@ -74,7 +72,7 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Checks and compiles a schema. Formats are asserted, [`CAS_REF`] among them; a reference to
+    /// Checks and compiles a schema. Formats are asserted, `cas_ref` among them; a reference to
     /// anything outside the schema is refused.
     ///
     /// # Errors
@@ -120,7 +118,8 @@ impl Schema {
         self.value().get("title")?.as_str()
     }
 
-    /// Whether a payload fits. One that is too large to tell, see [`MAX_CHECKS`], does not.
+    /// Whether a payload fits. One that takes more than a million comparisons, where the schema allows
+    /// that, does not.
     pub fn is_valid(&self, payload: &Value) -> bool {
         self.verdict(payload) == Verdict::Fits
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::index::{self, Index};
 use super::journal::Lines;
 use crate::hash::Hash;
-use crate::heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name};
+use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
 use crate::journal::{Journal, Records};
 use durable_files::regular::{self, MAX_LIST};
 use durable_files::{FileError, FileLock};
@@ -91,7 +91,7 @@ impl FsHeads {
     }
 
     fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
-        match regular::read_with_room(&self.files.index, MAX_LIST, NEW_LINE) {
+        match regular::read(&self.files.index, MAX_LIST) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(FileError::at("read", &self.files.index)(error).into()),
@@ -166,9 +166,6 @@ impl FsHeads {
         Ok(Swap::Moved(index.get(name).map(head)))
     }
 }
-
-/// Room for one line more: most who read the index to write it add one.
-const NEW_LINE: usize = MAX_NAME_LEN + Hash::LEN;
 
 /// The state of a name is identified by its hash: chains only grow, so a head that is back where
 /// it was means the same thing it meant.

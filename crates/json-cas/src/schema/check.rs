@@ -16,11 +16,11 @@ use crate::pointer;
 pub const MAX_SCHEMA_DEPTH: usize = 48;
 
 /// Patterns that a schema may have: whoever reads it compiles each, up to [`MAX_PATTERN_SIZE`].
-pub const MAX_PATTERNS: usize = 200;
+const MAX_PATTERNS: usize = 200;
 
 /// Keys that one schema may list in `properties` or `required`: who reads it compares each with each. Hand-written schemas
 /// have dozens.
-pub const MAX_KEYS: usize = 5_000;
+const MAX_KEYS: usize = 5_000;
 
 /// The types that `type` can name.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
@@ -29,9 +29,8 @@ const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 ///
 /// Errors: keywords with values they cannot have, references to anything outside the schema or to
 /// nothing, patterns the linear-time engine does not know, more than
-/// [`MAX_EXPANDED_REFS`](super::MAX_EXPANDED_REFS) references when written out, more than
-/// [`MAX_SCHEMA_DEPTH`] levels, more than [`MAX_PATTERNS`] patterns, more than [`MAX_KEYS`] keys in one list, a schema that
-/// refers to itself by `$dynamicRef`. Warnings: words that are no keyword, formats that nobody checks, required keys that
+/// 4096 references when written out, more than [`MAX_SCHEMA_DEPTH`] levels, more than 200 patterns, more than 5000 keys in one
+/// list, a schema that refers to itself by `$dynamicRef`. Warnings: words that are no keyword, formats that nobody checks, required keys that
 /// are no properties, limits that nothing fits. A note: `required` and `properties` in different orders.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {

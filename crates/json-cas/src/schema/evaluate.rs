@@ -33,7 +33,7 @@ const MAX_FINDINGS: usize = 2 * MAX_VIOLATIONS;
 
 /// Pairs of subschema and value looked at before giving up to decide. A tree of nodes of one of
 /// twelve kinds may have 27,000 of them (600 KB of JSON).
-pub const MAX_CHECKS: usize = 1_000_000;
+pub(super) const MAX_CHECKS: usize = 1_000_000;
 
 /// What an [`Evaluator`] is asked.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]

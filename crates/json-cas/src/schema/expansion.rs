@@ -14,10 +14,10 @@ use super::problem::SchemaProblem;
 
 /// References that a schema may have when all of them are written out, those of definitions that
 /// name each other in a circle counting once. Hand-written schemas have dozens.
-pub const MAX_EXPANDED_REFS: usize = 4096;
+const MAX_EXPANDED_REFS: usize = 4096;
 
 /// Longest chain of references into references.
-pub const MAX_REF_DEPTH: usize = 64;
+const MAX_REF_DEPTH: usize = 64;
 
 /// Subschemas that may be named by references.
 const MAX_TARGETS: usize = 1000;

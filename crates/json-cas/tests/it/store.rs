@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use json_cas::objects::{Objects, Put};
 use json_cas::{Draft, FsObjects, Hash, HashPrefix, MemoryObjects, Node, Store, StoreError, bootstrap};
+use json_cas::{Objects, Put};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

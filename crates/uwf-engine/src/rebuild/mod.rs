@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use durable_files::regular;
-use json_cas::fs::Salvaged;
-use json_cas::{Hash, HeadsError, Records};
+use json_cas::{Hash, HeadsError, Records, Salvaged};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use json_cas::heads::check_name;
-use json_cas::{FsHeads, Hash, Heads, HeadsFiles, Journal, Records, Swap};
+use json_cas::{FsHeads, Hash, Heads, HeadsFiles, Journal, Records, Swap, check_name};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_testing::{Subject, dir_in_memory};

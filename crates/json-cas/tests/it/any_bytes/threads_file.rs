@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use json_cas::heads::MAX_NAME_LEN;
-use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, Swap, Version};
+use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, MAX_NAME_LEN, Swap, Version};
 use tempfile::TempDir;
 use uwf_testing::{Subject, dir_in_memory};
 
