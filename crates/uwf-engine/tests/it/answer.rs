@@ -51,7 +51,7 @@ fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
     let error = machine.answer_as(&asked, json!({"text": "It pours."})).unwrap_err();
     let message = format!("role `writer` was played by somebody else meanwhile: the head is {} now", first.head);
     assert_eq!(failure(&error), (Kind::Busy, message.as_str()));
-    assert_eq!(machine.thread(&id).chain().unwrap().len(), 1);
+    assert_eq!(machine.steps(&id).len(), 1);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn of_many_who_answer_at_once_one_is_heard() {
     });
     let refused: Vec<Kind> = heard.iter().filter_map(|heard| heard.as_ref().err()).map(|error| error.kind).collect();
     assert_eq!(refused, [Kind::Busy; 5]);
-    assert_eq!(machine.thread(&id).chain().unwrap().len(), 1);
+    assert_eq!(machine.steps(&id).len(), 1);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use uwf_engine::digest;
 use uwf_engine::error::{Error, Result};
 use uwf_engine::home::Home;
 use uwf_engine::ids;
-use uwf_engine::load::Thread;
+use uwf_engine::load::{self, Thread};
 use uwf_engine::put::{self, Put};
 use uwf_engine::start::{self, Request};
 use uwf_engine::step::Report;
@@ -131,6 +131,19 @@ impl Machine {
 
     pub(crate) fn thread(&self, id: &ThreadId) -> Thread<'_> {
         Thread::any(&self.home, id).unwrap()
+    }
+
+    /// The steps of a thread, oldest first.
+    pub(crate) fn steps(&self, id: &ThreadId) -> Vec<Hash> {
+        let thread = self.thread(id);
+        let mut at = thread.last.is_some().then_some(thread.head);
+        let mut steps = Vec::new();
+        while let Some(step) = at {
+            steps.push(step);
+            at = load::step_node(self.home.store(), step).unwrap().0.prev;
+        }
+        steps.reverse();
+        steps
     }
 
     /// A person plays the next role.

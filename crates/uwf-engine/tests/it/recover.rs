@@ -38,17 +38,17 @@ fn a_step_whose_account_is_damaged_is_replaced_by_one_that_says_so() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
-    let steps = machine.thread(&id).chain().unwrap().records().unwrap().to_vec();
+    let steps = machine.steps(&id);
     let detail = machine.thread(&id).step(0).unwrap().detail;
     machine.objects.replace(detail, b"\xa0").unwrap();
 
     let looked = repair::repair(&machine.home, &id, true).unwrap();
     let actions: Vec<_> = looked.steps.iter().map(|row| (row.index, row.step, row.action)).collect();
-    assert_eq!(actions, [(1, steps[0].step, Action::Noted)], "the sound one after it is only linked anew");
-    assert_eq!(machine.thread(&id).head, steps[1].step, "it was only looked");
+    assert_eq!(actions, [(1, steps[0], Action::Noted)], "the sound one after it is only linked anew");
+    assert_eq!(machine.thread(&id).head, steps[1], "it was only looked");
 
     let repaired = repair::repair(&machine.home, &id, false).unwrap();
-    assert_eq!((repaired.head, repaired.before), (looked.head, Some(steps[1].step)));
+    assert_eq!((repaired.head, repaired.before), (looked.head, Some(steps[1])));
     let outputs = |number| machine.thread(&id).step(number).unwrap().output;
     assert_eq!((outputs(0), outputs(1)), (json!({"text": "draft 0"}), json!({"approved": false})));
     machine.approved(&id);
@@ -59,7 +59,7 @@ fn a_thread_without_its_first_output_begins_anew() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
-    let step = machine.thread(&id).chain().unwrap().get(0).unwrap().unwrap().step;
+    let step = machine.steps(&id)[0];
     let (first, _) = uwf_engine::load::step_node(machine.home.store(), step).unwrap();
     machine.objects.replace(first.output, b"\xa0").unwrap();
     let repaired = repair::repair(&machine.home, &id, false).unwrap();

@@ -69,7 +69,7 @@ fn damage_further_back_keeps_nobody_from_looking_at_the_newest_step() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 2);
-    let first = machine.thread(&id).chain().unwrap().get(0).unwrap().unwrap().step;
+    let first = machine.steps(&id)[0];
     machine.objects.replace(first, b"\xa0").unwrap();
     assert_eq!(show::show(&machine.home, &id).unwrap().steps, 4);
     machine.approved(&id);
