@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::scalar::normal;
-use super::shape::Shape;
+use crate::schema_shape::Shape;
 
 /// Keys every header may carry: kept for the detail where the schema lacks them, never part of the output.
 pub const ALWAYS_ALLOWED: [&str; 5] = ["status", "next", "confidence", "artifacts", "scope"];

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 
 use super::keys::Keys;
 use super::lines::{Fence, KeyLine};
-use super::placeholder::is_placeholder;
-use super::shape::{Shape, shape};
 use super::tree::{Content, Raw};
 use super::typed::{Typing, untyped};
 use super::{repair, yaml};
+use crate::placeholder::is_placeholder;
+use crate::schema_shape::{Shape, shape};
 
 /// Bytes of a header in YAML; texts that long belong below it.
 const MAX_HEADER_BYTES: usize = 1 << 20;

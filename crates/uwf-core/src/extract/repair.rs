@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::keys::Keys;
 use super::lines::{KeyLine, bullet, dedent, indent};
-use super::shape::{Schemas, Shape, shape};
 use super::tree::{Content, Raw, Style};
 use super::yaml;
+use crate::schema_shape::{Schemas, Shape, shape};
 
 /// Nesting followed by lines; deeper values are text.
 const MAX_LEVELS: usize = 8;

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::lines::{bullets, dedent};
 use super::scalar::{self, Written, normal};
-use super::shape::{Schemas, Shape, Unlisted, shape};
 use super::tree::{Content, Raw, Style, below};
 use super::yaml;
+use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
 
 /// Branches of `anyOf` and `oneOf` tried for one answer; after that the first branch stands.
 const MAX_BRANCHES: usize = 4096;

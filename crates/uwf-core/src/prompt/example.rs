@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::extract::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, placeholder};
-use crate::extract::shape::{Schemas, Shape, Unlisted, shape};
+use crate::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, placeholder};
+use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
 
 /// Nesting shown, each choice between alternatives counted as a level; a shape that holds itself is shown once.
 const MAX_LEVELS: usize = 12;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::example::bare;
-use crate::extract::shape::{Shape, Unlisted, shape};
+use crate::schema_shape::{Shape, Unlisted, shape};
 
 /// Nesting told; what is deeper is named by its type only.
 const MAX_DEPTH: usize = 6;

@@ -6,7 +6,7 @@ use super::AnswerForm;
 use super::example::{example, to_yaml};
 use super::fence::fenced;
 use super::fields::fields;
-use crate::extract::shape::shape;
+use crate::schema_shape::shape;
 
 /// What is said about each key that every header may carry.
 const EXTRAS: [(&str, &str); 5] = [

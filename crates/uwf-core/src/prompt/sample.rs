@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::extract::shape::{Shape, shape};
+use crate::schema_shape::{Shape, shape};
 
 /// Nesting that is filled in.
 const MAX_LEVELS: usize = 8;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::extract::shape::{Shape, shape};
+use crate::schema_shape::{Shape, shape};
 
 /// Nesting that is put in order; what lies deeper is shown as JSON.
 const MAX_DEPTH: usize = 6;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::reach::{descend, resolve};
-use crate::extract::shape::type_name;
+use crate::schema_shape::type_name;
 
 /// Why a comparison is never true.
 #[derive(Debug, PartialEq, Eq)]
