@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use uwf_core::config::AgentDescription;
 use uwf_core::prompt::Prompt;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::{self, GaveUp};
 use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::home::Home;
 
@@ -80,22 +79,6 @@ impl<F: FnOnce(&Context<'_>) -> Result<Answer>> Agent for Work<F> {
             Some(work) => work(context),
             None => Err(Error::new(Kind::Internal, "a function answers once")),
         }
-    }
-}
-
-/// Records why there is no result. The caller reports the error itself, so a record that cannot be written only costs
-/// the engine the reason.
-pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
-    if let Some(attempt) = context.attempt() {
-        let thread = context.thread();
-        // What an agent said last is part of the error, and it may have said a key.
-        let error = match context.redactor() {
-            Ok(redactor) => redactor.error(error),
-            Err(unreadable) => Error::new(error.kind, unreadable.message),
-        };
-        let attempt = attempt.opened.attempt.clone();
-        let line = GaveUp { attempt, kind: error.kind, error: error.message, hints: error.hints, exit_code };
-        let _ = attempts::gave_up(thread.home(), &thread.id, line);
     }
 }
 

@@ -6,10 +6,10 @@ use json_cas::Hash;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::Result;
+use uwf_engine::attempts::{self, GaveUp};
+use uwf_engine::error::{Error, Result};
 use uwf_engine::home::Home;
 
-use crate::agent::give_up;
 use crate::answer::Answer;
 use crate::context::Context;
 use crate::ladder::{Extractor, Ladder};
@@ -107,6 +107,22 @@ pub fn play<'e>(
     // Nobody may be reading any more; the record already has it.
     let _ = writeln!(std::io::stdout(), "{step}");
     Ok(())
+}
+
+/// Records why there is no result. The caller reports the error itself, so a record that cannot be written only costs
+/// the engine the reason.
+pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
+    if let Some(attempt) = context.attempt() {
+        let thread = context.thread();
+        // What an agent said last is part of the error, and it may have said a key.
+        let error = match context.redactor() {
+            Ok(redactor) => redactor.error(error),
+            Err(unreadable) => Error::new(error.kind, unreadable.message),
+        };
+        let attempt = attempt.opened.attempt.clone();
+        let line = GaveUp { attempt, kind: error.kind, error: error.message, hints: error.hints, exit_code };
+        let _ = attempts::gave_up(thread.home(), &thread.id, line);
+    }
 }
 
 fn step<'e>(

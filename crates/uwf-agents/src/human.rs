@@ -1,6 +1,6 @@
 //! The agent that is a person: it asks, and the thread waits until somebody answers with `uwf thread answer`.
 
-use agent_kit::{Context, Error, Kind, Result, agent};
+use agent_kit::{Context, Error, Kind, Result, play};
 use uwf_core::prompt::{self, QuestionInput};
 use uwf_core::thread::ThreadId;
 use uwf_engine::home::Home;
@@ -12,7 +12,7 @@ use uwf_engine::home::Home;
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
     let waits = waits(&context);
-    agent::give_up(&context, &waits, None);
+    play::give_up(&context, &waits, None);
     Err(waits)
 }
 

@@ -20,6 +20,7 @@
 
 pub mod acp;
 pub mod advisors;
+mod ask_program;
 pub mod cas_get;
 pub mod check;
 pub mod choice;

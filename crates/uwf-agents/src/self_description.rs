@@ -12,7 +12,7 @@ use serde_json::Value;
 use uwf_core::config::{Agent, Config, Describe, OutputMode};
 use uwf_engine::{agents, bindings, program};
 
-use crate::probe::program::ask;
+use crate::ask_program::ask;
 
 /// Whether the program of an agent is asked.
 pub(crate) fn is_asked(agent: &Agent) -> bool {

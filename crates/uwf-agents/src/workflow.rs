@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::Ladder;
-use agent_kit::{Context, Error, Kind, Result, agent, submit};
+use agent_kit::play::give_up;
+use agent_kit::{Context, Error, Kind, Result, submit};
 use json_cas::Hash;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -84,7 +85,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let step = play(&context, context.opened()?).inspect_err(|error| {
         // Told to stop, it is the keeper who knows why.
         if !matches!(error.kind, Kind::Interrupted | Kind::Terminated) {
-            agent::give_up(&context, error, None);
+            give_up(&context, error, None);
         }
     })?;
     // The record already has it, whoever still reads.

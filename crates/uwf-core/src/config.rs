@@ -3,6 +3,7 @@
 
 mod agent;
 mod check;
+mod defaults;
 mod duration;
 pub mod edit;
 mod limits;
@@ -15,10 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
+pub use defaults::default_of;
 pub use duration::parse_duration;
 pub use limits::{
     DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
-    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, MAX_OUTPUT_CAP, default_of,
+    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, MAX_OUTPUT_CAP,
 };
 
 pub use read::CONFIG_KEYS;

@@ -6,6 +6,7 @@
 //! The usual round: [`Moderator::at`] a position, ask [`Moderator::reads`] what to load, fill a [`History`],
 //! [`Moderator::decide`], and [`Pending::answer`] as long as there is something to evaluate.
 
+mod analysis;
 mod condition;
 mod decide;
 mod history;
@@ -13,9 +14,11 @@ mod jsonata;
 mod reads;
 mod truth;
 
-pub use condition::{Class, Compared, Comparison, Condition, ConditionError, FieldRead};
+pub use analysis::{Class, Compared, Comparison, ConditionError, FieldRead};
+pub use condition::Condition;
 pub use decide::{
-    Considered, Decision, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress, evaluate,
+    Considered, Decision, END, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress,
+    evaluate,
 };
 pub use history::{History, StepView, context};
 pub use jsonata::EvalError;

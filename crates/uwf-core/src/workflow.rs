@@ -4,6 +4,8 @@ mod graph;
 mod model;
 mod older;
 mod payload;
+mod position;
+mod reader;
 mod routes;
 mod shape;
 mod validate;

@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::delta::Delta;
 use crate::endpoint::{Endpoint, Wire};
 use crate::error::{Error, Result};
 use crate::http::{Http, Timeouts};
 use crate::reply::Reply;
 use crate::request::ChatRequest;
 use crate::retry::{Retry, Retrying};
-use crate::stream::{self, Delta};
+use crate::stream;
 use crate::{anthropic, openai};
 
 /// Most fields of one request that are changed because the model refuses them.

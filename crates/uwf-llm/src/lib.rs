@@ -25,6 +25,7 @@
 
 mod anthropic;
 mod client;
+mod delta;
 mod endpoint;
 pub mod error;
 mod find_json;
@@ -45,6 +46,7 @@ mod structured;
 mod usage;
 
 pub use client::Client;
+pub use delta::Delta;
 pub use endpoint::{Endpoint, Wire};
 pub use error::{Error, Result, Waited};
 pub use find_json::find_json;
@@ -57,6 +59,5 @@ pub use reply::{Finish, Reply};
 pub use request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 pub use retry::{Retry, Retrying};
 pub use secret::Secret;
-pub use stream::Delta;
 pub use structured::{Attempt, Shape, Structured, Unstructured, structured, structured_with_lookups};
 pub use usage::Usage;

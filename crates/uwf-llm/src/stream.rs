@@ -2,29 +2,12 @@
 
 use serde_json::Value;
 
+use crate::delta::Delta;
 use crate::endpoint::{Endpoint, Wire, shown};
 use crate::error::{Error, Result};
 use crate::http::Incoming;
 use crate::sse::{Event, Parser};
 use crate::{anthropic, openai};
-
-/// A piece of a reply, as it comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delta<'a> {
-    /// More text.
-    Text(&'a str),
-    /// More reasoning.
-    Reasoning(&'a str),
-    /// More of a call of a tool; the name comes with its first piece only.
-    Call {
-        /// Name of the tool, or empty.
-        name: &'a str,
-        /// More of its arguments.
-        arguments: &'a str,
-    },
-    /// The reply broke and is asked for again: what was told so far does not count.
-    Restart,
-}
 
 /// A reply so far, in the form of its wire.
 enum Assembly {

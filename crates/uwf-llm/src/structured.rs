@@ -9,13 +9,13 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::lookups::{LookedUp, Lookups, Nothing};
 use crate::message::Message;
 use crate::mode::{Mode, ModeCache};
 use crate::reply::Reply;
 use crate::request::ChatRequest;
-use crate::stream::Delta;
 use crate::usage::Usage;
 
 use conversation::Conversation;

@@ -3,8 +3,6 @@
 use agent_kit::answer::ToolCall;
 use serde_json::{Value, json};
 
-use super::transcript::content_text;
-
 /// Bytes of a call's arguments, and of its result, that are kept.
 pub(super) const MAX_CALL_BYTES: usize = 1 << 20;
 
@@ -145,4 +143,14 @@ fn cut(text: String) -> String {
     }
     let end = text.floor_char_boundary(MAX_CALL_BYTES);
     format!("{}\n[… {} bytes cut …]", &text[..end], text.len() - end)
+}
+
+/// Text of a content block; what is no text is named by its type.
+pub(super) fn content_text(content: &Value) -> Option<String> {
+    let kind = content.get("type").and_then(Value::as_str)?;
+    Some(match (kind, content.get("text").and_then(Value::as_str)) {
+        ("text", Some(text)) => text.to_owned(),
+        ("resource_link", _) => content.get("uri").and_then(Value::as_str).map(|uri| format!("[{uri}]"))?,
+        (other, _) => format!("[{other}]"),
+    })
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use agent_kit::answer::ToolCall;
 use serde_json::Value;
 
-use super::call::Call;
+use super::call::{Call, content_text};
 use super::usage;
 
 /// Most tool calls of a prompt that are kept. The longest real runs have some hundreds.
@@ -242,16 +242,6 @@ impl Transcript {
         }
         parts.join("\n\n")
     }
-}
-
-/// Text of a content block; what is no text is named by its type.
-pub(super) fn content_text(content: &Value) -> Option<String> {
-    let kind = content.get("type").and_then(Value::as_str)?;
-    Some(match (kind, content.get("text").and_then(Value::as_str)) {
-        ("text", Some(text)) => text.to_owned(),
-        ("resource_link", _) => content.get("uri").and_then(Value::as_str).map(|uri| format!("[{uri}]"))?,
-        (other, _) => format!("[{other}]"),
-    })
 }
 
 fn plan_text(update: &Value) -> String {

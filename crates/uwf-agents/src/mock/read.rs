@@ -8,7 +8,7 @@ use json_cas::nearest;
 use serde_json::{Map, Value};
 use uwf_core::document::{Document, Problem};
 
-use super::script::{Act, Entry, Fail, Garbage, Reply};
+use super::script::{Act, Entry, Fail, Garbage, Reply, Script};
 
 /// Longest `hang`: a day. A longer one is a slip of the unit.
 const LONGEST_HANG: f64 = 86_400.0;
@@ -19,11 +19,21 @@ const EXIT_CODE: i32 = 1;
 const KEYS: [&str; 9] =
     ["reply", "garbage", "feedback", "fail", "hang", "expect-prompt", "exit-code", "stderr", "repeat"];
 
+impl Script {
+    /// Reads a script. `file` is its name in messages.
+    ///
+    /// # Errors
+    /// `Config` with every problem, each with line and column.
+    pub(super) fn parse(text: &str, file: &str) -> Result<Script> {
+        Ok(Script { file: file.to_owned(), roles: roles(text, file)? })
+    }
+}
+
 /// What each role does, in order. `file` is the script's name in messages.
 ///
 /// # Errors
 /// `Config` with every problem, each with line and column.
-pub(super) fn roles(text: &str, file: &str) -> Result<BTreeMap<String, Vec<Entry>>> {
+fn roles(text: &str, file: &str) -> Result<BTreeMap<String, Vec<Entry>>> {
     let document = Document::parse(text, file).map_err(|problems| refused(&problems))?;
     let mut reader = Reader { document: &document, problems: Vec::new() };
     let roles = reader.roles();

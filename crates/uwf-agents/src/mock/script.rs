@@ -35,13 +35,11 @@ use agent_kit::{Error, Kind, Result};
 use json_cas::nearest;
 use serde_json::Value;
 
-use super::read;
-
 /// A script that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Script {
-    file: String,
-    roles: BTreeMap<String, Vec<Entry>>,
+    pub(super) file: String,
+    pub(super) roles: BTreeMap<String, Vec<Entry>>,
 }
 
 /// One thing a role does when it is asked.
@@ -102,14 +100,6 @@ pub(super) struct Fail {
 }
 
 impl Script {
-    /// Reads a script. `file` is its name in messages.
-    ///
-    /// # Errors
-    /// `Config` with every problem, each with line and column.
-    pub(super) fn parse(text: &str, file: &str) -> Result<Script> {
-        Ok(Script { file: file.to_owned(), roles: read::roles(text, file)? })
-    }
-
     /// What a role does at its visit `visit` (from 0) after `failed` tries of that visit have failed.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Config;
-use super::secret::looks_like_key;
+use super::secret::{is_variable, looks_like_key};
 use crate::document::Problems;
 use crate::document::fields::Fields;
 use json_cas::nearest::did_you_mean;
@@ -124,14 +124,6 @@ fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Pr
     let hint =
         near.unwrap_or_else(|| "variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway".to_owned());
     problems.warning("unknown-secret", at, format!("`{name}` is not among the secrets of this config"), Some(hint));
-}
-
-/// Whether a text can be the name of a variable and is not a key itself: long, with small letters and digits.
-pub(super) fn is_variable(text: &str) -> bool {
-    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let has = |what: fn(&u8) -> bool| text.bytes().any(|byte| what(&byte));
-    let is_key = text.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
-    starts && !is_key && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Places that hold the name of an environment variable must not hold its value: a config is shown, copied

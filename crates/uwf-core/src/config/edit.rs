@@ -21,8 +21,7 @@ use serde_json::{Map, Value};
 pub use path::{BadPath, KeyPath};
 pub use value::{BadValue, value};
 
-use super::read::has_no_content;
-use crate::document::{Document, Problem};
+use crate::document::{Document, Problem, has_no_content};
 use tree::Tree;
 
 /// Why a text was not edited.

@@ -5,8 +5,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::edit::KeyPath;
-
 /// How long an agent may print nothing. A healthy coding agent can be silent for as long as a test suite
 /// runs; half an hour leaves room for that and still ends a hang. There is no default limit on the whole run,
 /// because a fixed one kills healthy long runs.
@@ -73,28 +71,6 @@ impl Default for Limits {
             budgets: Map::new(),
         }
     }
-}
-
-/// What holds for a key that is not set, as it would be written; `None` for a key without a default.
-#[must_use]
-pub fn default_of(path: &KeyPath) -> Option<String> {
-    let parts: Vec<&str> = path.parts().iter().map(String::as_str).collect();
-    Some(match parts.as_slice() {
-        ["maxSteps"] => DEFAULT_MAX_STEPS.to_string(),
-        ["maxDepth"] => DEFAULT_MAX_DEPTH.to_string(),
-        ["supervisorInterval"] => "0".to_owned(),
-        ["promptBudget"] => DEFAULT_PROMPT_BUDGET.to_string(),
-        ["outputCap"] => DEFAULT_OUTPUT_CAP.to_string(),
-        ["killGrace"] => DEFAULT_KILL_GRACE.as_secs().to_string(),
-        ["extract", "submit"] => ExtractRungs::default().submit.to_string(),
-        ["extract", "frontmatter"] => ExtractRungs::default().frontmatter.to_string(),
-        ["extract", "feedback"] => DEFAULT_FEEDBACK_ROUNDS.to_string(),
-        ["extract", "llm"] => DEFAULT_LLM_ROUNDS.to_string(),
-        ["agents", _, "output"] => super::OutputMode::default().as_str().to_owned(),
-        ["agents", _, "idleTimeout"] => format!("{}m", DEFAULT_IDLE_TIMEOUT.as_secs() / 60),
-        ["agents", _, "timeout"] => "0".to_owned(),
-        _ => return None,
-    })
 }
 
 /// Which rungs of the extraction ladder are used, and how often.

@@ -9,7 +9,7 @@ use super::agent::Agent;
 use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
 use super::{Config, Model, Provider, check};
 use crate::document::fields::{self, Fields, wrong_type};
-use crate::document::{self, Problem, Problems};
+use crate::document::{self, Problem, Problems, has_no_content};
 use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
@@ -77,11 +77,6 @@ pub(super) fn read_project(text: &str, origin: &str, dir: &Path, user: &Config) 
     let mut reader = Reader { problems };
     let config = reader.project(&root, dir, user);
     (config, reader.problems.finish())
-}
-
-pub(super) fn has_no_content(text: &str) -> bool {
-    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
-    lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }
 
 /// What has been found out so far.

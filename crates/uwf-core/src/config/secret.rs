@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::check::is_variable;
 use super::edit::KeyPath;
 
 /// How keys of providers and forges begin.
@@ -52,6 +51,14 @@ pub(super) fn looks_like_key(text: &str) -> bool {
         && text.len() >= SHORTEST_KEY
         && !text.contains(char::is_whitespace)
         && text.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a text can be the name of a variable and is not a key itself: long, with small letters and digits.
+pub(super) fn is_variable(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let has = |what: fn(&u8) -> bool| text.bytes().any(|byte| what(&byte));
+    let is_key = text.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
+    starts && !is_key && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]

@@ -57,6 +57,12 @@ pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<Node>, SyntaxE
     yaml_tree::parse(text).map_err(|error| named("YAML", error))
 }
 
+/// Whether a text says nothing: there are only comments in it, or not even those.
+pub(crate) fn has_no_content(text: &str) -> bool {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
+}
+
 /// A value as JSON. Numbers JSON cannot hold (`.inf`, `.nan`) are reported and become null.
 pub(crate) fn to_json(node: &Node, problems: &mut Problems) -> Value {
     node.to_json(&mut |at, text| {

@@ -3,10 +3,12 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::condition::one_line;
+use super::analysis::one_line;
 use super::jsonata::{EvalError, Session};
 use super::{Class, Condition, ConditionError, History, Reads, truth};
-use crate::workflow::{END, Workflow};
+
+/// Where a transition leads that ends the thread.
+pub const END: &str = "$END";
 
 /// One transition, its condition compiled.
 #[derive(Debug)]
@@ -169,24 +171,6 @@ impl Moderator {
         Moderator { edges }
     }
 
-    /// The moderator of one position of a workflow: the last role, or `$START`.
-    ///
-    /// # Errors
-    /// The graph lacks the position, a transition names no condition of the workflow, or one does not compile.
-    pub fn at(workflow: &Workflow, position: &str) -> Result<Moderator, ModeratorError> {
-        let transitions =
-            workflow.graph.get(position).ok_or_else(|| ModeratorError::NoPosition { position: position.to_owned() })?;
-        let mut edges = Vec::with_capacity(transitions.len());
-        for transition in transitions {
-            let condition = match &transition.condition {
-                None => None,
-                Some(name) => Some((name.clone(), compiled(workflow, position, &transition.role, name)?)),
-            };
-            edges.push(Edge { role: transition.role.clone(), condition });
-        }
-        Ok(Moderator::new(edges))
-    }
-
     /// What to load before deciding: what the conditions up to the first unconditional transition read.
     #[must_use]
     pub fn reads(&self) -> Reads {
@@ -200,16 +184,6 @@ impl Moderator {
     pub fn decide(self, history: &History) -> Result<Progress<'_>, ModeratorError> {
         Pending { edges: self.edges, at: 0, trace: Vec::new(), history }.proceed()
     }
-}
-
-fn compiled(workflow: &Workflow, position: &str, role: &str, name: &str) -> Result<Condition, ModeratorError> {
-    let named = workflow.conditions.get(name).ok_or_else(|| ModeratorError::UnknownCondition {
-        position: position.to_owned(),
-        role: role.to_owned(),
-        condition: name.to_owned(),
-    })?;
-    Condition::compile(&named.expression)
-        .map_err(|source| ModeratorError::Compile { condition: name.to_owned(), source: Box::new(source) })
 }
 
 fn reads(edges: &[Edge]) -> Reads {

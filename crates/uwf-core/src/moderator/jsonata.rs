@@ -23,7 +23,7 @@ pub(super) use evaluate::Session;
 pub(super) use fields::Finding;
 
 use super::Reads;
-use super::condition::{Class, Comparison, ConditionError, FieldRead};
+use super::analysis::{Class, Comparison, ConditionError, FieldRead};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.

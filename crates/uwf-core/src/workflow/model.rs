@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 /// The graph position before the first step; a key of [`Workflow::graph`], never a role.
 pub const START: &str = "$START";
 
-/// The transition target that ends a thread; never a role.
-pub const END: &str = "$END";
+pub use crate::moderator::END;
 
 /// A workflow in its stored form: serialised it is the payload of a `Workflow` node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,22 +160,4 @@ pub struct PayloadError {
     pub path: String,
     /// What is wrong there.
     pub reason: String,
-}
-
-impl Workflow {
-    /// The payload of the `Workflow` node that stores this workflow.
-    #[must_use]
-    pub fn to_payload(&self) -> Value {
-        serde_json::to_value(self).expect("maps with text keys and plain texts always serialise")
-    }
-
-    /// Reads the payload of a stored `Workflow` node, ours or one of another implementation: role texts may
-    /// be missing or have their older names (`systemPrompt`, `extractPrompt`, `outputSchema`), a
-    /// transition's `condition` may be left out, and the ends of the graph may be `__start__`, `__end__`.
-    ///
-    /// # Errors
-    /// The first place that has the wrong shape.
-    pub fn from_payload(payload: &Value) -> Result<Workflow, PayloadError> {
-        super::payload::read(payload)
-    }
 }

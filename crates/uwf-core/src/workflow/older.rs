@@ -3,21 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::model::{END, NamedCondition, START, Transition};
-use super::shape::Reader;
+use super::reader::Reader;
 use crate::document;
 use crate::document::Problems;
 use crate::document::fields::{Fields, list, text};
 use crate::document::join;
 use yaml_tree::{Entry, Node};
-
-/// Conditions made of expressions written into transitions.
-#[derive(Default)]
-pub(super) struct Inlined {
-    /// Expression → name of its condition.
-    names: HashMap<String, String>,
-    /// Stem of a made-up name → last number given to it.
-    numbers: HashMap<String, usize>,
-}
 
 /// Keys of a role, today's first. `name` repeats the key the role stands under.
 pub(super) const ROLE_KEYS: [&str; 11] = [

@@ -9,7 +9,25 @@ use super::model::{NamedCondition, PayloadError, Role, Transition, Workflow};
 use super::older::{graph_name, older_names};
 use crate::document::join;
 
-pub(super) fn read(payload: &Value) -> Result<Workflow, PayloadError> {
+impl Workflow {
+    /// The payload of the `Workflow` node that stores this workflow.
+    #[must_use]
+    pub fn to_payload(&self) -> Value {
+        serde_json::to_value(self).expect("maps with text keys and plain texts always serialise")
+    }
+
+    /// Reads the payload of a stored `Workflow` node, ours or one of another implementation: role texts may
+    /// be missing or have their older names (`systemPrompt`, `extractPrompt`, `outputSchema`), a
+    /// transition's `condition` may be left out, and the ends of the graph may be `__start__`, `__end__`.
+    ///
+    /// # Errors
+    /// The first place that has the wrong shape.
+    pub fn from_payload(payload: &Value) -> Result<Workflow, PayloadError> {
+        read(payload)
+    }
+}
+
+fn read(payload: &Value) -> Result<Workflow, PayloadError> {
     let fields = object(payload, "")?;
     let mut graph = BTreeMap::new();
     for (from, list) in entries(fields, "graph")? {

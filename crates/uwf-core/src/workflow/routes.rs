@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::model::{NamedCondition, START, Transition};
 use super::older;
-use super::shape::Reader;
+use super::reader::Reader;
 use crate::document::fields::{Fields, list, text};
 use crate::document::join;
 use yaml_tree::{Entry, Node};

@@ -7,6 +7,7 @@ use json_cas::Hash;
 
 use super::model::{Meta, NamedCondition, RoleDraft, WorkflowDraft};
 use super::older;
+use super::reader::{Inlined, Reader};
 use super::validate::{check_stored, validate_into};
 use crate::document;
 use crate::document::fields::{Fields, text, texts, wrong_type};
@@ -77,11 +78,8 @@ pub fn parse(text: &str, origin: &str) -> Parsed {
 }
 
 fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems) {
-    let mut reader = Reader {
-        problems: Problems::new(origin),
-        positions: Positions::none(origin),
-        inlined: older::Inlined::default(),
-    };
+    let mut reader =
+        Reader { problems: Problems::new(origin), positions: Positions::none(origin), inlined: Inlined::default() };
     let root = document::parse(text, &mut reader.problems);
     let draft = root.and_then(|root| reader.workflow(&root));
     (draft, reader.positions, reader.problems)
@@ -89,13 +87,6 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
 
 const WORKFLOW_KEYS: [&str; 6] = ["name", "description", "roles", "conditions", "graph", "moderator"];
 const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
-
-/// What is being read, and what has been found out on the way.
-pub(super) struct Reader {
-    pub(super) problems: Problems,
-    pub(super) positions: Positions,
-    pub(super) inlined: older::Inlined,
-}
 
 impl Reader {
     fn workflow(&mut self, root: &Node) -> Option<WorkflowDraft> {
@@ -140,11 +131,6 @@ impl Reader {
             self.positions.set_broken(pointer);
             String::new()
         })
-    }
-
-    pub(super) fn locate(&mut self, pointer: &str, entry: &Entry) {
-        self.positions.set_key(pointer.to_owned(), entry.key_at);
-        self.positions.set_value(pointer.to_owned(), entry.value.at);
     }
 
     fn roles(&mut self, fields: Fields<'_>) -> BTreeMap<String, RoleDraft> {

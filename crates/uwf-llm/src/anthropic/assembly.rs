@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::delta::Delta;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 use crate::sse::Event;
-use crate::stream::Delta;
 
 /// A message so far.
 #[derive(Debug, Default)]

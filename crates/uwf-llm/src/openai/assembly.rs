@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::delta::Delta;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 use crate::sse::Event;
-use crate::stream::Delta;
 
 /// Texts that come whole. Some providers repeat them in every piece, so they are set and not appended.
 const WHOLE: [&str; 6] = ["role", "id", "type", "name", "format", "signature"];

@@ -16,11 +16,7 @@ use crate::modules::Modules;
 /// Crates that still have cycles. One that has none any more leaves the list.
 #[rustfmt::skip]
 const WITH_CYCLES: &[&str] = &[
-    "agent-kit",
-    "uwf-agents",
-    "uwf-core",
     "uwf-engine",
-    "uwf-llm",
 ];
 
 /// Which siblings one refers to, each with the first place that does.

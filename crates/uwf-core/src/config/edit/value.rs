@@ -4,8 +4,7 @@ use serde_json::Value;
 use yaml_tree::Style;
 
 use super::tree::{Form, Tree};
-use crate::config::read::has_no_content;
-use crate::document::Document;
+use crate::document::{Document, has_no_content};
 
 /// Why a text is no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 use jsonata_core::value::with_stack;
 use serde_json::Value;
 
-use super::super::condition::{Compared, Comparison, FieldRead};
+use super::super::analysis::{Compared, Comparison, FieldRead};
 use super::pattern::{self, Index};
 use super::walk::{self, Focus};
 use super::{functions, names, text};

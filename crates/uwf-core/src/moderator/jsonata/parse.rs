@@ -3,7 +3,7 @@
 use jsonata_core::ast::AstNode;
 use jsonata_core::parser;
 
-use super::super::condition::ConditionError;
+use super::super::analysis::ConditionError;
 
 /// Locating an error parses the text once per character, so it is done for texts up to this many bytes.
 const LOCATE_BYTES: usize = 2000;

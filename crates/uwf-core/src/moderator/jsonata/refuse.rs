@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 
-use super::super::condition::ConditionError;
+use super::super::analysis::ConditionError;
 use super::{functions, walk};
 use json_cas::nearest::nearest;
 

@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use agent_kit::ladder::Ladder;
-use agent_kit::{Answer, Context as AgentContext, agent, submit};
+use agent_kit::{Answer, Context as AgentContext, play, submit};
 use clap::ArgGroup;
 use serde_json::Value;
 use uwf_agents::trace::Format;
@@ -87,7 +87,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         .or_else(|(error, given)| submit::keep(&agent, &agent.redactor()?.text(&given)).and(Err(error)))
         .map(|answer| trace::with(answer, told))
         .and_then(|answer| submit::submit(&agent, answer, AnswerForm::Frontmatter, Ladder::default()))
-        .inspect_err(|error| agent::give_up(&agent, error, None))
+        .inspect_err(|error| play::give_up(&agent, error, None))
         .map_err(|error| help(error, args))?;
     if agent.attempt().is_none() {
         context.printer.warn("no step of this thread is running this role: the result is stored, but nothing links it");

@@ -1,0 +1,66 @@
+//! Asks a program a question that it answers at once.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal};
+
+/// How long a program may take to answer. Some load a whole runtime first.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Bytes read of what a program says: as many as a pipe holds, since nobody reads while it speaks.
+const MAX_OUTPUT: u64 = 64 << 10;
+
+/// What a program prints when it is started with these arguments; `None` when it fails, or takes too long.
+pub(crate) fn ask(program: &Path, args: &[String], secrets: &BTreeSet<String>) -> Option<Vec<u8>> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    // Whatever it does instead of answering, it is not to happen in somebody's project, nor at somebody's cost.
+    command.current_dir(std::env::temp_dir());
+    for secret in secrets {
+        command.env_remove(secret);
+    }
+    let mut child = command.spawn().ok()?;
+    let in_time = ended_in_time(&mut child);
+    // Also what it left running in the background, which would keep the pipe open.
+    end_group(&child);
+    let status = child.wait().ok()?;
+    let output = what_came(child.stdout.take()?);
+    (in_time && status.success()).then_some(output)
+}
+
+/// What is in a pipe now. Its end is not waited for: something the program started may hold the other side for ever.
+fn what_came(mut pipe: ChildStdout) -> Vec<u8> {
+    let mut output = Vec::new();
+    if rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK).is_ok() {
+        // An empty pipe that is still open ends the reading with an error; what was read before stays.
+        let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut output);
+    }
+    output
+}
+
+fn ended_in_time(child: &mut Child) -> bool {
+    let deadline = Instant::now() + ANSWER_TIMEOUT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK),
+            Ok(None) | Err(_) => return false,
+        }
+    }
+}
+
+fn end_group(child: &Child) {
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        // It is gone already when the program left nothing behind.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+}

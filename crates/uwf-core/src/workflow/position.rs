@@ -1,0 +1,34 @@
+//! From a position of a workflow's graph to the moderator that decides there.
+
+use super::model::Workflow;
+use crate::moderator::{Condition, Edge, Moderator, ModeratorError};
+
+impl Moderator {
+    /// The moderator of one position of a workflow: the last role, or `$START`.
+    ///
+    /// # Errors
+    /// The graph lacks the position, a transition names no condition of the workflow, or one does not compile.
+    pub fn at(workflow: &Workflow, position: &str) -> Result<Moderator, ModeratorError> {
+        let transitions =
+            workflow.graph.get(position).ok_or_else(|| ModeratorError::NoPosition { position: position.to_owned() })?;
+        let mut edges = Vec::with_capacity(transitions.len());
+        for transition in transitions {
+            let condition = match &transition.condition {
+                None => None,
+                Some(name) => Some((name.clone(), compiled(workflow, position, &transition.role, name)?)),
+            };
+            edges.push(Edge { role: transition.role.clone(), condition });
+        }
+        Ok(Moderator::new(edges))
+    }
+}
+
+fn compiled(workflow: &Workflow, position: &str, role: &str, name: &str) -> Result<Condition, ModeratorError> {
+    let named = workflow.conditions.get(name).ok_or_else(|| ModeratorError::UnknownCondition {
+        position: position.to_owned(),
+        role: role.to_owned(),
+        condition: name.to_owned(),
+    })?;
+    Condition::compile(&named.expression)
+        .map_err(|source| ModeratorError::Compile { condition: name.to_owned(), source: Box::new(source) })
+}
