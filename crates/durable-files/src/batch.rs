@@ -18,7 +18,7 @@ const MAX_OPEN: usize = 64;
 /// was published. An empty list only syncs the directory.
 ///
 /// # Errors
-/// [`FileError`]; files published before the error stay.
+/// [`FileError`]; files published before the error stay. The same call again publishes the others.
 pub fn publish_all(dir: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<bool>, FileError> {
     let mut published = Vec::with_capacity(files.len());
     for some in files.chunks(MAX_OPEN) {
@@ -59,7 +59,7 @@ fn sync_temps(temps: &[NamedTempFile]) -> Result<(), FileError> {
 
 /// Asks the system to begin writing a file to the disk. It is a hint: the sync does whatever has not been done.
 fn begin_writing(file: &File) {
-    // Linux writes what it is told will not be needed. Of one byte it forgets nothing then: it forgets only whole pages.
+    // Linux begins to write pages that are said not to be needed any more. It forgets whole pages only, and one byte is none.
     #[cfg(target_os = "linux")]
     let _ = rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(1), rustix::fs::Advice::DontNeed);
     #[cfg(not(target_os = "linux"))]

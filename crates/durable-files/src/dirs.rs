@@ -26,7 +26,7 @@ pub(crate) fn dir_of(path: &Path) -> &Path {
 /// Makes the entries of a directory durable.
 ///
 /// # Errors
-/// [`FileError`].
+/// [`FileError`]; after one, names made or changed since the last sync may be lost by a power cut.
 pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
     sync_file(dir)
 }
@@ -34,7 +34,8 @@ pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
 /// Makes the content of a file durable, whoever wrote it.
 ///
 /// # Errors
-/// [`FileError`].
+/// [`FileError`]; after one, what was written since the last sync may be lost by a power cut, and syncing again may say nothing of
+/// that: write it anew.
 pub fn sync_file(path: &Path) -> Result<(), FileError> {
     regular::open_to_sync(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
 }

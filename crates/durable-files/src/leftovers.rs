@@ -12,7 +12,8 @@ use crate::temp::TEMP_PREFIX;
 /// other may be one that a running process is about to publish, so an hour is a good age.
 ///
 /// # Errors
-/// [`FileError`]; a file or directory that is gone meanwhile is none.
+/// [`FileError`] when the directory cannot be listed. A missing directory has none, and a file that somebody removes meanwhile is
+/// left out.
 pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -29,11 +29,11 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock, trying for `wait`; `None` when somebody else kept it. The file and its
+    /// Takes the lock, trying for `wait`; `None` when others held it all that time. The file and its
     /// directory are made if need be.
     ///
     /// # Errors
-    /// [`FileError`] when the file cannot be made or locked at all.
+    /// [`FileError`] when the file cannot be made or locked at all: its directory is not writable, or the file system has no locks.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Option<FileLock>, FileError> {
         let start = Instant::now();
         loop {
@@ -62,10 +62,10 @@ impl FileLock {
         }
     }
 
-    /// Notes one line in the lock file for whoever finds it locked. Not durable.
+    /// Writes one line into the lock file, for others who find it locked. Not durable.
     ///
     /// # Errors
-    /// [`FileError`].
+    /// [`FileError`]; the lock is held all the same.
     pub fn write_owner(&self, owner: &str) -> Result<(), FileError> {
         // Of a fixed width, so that the file need not be emptied first: on a busy disk that waits for the journal.
         let line = format!("{:<OWNER_WIDTH$}\n", owner.replace('\n', " "));
@@ -74,16 +74,15 @@ impl FileLock {
         emptied.and_then(|()| self.file.write_all_at(line.as_bytes(), 0)).map_err(FileError::at("write", &self.path))
     }
 
-    /// Whether nothing was ever noted in the lock file.
+    /// Whether nothing was ever written into the lock file.
     pub fn is_blank(&self) -> bool {
         self.file.metadata().is_ok_and(|meta| meta.len() == 0)
     }
 
-    /// The line last noted in a lock file, by whoever holds it or held it last; `None` when there
-    /// is none.
+    /// The line in a lock file, by its holder or the one before; `None` when there is no line, or no file.
     ///
     /// # Errors
-    /// [`FileError`].
+    /// [`FileError`] when the file cannot be read.
     pub fn owner(path: &Path) -> Result<Option<String>, FileError> {
         let Some(file) = regular::open_if_there(path)? else {
             return Ok(None);
@@ -97,7 +96,7 @@ impl FileLock {
     /// Whether somebody holds the lock now. Makes no file.
     ///
     /// # Errors
-    /// [`FileError`].
+    /// [`FileError`] when that cannot be found out: take it for held.
     pub fn is_held(path: &Path) -> Result<bool, FileError> {
         let Some(file) = regular::open_if_there(path)? else {
             return Ok(false);

@@ -57,7 +57,7 @@ impl From<Refused> for io::Error {
 /// Opens a file for reading, without waiting.
 ///
 /// # Errors
-/// [`Refused::NotRegular`], and those of opening.
+/// [`Refused::NotRegular`] when something else is in its place, and those of opening.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
@@ -65,7 +65,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens a file for reading, without waiting; `None` when there is no such file.
 ///
 /// # Errors
-/// [`FileError`], of [`Refused::NotRegular`] too.
+/// [`FileError`], also when something else is in its place.
 pub fn open_if_there(path: &Path) -> Result<Option<File>, FileError> {
     match open(path) {
         Ok(file) => Ok(Some(file)),
@@ -93,7 +93,8 @@ pub(crate) fn open_to_sync(path: &Path) -> io::Result<File> {
 /// All of a file.
 ///
 /// # Errors
-/// [`Refused`] when it is no file or has more than `limit` bytes, and those of reading.
+/// [`Refused`] when it is not a regular file or has more than `limit` bytes, and those of reading. [`Refused::of`]
+/// recognises the first.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = without_waiting(OpenOptions::new().read(true), path)?;
     // What cannot be looked at is read all the same: nothing waits, and the limit holds.

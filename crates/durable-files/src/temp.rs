@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::dirs::create_dir;
 use crate::error::FileError;
 
-/// How names of temporary files begin; whoever lists a directory leaves these out.
+/// How names of temporary files begin. A listing of a directory leaves these out.
 pub const TEMP_PREFIX: &str = ".tmp-";
 
 /// Permissions asked for new files; the umask takes away what the user does not want.
@@ -24,7 +24,7 @@ pub(crate) fn written_temp(dir: &Path, bytes: &[u8], mode: u32) -> Result<NamedT
             .prefix(TEMP_PREFIX)
             .permissions(Permissions::from_mode(mode))
             .tempfile_in(dir)
-            // tempfile puts the path into the message, where it would be told twice.
+            // tempfile puts the path into the message, where it would stand twice.
             .map_err(|source| FileError::at("create a file in", dir)(plain(source)))
     };
     let mut temp = match create() {
@@ -46,7 +46,7 @@ pub(crate) fn sync_temp(temp: &NamedTempFile) -> Result<(), FileError> {
 /// The error of the operating system, without the path that a library added to its text.
 pub(crate) fn plain(error: io::Error) -> io::Error {
     match error.to_string().rsplit_once(" at path \"") {
-        Some((told, _)) => io::Error::new(error.kind(), told.to_owned()),
+        Some((text, _)) => io::Error::new(error.kind(), text.to_owned()),
         None => error,
     }
 }

@@ -25,7 +25,7 @@ pub enum StoreError {
         /// The node that refers to it.
         parent: Hash,
     },
-    /// Something is stored under this hash, but not the node.
+    /// Something is stored under this hash, but not the node. Putting the same content again repairs it.
     #[error("node {hash} is corrupt: {reason}")]
     Corrupt {
         /// The hash.
@@ -33,14 +33,15 @@ pub enum StoreError {
         /// What is wrong with the bytes.
         reason: String,
     },
-    /// Another node with the same hash is stored. Not an accident at any size a store has.
+    /// Another node with the same hash is stored. Nothing was changed. At the size of any store that is no accident: somebody
+    /// chose the content.
     #[error("hash collision: another node is already stored as {hash}")]
     Collision {
         /// The hash both have.
         hash: Hash,
     },
     /// A payload does not fit its type.
-    #[error("the payload is not a valid {title}: {}", told(violations))]
+    #[error("the payload is not a valid {title}: {}", joined(violations))]
     Invalid {
         /// The type.
         type_hash: Hash,
@@ -49,7 +50,7 @@ pub enum StoreError {
         /// What does not fit, at least one.
         violations: Vec<Violation>,
     },
-    /// The type of a node is not stored.
+    /// The type of a node is not stored: put the schema first.
     #[error("type {type_hash} is not in the store")]
     UnknownType {
         /// The hash of the type.
@@ -89,12 +90,12 @@ pub enum StoreError {
     /// A payload that cannot be encoded.
     #[error(transparent)]
     Cbor(#[from] CborError),
-    /// The backend failed.
+    /// The backend failed. A read can be made again; so can a put, as storing a node twice changes nothing.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was being done, a verb.
         action: &'static str,
-        /// To which file.
+        /// To which file, or what a backend without files calls the place.
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
@@ -123,7 +124,7 @@ impl From<FileError> for StoreError {
     }
 }
 
-fn told(violations: &[Violation]) -> String {
+fn joined(violations: &[Violation]) -> String {
     let texts: Vec<String> = violations.iter().map(ToString::to_string).collect();
     texts.join("; ")
 }

@@ -1,4 +1,4 @@
-//! Both doors on local files.
+//! Objects and heads in local files.
 
 mod heads;
 mod index;

@@ -59,7 +59,7 @@ impl Hash {
         Hash::parse(text.as_bytes()).is_ok()
     }
 
-    /// Whether these ASCII bytes parse as a hash, for who looks at thousands and needs the value of few.
+    /// Whether these ASCII bytes parse as a hash, for a caller that looks at thousands and needs the value of few.
     pub(crate) fn is_ascii(text: &[u8; Hash::LEN]) -> bool {
         let value = |symbol: &u8| VALUES[usize::from(*symbol)];
         text.iter().fold(0, |all, symbol| all | value(symbol)) != NO_SYMBOL && value(&text[0]) <= MAX_FIRST

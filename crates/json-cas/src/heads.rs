@@ -1,4 +1,4 @@
-//! The second door to storage: mutable names.
+//! Mutable names.
 //!
 //! A name is created once, moves by compare-and-swap and is removed for good, leaving one record in a
 //! [`Journal`](crate::Journal).
@@ -71,14 +71,14 @@ pub trait Heads: Send + Sync {
     /// Where a name points; `None` when it does not exist or was removed.
     ///
     /// # Errors
-    /// [`HeadsError::BadName`]; [`HeadsError::Unreadable`] and [`HeadsError::Io`] when that is not known, which is never
-    /// taken for a name that does not exist.
+    /// [`HeadsError::BadName`]. [`HeadsError::Unreadable`] and [`HeadsError::Io`] when it is not known where the name points, which
+    /// is never taken for a name that does not exist.
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError>;
 
     /// All names that were not removed, sorted.
     ///
     /// # Errors
-    /// [`HeadsError::Unreadable`], [`HeadsError::Io`].
+    /// [`HeadsError::Unreadable`] and [`HeadsError::Io`]; an incomplete list is never given.
     fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError>;
 
     /// Makes a new name that points at `new`; [`Swap::Moved`] when there is one already.

@@ -4,13 +4,14 @@ use serde_json::Value;
 
 use crate::heads::HeadsError;
 
-/// The records that [`Heads::remove`](crate::Heads::remove) leaves. It is a trait of its own because whoever moves names needs
-/// nothing of it.
+/// The records that [`Heads::remove`](crate::Heads::remove) leaves. It is a trait of its own because code that moves names does
+/// not need it.
 pub trait Journal: Send + Sync {
     /// All records, oldest first, and what is not readable.
     ///
     /// # Errors
-    /// [`HeadsError::Io`] when the journal as a whole cannot be read.
+    /// [`HeadsError::Io`] when the journal as a whole cannot be read: try again once the backend works. A single record that
+    /// is not readable is a problem in the answer.
     fn records(&self) -> Result<Records, HeadsError>;
 
     /// The newest readable record of a name.

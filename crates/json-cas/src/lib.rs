@@ -3,7 +3,7 @@
 //!
 //! A node is `{type, payload, timestamp}`; its name is the hash of type and payload. Types are
 //! themselves nodes, JSON Schemas, and a string with `format: "cas_ref"` refers to another node.
-//! [`Store`] is the typed door. Below it is [`Objects`], immutable bytes by hash; beside it are [`Heads`], mutable names,
+//! [`Store`] is the typed access. Below it is [`Objects`], immutable bytes by hash; beside it are [`Heads`], mutable names,
 //! and their [`Journal`]. Nothing above these traits assumes a local disk.
 //!
 #![doc = include_str!("../README.md")]

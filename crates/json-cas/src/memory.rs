@@ -1,4 +1,4 @@
-//! Both doors in memory, for tests and for hashing without storing.
+//! Objects and heads in memory, for tests and for hashing without storing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,20 @@ use crate::journal::{Journal, Records};
 use crate::objects::{Objects, Put};
 
 /// Objects that last as long as the value.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use json_cas::{Draft, MemoryObjects, Objects, Store};
+///
+/// let objects = Arc::new(MemoryObjects::new());
+/// let store = Store::new(objects.clone());
+/// let anything = store.put_schema(serde_json::json!(true))?;
+/// let node = store.put(&Draft::new(anything, serde_json::json!(["any", "value"]))?)?;
+/// // The meta-schema, the schema and the node.
+/// assert_eq!((objects.contains(node)?, objects.list(None)?.len()), (true, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryObjects {
     objects: Mutex<BTreeMap<Hash, Vec<u8>>>,
@@ -77,6 +91,19 @@ impl Objects for MemoryObjects {
 }
 
 /// Heads and their journal, which last as long as the value.
+///
+/// ```
+/// use json_cas::{Hash, Heads, HeadsError, Journal, MemoryHeads};
+/// use serde_json::json;
+///
+/// let heads = MemoryHeads::new();
+/// let _ = heads.create("draft", Hash::from_u64(1))?;
+/// let seen = heads.read("draft")?.expect("it was created");
+/// let _ = heads.remove("draft", &seen.version, &json!({ "why": "it is done" }))?;
+/// assert_eq!(heads.newest("draft")?, Some(json!({ "why": "it is done" })));
+/// assert!(matches!(heads.create("draft", Hash::from_u64(2)), Err(HeadsError::Removed { .. })));
+/// # Ok::<(), HeadsError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryHeads {
     state: Mutex<State>,

@@ -1,4 +1,4 @@
-//! The first of the two doors to storage: immutable bytes by hash.
+//! Immutable bytes by hash.
 
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
@@ -13,7 +13,7 @@ pub enum Put {
     Present,
 }
 
-/// A thing lying among the objects that is none of them.
+/// Something among the objects that is not an object.
 #[derive(Debug, Clone, Eq, PartialEq)]
 pub struct Stray {
     /// Its name or address in the backend.
@@ -23,12 +23,12 @@ pub struct Stray {
 }
 
 /// Immutable bytes by hash. A backend knows nothing of what the bytes mean; [`crate::Store`] is
-/// the typed door over it, [`crate::conformance`] the test of it.
+/// the typed access to it, [`crate::conformance`] the test of it.
 pub trait Objects: Send + Sync {
     /// The bytes of an object, or `None` when there are none.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails; an unreadable object is not an absent one.
+    /// [`StoreError::Io`] when the backend fails, which is never taken for a missing object: try again.
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Whether bytes are stored under `hash`, whatever they are.
@@ -44,19 +44,19 @@ pub trait Objects: Send + Sync {
     /// An empty batch makes only what was published before durable.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; some of the objects may then be stored, which does no harm.
+    /// [`StoreError::Io`]; some of the objects may be stored then, which does no harm: put the same batch again.
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError>;
 
     /// Replaces an object that was found corrupt, or stores it if there is none. Durable.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; the old bytes are then untouched.
+    /// [`StoreError::Io`]; the old bytes are untouched, so the call can be made again.
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Makes objects that somebody else wrote durable.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] for the first one that is missing, [`StoreError::Io`].
+    /// [`StoreError::NotFound`] for the first one that is missing: whoever wrote it has to put it. [`StoreError::Io`].
     fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError>;
 
     /// The hashes of all objects, or of those with a prefix, sorted.
@@ -65,8 +65,7 @@ pub trait Objects: Send + Sync {
     /// [`StoreError::Io`] when the backend fails.
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError>;
 
-    /// Things that lie among the objects and are none, for a report; none unless the backend
-    /// is one that other programs can write into.
+    /// What lies among the objects and is not one, for a report. Only a backend that other programs can write into has any.
     ///
     /// # Errors
     /// [`StoreError::Io`] when the backend fails.

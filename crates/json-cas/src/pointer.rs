@@ -1,6 +1,6 @@
 //! Where in a JSON value something is, as an RFC 6901 JSON pointer.
 
-/// The way from the root to a value, kept on the stack so that it costs nothing until it is told.
+/// The way from the root to a value, kept on the stack so that it costs nothing until it is written out.
 #[derive(Copy, Clone)]
 pub(crate) enum Trail<'a> {
     Root,

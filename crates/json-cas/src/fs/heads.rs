@@ -121,8 +121,11 @@ impl FsHeads {
         })
     }
 
-    /// The same for whoever holds the lock and will write it down. A drop may be half done because its process was
-    /// killed before its record was synced; without that the drop must not become durable.
+    /// The same for a caller that holds the lock and will write it down.
+    ///
+    /// The danger: a process was killed after it had written its record to the journal and before it had synced it. The record
+    /// is in the system's memory, every reader sees it, and the name counts as removed. If the index without the name became
+    /// durable now, and then the power failed, the name would be in neither file: lost. So the journal is synced first.
     fn load_to_write(&self) -> Result<(Index, bool), HeadsError> {
         let (index, completed) = self.load_completed()?;
         if completed {
@@ -131,8 +134,8 @@ impl FsHeads {
         Ok((index, completed))
     }
 
-    /// The index with half-done drops completed. To write that down is left to the caller, who
-    /// holds the lock and often has more to write; told is whether there is anything.
+    /// The index with half-done drops completed, and whether there were any. The caller, who holds the lock and often has more
+    /// to write, writes it down.
     fn load_completed(&self) -> Result<(Index, bool), HeadsError> {
         let mut index = self.load()?;
         let mut completed = false;
@@ -216,12 +219,14 @@ impl Heads for FsHeads {
         if !is_at(index.get(name), Some(expected)) {
             return self.give_up(&lock, &index, completed, name);
         }
-        // First the record, then the drop: a crash between the two loses nothing.
+        // First the record, then the drop. A crash between the two leaves the name in both files, which means removed; the other
+        // way round it would be in neither, which means that it never was.
         durable_files::append(&self.files.journal, &record.to_string())?;
         index.remove(name);
         match self.save(&lock, &index) {
-            // The name is removed: its record says so. Only the newest records are looked at, though, so no second drop
-            // may be left to whoever takes the lock next.
+            // The name is removed even if the index still has it: the record says so, and the next holder of the lock completes
+            // the drop. But that one looks at the newest records only, so drops must not pile up: if this call had one to
+            // complete itself and could not save it, it fails.
             Err(failed) if completed => Err(failed),
             Err(_) | Ok(()) => Ok(Swap::Done),
         }

@@ -155,7 +155,7 @@ fn hash_in(line: &[u8]) -> Option<Hash> {
 }
 
 /// Names and hashes of the lines that are whole, whatever else the bytes are. A name that stands
-/// for several hashes is left out: nobody can tell which is right.
+/// for several hashes is left out: nobody knows which is right.
 pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, Hash)> {
     let mut found: BTreeMap<String, Option<Hash>> = BTreeMap::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| is_line(line)) {

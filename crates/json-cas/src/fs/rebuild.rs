@@ -21,7 +21,7 @@ pub struct Salvaged {
     pub entries: Vec<(String, Hash)>,
     /// Why it is not readable as a whole; `None` when it is.
     pub fault: Option<HeadsError>,
-    /// The file as it was, to tell whether it has changed since.
+    /// The file as it was, to see whether it has changed since.
     seen: Option<Vec<u8>>,
 }
 
@@ -34,13 +34,14 @@ impl FsHeads {
     /// Keeps everybody else from changing index and journal.
     ///
     /// # Errors
-    /// [`HeadsError::Busy`] when somebody else does for too long, [`HeadsError::Io`].
+    /// [`HeadsError::Busy`] when others hold the lock for too long: try again. [`HeadsError::Io`] when the lock cannot be taken
+    /// at all, because nobody may write there for instance.
     pub fn hold(&self) -> Result<Held, HeadsError> {
         self.locked().map(Held)
     }
 
-    /// Reads what can be read of the index. Takes no lock and never fails: what is wrong is told
-    /// in the result.
+    /// Reads what can be read of the index. Takes no lock and never fails: the result says
+    /// what is wrong.
     pub fn salvage(&self) -> Salvaged {
         let seen = self.seen();
         match self.load() {
@@ -72,7 +73,8 @@ impl FsHeads {
     /// the lock that is `held`.
     ///
     /// # Errors
-    /// [`HeadsError`]; the index is then as it was, or gone and told to be so.
+    /// [`HeadsError`]; the index is as it was, or moved away under the name with `suffix`. Then readers get
+    /// [`HeadsError::Unreadable`], and another recovery makes it.
     pub fn rebuild(
         &self,
         held: &Held,

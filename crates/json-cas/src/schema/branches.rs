@@ -16,8 +16,8 @@ const MAX_REASONS: usize = 3;
 /// those of the alternatives below: without a limit the text grows exponentially with the depth of the value.
 const MAX_FORM: usize = 400;
 
-/// What to tell. When one alternative is meant, its own findings are what helps; `anyOf: [T, null]`
-/// is told as T, for example.
+/// What to report. When one alternative is meant, its own findings are what helps; `anyOf: [T, null]`
+/// is reported as T, for example.
 pub(super) fn none_fits<'s>(
     document: &Document<'s>,
     keyword: &str,
@@ -44,7 +44,7 @@ pub(super) fn none_fits<'s>(
     if let [index] = meant[..] {
         return findings[index].to_vec();
     }
-    let told: Vec<String> = meant
+    let reasons: Vec<String> = meant
         .iter()
         .take(MAX_BRANCHES)
         .map(|index| {
@@ -53,11 +53,11 @@ pub(super) fn none_fits<'s>(
             format!("form {} [{form}]: {reasons}", index + 1)
         })
         .collect();
-    let message = format!("fits none of the {} allowed forms; {}", findings.len(), told.join("; "));
+    let message = format!("fits none of the {} allowed forms; {}", findings.len(), reasons.join("; "));
     vec![finding(path, keyword, message, Mark::Other)]
 }
 
-/// All alternatives want another type: they are told like one list of types.
+/// All alternatives want another type: they are reported as one list of types.
 fn of_types(
     meant: &[usize],
     nullable: bool,
@@ -87,7 +87,7 @@ fn of_types(
 }
 
 /// Whether an alternative fails because a key right below has another fixed value, which is how
-/// alternatives are told apart.
+/// alternatives are distinguished.
 fn fails_a_tag(findings: &Findings, path: &str) -> bool {
     findings.iter().any(|finding| {
         let below = finding.violation.path.strip_prefix(path);

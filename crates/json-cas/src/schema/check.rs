@@ -110,7 +110,7 @@ fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
     }
 }
 
-/// What the meta-schema finds, less what is told better by the lint at the same place.
+/// What the meta-schema finds, without what the lint says better at the same place.
 fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
     let meta = match jsonschema::meta::validator_for(schema) {
         Ok(meta) => meta,
@@ -121,11 +121,11 @@ fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
         }
     };
     for violation in violations::of_meta_schema(&meta, schema) {
-        let told = |problem: &SchemaProblem| {
+        let is_known = |problem: &SchemaProblem| {
             problem.severity == Severity::Error
                 && (violation.path == problem.path || violation.path.starts_with(&format!("{}/", problem.path)))
         };
-        if !problems.iter().any(told) {
+        if !problems.iter().any(is_known) {
             problems.push(SchemaProblem::error(violation.path, violation.message));
         }
     }
@@ -249,7 +249,7 @@ impl<'s> Lint<'_, 's> {
             && self.patterns <= MAX_PATTERNS
             && validator_options().build(&json!({ "pattern": pattern })).is_err()
         {
-            // A repetition may be what made it too large; the engine does not tell.
+            // A repetition may be what made it too large; the engine does not say.
             let size = match pattern.contains('{') {
                 true => {
                     format!(", or takes more than {} MiB when its repetitions are written out", MAX_PATTERN_SIZE >> 20)

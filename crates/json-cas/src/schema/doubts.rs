@@ -109,7 +109,7 @@ mod tests {
 
     use super::super::check;
 
-    fn told(schema: Value) -> Vec<String> {
+    fn texts(schema: Value) -> Vec<String> {
         check(&schema).iter().map(|problem| format!("{:?} {problem}", problem.severity)).collect()
     }
 
@@ -117,17 +117,17 @@ mod tests {
     fn limits_that_nothing_fits_are_warned_of() {
         let schema = json!({"type": "string", "minLength": 5, "maxLength": 3});
         assert_eq!(
-            told(schema),
+            texts(schema),
             ["Warning /minLength: nothing fits: `minLength` is 5, more than `maxLength`, which is 3"]
         );
-        assert_eq!(told(json!({"minItems": 2, "maxItems": 2, "minimum": -1, "maximum": 0.5})), [""; 0]);
+        assert_eq!(texts(json!({"minItems": 2, "maxItems": 2, "minimum": -1, "maximum": 0.5})), [""; 0]);
     }
 
     #[test]
     fn a_required_key_that_is_no_property_is_warned_of() {
         let schema = json!({"properties": {"title": {}, "body": {}}, "required": ["title", "boby"]});
         assert_eq!(
-            told(schema),
+            texts(schema),
             ["Warning /required/1: `boby` is required, but `properties` does not list it; did you mean `body`?"]
         );
     }
@@ -140,7 +140,7 @@ mod tests {
             json!({"properties": {"b": {}}, "required": ["a"], "additionalProperties": {"type": "string"}}),
             json!({"properties": {"a": {}, "b": {}}, "anyOf": [{"properties": {"b": {"const": 1}}, "required": ["a"]}]}),
         ] {
-            assert_eq!(told(schema.clone()), [""; 0], "{schema}");
+            assert_eq!(texts(schema.clone()), [""; 0], "{schema}");
         }
     }
 
@@ -148,7 +148,7 @@ mod tests {
     fn another_order_in_required_is_noted() {
         let schema = json!({"properties": {"a": {}, "b": {}, "c": {}}, "required": ["a", "c", "b"]});
         assert_eq!(
-            told(schema),
+            texts(schema),
             [
                 "Note /required: `required` has `c` before `b`, `properties` has them the other way round; agents are asked in the order of `required`"
             ]

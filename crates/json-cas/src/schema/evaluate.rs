@@ -28,7 +28,7 @@ use crate::pointer;
 /// Pairs of subschema and value looked at before giving up to explain; about a second of work.
 const MAX_VISITS: usize = 50_000;
 
-/// What is found wrong with one value before no more is looked for: twice what is told, as the same may be found on two ways.
+/// Findings about one value before no more are looked for: twice what is reported, as one may be found in two ways.
 const MAX_FINDINGS: usize = 2 * MAX_VIOLATIONS;
 
 /// Pairs of subschema and value looked at before giving up to decide. A tree of nodes of one of
@@ -44,7 +44,7 @@ enum Question {
     Whether,
 }
 
-/// Whether a value fits, as far as could be told within [`MAX_CHECKS`].
+/// Whether a value fits, as far as is known within [`MAX_CHECKS`].
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 pub(super) enum Verdict {
     Fits,

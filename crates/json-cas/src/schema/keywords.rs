@@ -87,7 +87,7 @@ const KEYWORDS: &[(&str, Holds)] = &[
     ("writeOnly", Holds::Data),
 ];
 
-/// What a keyword holds; `None` for a word that is none.
+/// What a keyword holds; `None` for a word that is not a keyword.
 pub(super) fn holds(keyword: &str) -> Option<Holds> {
     KEYWORDS.binary_search_by_key(&keyword, |(name, _)| name).ok().map(|at| KEYWORDS[at].1)
 }

@@ -1,4 +1,4 @@
-//! One error of the validator about one value → what to tell.
+//! One error of the validator about one value, in words.
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -56,7 +56,7 @@ pub(super) fn wanted_types(kind: &TypeKind) -> Vec<String> {
     names
 }
 
-/// A value that is none of those allowed.
+/// A value that is not one of those allowed.
 pub(super) fn options_message(options: &[Value], value: &Value) -> String {
     let found = json(value);
     let candidates: Vec<String> = options.iter().take(MAX_CANDIDATES).map(json).collect();

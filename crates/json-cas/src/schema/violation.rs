@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-/// Most violations told of one payload.
+/// Most violations reported of one payload.
 pub const MAX_VIOLATIONS: usize = 50;
 
 /// One way in which a payload does not fit a schema.
@@ -23,14 +23,14 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A violation, and what it tells about which of several alternatives was meant.
+/// A violation, and what it says about which of several alternatives was meant.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub(super) violation: Violation,
     pub(super) mark: Mark,
 }
 
-/// What kind of violation it is, as far as telling alternatives apart needs.
+/// What kind of violation it is, as far as it helps to distinguish alternatives.
 #[derive(Debug, Clone, Eq, PartialEq)]
 pub(super) enum Mark {
     /// The value is of another type than these, each with its article.

@@ -13,7 +13,7 @@ pub(super) fn of(schema: &Value, payload: &Value) -> Vec<Violation> {
     let document = Document::new(schema);
     let mut violations = Evaluator::explain(&document, payload);
     if violations.is_empty() {
-        // What decides may see more than the explanation, which is then still told.
+        // The validator may see more than the explanation does. Then at least this is reported.
         violations.push(of_all("does not fit the schema".to_owned()));
     }
     violations

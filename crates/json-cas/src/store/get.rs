@@ -13,7 +13,8 @@ impl Store {
     /// The node `hash`, checked against its hash.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`], [`StoreError::Corrupt`], [`StoreError::Io`].
+    /// [`StoreError::NotFound`]. [`StoreError::Corrupt`]: putting the same content again repairs it. [`StoreError::Io`] when the
+    /// backend fails: try again.
     pub fn get(&self, hash: Hash) -> Result<Node, StoreError> {
         self.try_get(hash)?.ok_or(StoreError::NotFound { hash })
     }
@@ -21,7 +22,7 @@ impl Store {
     /// The node `hash`, checked against its hash, or `None` when there is none.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], [`StoreError::Io`].
+    /// Those of [`Store::get`], but for a missing node.
     pub fn try_get(&self, hash: Hash) -> Result<Option<Node>, StoreError> {
         let Some(bytes) = self.objects.get(hash)? else {
             return Ok(None);
@@ -44,7 +45,7 @@ impl Store {
         }
     }
 
-    /// The node `hash` with no more of its payload than these fields, if that is a map: for who reads many nodes and needs
+    /// The node `hash` with no more of its payload than these fields, if that is a map: for a caller that reads many nodes and needs
     /// little of each. It is checked against its hash all the same.
     ///
     /// # Errors
@@ -58,7 +59,7 @@ impl Store {
     /// Whether something is stored as `hash`; it is not read.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// [`StoreError::Io`] when the backend fails: try again.
     pub fn has(&self, hash: Hash) -> Result<bool, StoreError> {
         self.objects.contains(hash)
     }
@@ -66,8 +67,8 @@ impl Store {
     /// The schema node `type_hash`, compiled. Kept for the life of the store value.
     ///
     /// # Errors
-    /// [`StoreError::UnknownType`] when there is no such node, [`StoreError::NotASchema`],
-    /// [`StoreError::BadSchema`], and those of [`Store::get`].
+    /// [`StoreError::UnknownType`] when there is no such node: put the schema first. [`StoreError::NotASchema`] and
+    /// [`StoreError::BadSchema`]: another node has to be the type. Those of [`Store::get`].
     pub fn schema(&self, type_hash: Hash) -> Result<Arc<Schema>, StoreError> {
         if let Some(Type::Compiled(schema)) = self.types().get(&type_hash) {
             return Ok(schema.clone());

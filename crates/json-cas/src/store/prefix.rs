@@ -12,8 +12,8 @@ impl Store {
     /// of exactly one stored node's hash, at least 4 symbols.
     ///
     /// # Errors
-    /// [`StoreError::BadHash`], [`StoreError::NoSuchPrefix`], [`StoreError::AmbiguousPrefix`],
-    /// [`StoreError::Io`].
+    /// [`StoreError::BadHash`] for a text that no hash can begin with. [`StoreError::NoSuchPrefix`]. [`StoreError::AmbiguousPrefix`]
+    /// with the first candidates: ask for more symbols. [`StoreError::Io`] when the backend fails: try again.
     pub fn resolve_prefix(&self, text: &str) -> Result<Hash, StoreError> {
         if text.len() == Hash::LEN {
             return Ok(text.parse()?);

@@ -37,8 +37,10 @@ impl Store {
     /// there but corrupt is repaired.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`], [`StoreError::BadSchema`], [`StoreError::UnknownType`],
-    /// [`StoreError::NotASchema`], [`StoreError::Collision`], [`StoreError::Io`].
+    /// [`StoreError::Invalid`] with everything that does not fit, [`StoreError::BadSchema`], [`StoreError::NotASchema`]: correct the
+    /// draft. [`StoreError::UnknownType`]: put the schema first, or in the same batch. [`StoreError::Collision`]: other content has
+    /// this hash, so this one cannot be stored as it is. [`StoreError::Io`]: some of the nodes may be stored, which does no harm;
+    /// put the same batch again.
     pub fn put_all(&self, drafts: &[Draft]) -> Result<Vec<Hash>, StoreError> {
         let bootstrap = self.bootstrap_for(drafts);
         let batch = Batch::new(bootstrap.iter().chain(drafts))?;
@@ -66,7 +68,7 @@ impl Store {
     /// and stays within the limits of [`schema::check`].
     ///
     /// # Errors
-    /// [`StoreError::BadSchema`], [`StoreError::Cbor`].
+    /// [`StoreError::BadSchema`] with every error of the schema, [`StoreError::Cbor`] when it is nested too deeply.
     pub fn schema_draft(schema: Value) -> Result<Draft, StoreError> {
         refuse_bad_schema(&schema)?;
         Ok(Draft::new(bootstrap::HASH, schema)?.trusted())

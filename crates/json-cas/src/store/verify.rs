@@ -22,7 +22,7 @@ pub struct VerifyReport {
 #[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// The node, unless it is a file that is none.
+    /// The node; `None` when a file is to blame that is not a node.
     pub hash: Option<Hash>,
     /// Name of a file that is no node.
     pub file: Option<String>,
@@ -44,7 +44,7 @@ pub enum ProblemKind {
     Missing,
     /// The payload does not fit its type.
     Invalid,
-    /// A file among the nodes is none.
+    /// A file among the nodes is not one.
     Misnamed,
 }
 
@@ -54,12 +54,12 @@ impl Store {
     /// the roots, types included.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails; all else is in the report.
+    /// [`StoreError::Io`] when the backend cannot list its objects; everything else is in the report.
     pub fn verify(&self, roots: Option<&[Hash]>) -> Result<VerifyReport, StoreError> {
         self.verify_counting(roots, &mut |_| ())
     }
 
-    /// [`Store::verify`], telling after each node how many were looked at, for a progress display.
+    /// [`Store::verify`], which calls `checked` after each node with how many were looked at, for a progress display.
     ///
     /// # Errors
     /// As [`Store::verify`].
@@ -139,7 +139,7 @@ impl Check<'_> {
     fn payload(&mut self, hash: Hash, parent: Option<Hash>, node: &Node) {
         let schema = match self.store.schema(node.type_hash) {
             Ok(schema) => schema,
-            // Found and told when the type itself is visited.
+            // Reported when the type itself is visited.
             Err(StoreError::UnknownType { .. } | StoreError::Corrupt { .. } | StoreError::Io { .. }) => return,
             Err(error) => {
                 self.problem(hash, parent, ProblemKind::Invalid, error.to_string());
