@@ -102,6 +102,55 @@ fn every_link_leads_somewhere() {
     assert!(looked_at > 100, "{looked_at} links are too few to be all");
 }
 
+/// Names of the functions of all crates, tests too.
+fn functions() -> Vec<String> {
+    let mut dirs = vec![repository().join("crates")];
+    let mut names = Vec::new();
+    while let Some(dir) = dirs.pop() {
+        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() && !path.is_symlink() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(path).unwrap();
+                names.extend(text.split("fn ").skip(1).filter_map(|rest| Some(rest.split_once('(')?.0.to_owned())));
+            }
+        }
+    }
+    names
+}
+
+/// The tests a page names: sentences in backticks, which `…` may begin or end.
+fn named_tests(page: &str) -> Vec<&str> {
+    let is_sentence = |word: &&str| {
+        let bare = word.trim_matches('…');
+        bare.matches('_').count() > 2 && bare.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    page.split('`').skip(1).step_by(2).filter(is_sentence).collect()
+}
+
+#[test]
+fn every_test_that_shows_a_promise_is_there() {
+    let functions = functions();
+    let mut missing = Vec::new();
+    let mut looked_at = 0;
+    for page in ["security", "reliability", "reliability-crash", "reliability-concurrency", "reliability-fuzzing"] {
+        let text = fs::read_to_string(repository().join(format!("docs/internals/{page}.md"))).unwrap();
+        for name in named_tests(&text) {
+            looked_at += 1;
+            let is_named = |function: &String| match (name.strip_prefix('…'), name.strip_suffix('…')) {
+                (Some(end), _) => function.ends_with(end),
+                (_, Some(start)) => function.starts_with(start),
+                _ => function == name,
+            };
+            if !functions.iter().any(is_named) {
+                missing.push(format!("{page}.md: {name}"));
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+    assert!(looked_at > 40, "{looked_at} names are too few to be all");
+}
+
 #[test]
 fn a_link_that_leads_nowhere_is_noticed() {
     let page = repository().join("docs/README.md");
