@@ -204,7 +204,7 @@ mod tests {
     const B: Hash = Hash::literal("1234567890123");
 
     fn parse(text: &str) -> Result<Index, String> {
-        Index::parse(Path::new("threads.yaml"), text.as_bytes().to_vec()).map_err(|error| error.to_string())
+        Index::parse(Path::new("index.yaml"), text.as_bytes().to_vec()).map_err(|error| error.to_string())
     }
 
     fn text_of(index: &Index) -> &str {
@@ -284,7 +284,7 @@ mod tests {
         for text in [
             "b: 0000000000001\na: 1234567890123\n",
             "{\"a\": \"1234567890123\", b: '0000000000001'}",
-            "# threads\r\n---\r\nb: \"0000000000001\"\r\na: \"1234567890123\"\r\n",
+            "# names\r\n---\r\nb: \"0000000000001\"\r\na: \"1234567890123\"\r\n",
             "\u{feff}b: \"0000000000001\"\na: \"1234567890123\"",
             "'a': \"1234567890123\" # the first\n\nb: 0000000000001",
         ] {
@@ -296,9 +296,9 @@ mod tests {
     #[test]
     fn anything_else_is_an_error_not_an_empty_index() {
         let message = |text: &str| parse(text).err().unwrap();
-        let at = |line: usize, reason: &str| format!("cannot read the index threads.yaml, line {line}: {reason}");
-        assert_eq!(message(""), "cannot read the index threads.yaml: the file has no content, as after a crash");
-        assert_eq!(message("\0\0\0"), "cannot read the index threads.yaml: the file has no content, as after a crash");
+        let at = |line: usize, reason: &str| format!("cannot read the index index.yaml, line {line}: {reason}");
+        assert_eq!(message(""), "cannot read the index index.yaml: the file has no content, as after a crash");
+        assert_eq!(message("\0\0\0"), "cannot read the index index.yaml: the file has no content, as after a crash");
         assert_eq!(message("- a\n"), at(1, "a map of names to hashes is expected"));
         assert_eq!(message("hello\n"), at(1, "a map of names to hashes is expected"));
         assert_eq!(
@@ -312,7 +312,7 @@ mod tests {
             message("a: \"1234567890123\"\n---\nb: \"1234567890123\"\n"),
             at(2, "a second document starts here")
         );
-        assert!(message("a: \"12345\nb: c\n").starts_with("cannot read the index threads.yaml, line"));
+        assert!(message("a: \"12345\nb: c\n").starts_with("cannot read the index index.yaml, line"));
         let nested = "[".repeat(100_000);
         assert_eq!(message(&nested), at(1, "recursion limit exceeded"));
     }

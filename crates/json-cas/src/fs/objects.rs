@@ -139,7 +139,7 @@ impl Objects for FsObjects {
 }
 
 fn file_name(hash: Hash) -> String {
-    // A long prompt asks for hundreds of these: no formatting.
+    // Some readers ask for hundreds of these at once: no formatting.
     let ascii = hash.to_ascii();
     [std::str::from_utf8(&ascii).expect("symbols are ASCII"), EXTENSION].concat()
 }

@@ -15,7 +15,7 @@ use crate::hash::Hash;
 #[derive(Debug)]
 pub(crate) struct References {
     value: Arc<Value>,
-    /// Whether anything in it can be a reference; most role schemas have none.
+    /// Whether anything in it can be a reference; most schemas have none.
     any: bool,
 }
 
