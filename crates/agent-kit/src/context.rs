@@ -178,7 +178,7 @@ impl<'h> Context<'h> {
     ///
     /// # Errors
     /// Those of the nodes and of the thread's record.
-    pub fn earlier_session(&self) -> Result<Option<String>> {
+    pub(crate) fn earlier_session(&self) -> Result<Option<String>> {
         let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(None) };
         let chain = self.thread.chain()?;
         let Some(last) = chain.last_of(&self.role_name) else { return Ok(None) };

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 pub use lines::{Line, Lines};
 
 /// The text is no JSON.
-pub const PARSE_ERROR: i64 = -32700;
+pub(crate) const PARSE_ERROR: i64 = -32700;
 /// The JSON is no request.
-pub const INVALID_REQUEST: i64 = -32600;
+pub(crate) const INVALID_REQUEST: i64 = -32600;
 /// There is no such method.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The method is not called like this.
-pub const INVALID_PARAMS: i64 = -32602;
+pub(crate) const INVALID_PARAMS: i64 = -32602;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]

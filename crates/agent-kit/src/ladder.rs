@@ -71,7 +71,7 @@ pub struct Extracted {
 }
 
 /// A value found and the rung that found it, or what was wrong at the last one.
-pub type Tried = std::result::Result<(extract::Found, ExtractedBy), Failure>;
+pub(crate) type Tried = std::result::Result<(extract::Found, ExtractedBy), Failure>;
 
 /// The way down the ladder for one answer.
 pub struct Climb<'a> {

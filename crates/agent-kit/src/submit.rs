@@ -27,7 +27,7 @@ use crate::submitted;
 const STDERR_CAP: u64 = 64 << 10;
 
 /// Name of an agent that submits outside any attempt and does not say what it is called.
-pub const UNNAMED_AGENT: &str = "external";
+pub(crate) const UNNAMED_AGENT: &str = "external";
 
 /// Extracts the role's output from an answer and stores the step. Returns the `StepNode`; the head is not moved.
 ///

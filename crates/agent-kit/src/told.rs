@@ -66,7 +66,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// Those of the nodes the chain cache lacks.
-    pub fn step_count(&self) -> Result<usize> {
+    pub(crate) fn step_count(&self) -> Result<usize> {
         Ok(self.thread().chain()?.len())
     }
 

@@ -42,7 +42,7 @@ const SUMMARY_INSTRUCTION: &str = "You summarise a finished run of a workflow fo
 ///
 /// # Errors
 /// `Config` when there is no model, `AgentFailed` when it cannot be asked or gives no verdict.
-pub fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
+pub(crate) fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
     let client = client(home, project::config_here(home)?.model_for(SUPERVISOR))?;
     let schema = json!({
@@ -69,7 +69,7 @@ pub fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 ///
 /// # Errors
 /// `Config` when there is no model, `AgentFailed` when it cannot be asked.
-pub fn summarise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
+pub(crate) fn summarise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = Context::load(home, thread, role)?;
     let config = project::config_here(home)?;
     let client = client(home, config.model_overrides.get(SUMMARY).and_then(Option::as_deref))?;

@@ -41,7 +41,7 @@ pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result
 ///
 /// # Errors
 /// In words: there is no such node, or it is not readable.
-pub fn node_text(store: &Store, hash: Hash, cap: usize) -> Result<String, String> {
+pub(crate) fn node_text(store: &Store, hash: Hash, cap: usize) -> Result<String, String> {
     let node = store.get(hash).map_err(|error| error.to_string())?;
     let text = match (Kind::of(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {
         (Some(Kind::Content), Some(text)) => text.to_owned(),

@@ -27,7 +27,7 @@ use crate::settings;
 use crate::trace::{Format, Trace};
 
 /// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
-pub const MAX_PROMPT_ARGUMENT: usize = 120_000;
+pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
 /// What `config` of the agent may hold, beside what the program it runs asks for.
 #[derive(Debug, Default, Deserialize)]

@@ -24,7 +24,7 @@ pub struct Description {
 }
 
 /// Capability of an agent whose program knows models by names of its own.
-pub const OWN_MODELS: &str = "own-models";
+pub(crate) const OWN_MODELS: &str = "own-models";
 
 /// Describes a built-in agent; `None` for an unknown name.
 pub fn describe(name: &str) -> Option<Description> {

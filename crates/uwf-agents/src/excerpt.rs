@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A text of at most about `cap` bytes: its beginning and its end, with a line between them that says how much is
 /// missing. Of what an agent writes, the beginning says what it is about and the end what came of it.
-pub fn without_middle(text: &str, cap: usize) -> Cow<'_, str> {
+pub(crate) fn without_middle(text: &str, cap: usize) -> Cow<'_, str> {
     if text.len() <= cap {
         return Cow::Borrowed(text);
     }

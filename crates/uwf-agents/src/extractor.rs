@@ -21,7 +21,7 @@ use crate::progress;
 use nodes::Nodes;
 
 /// Purpose the model is chosen by: `modelOverrides.extract`, else a model of that alias, else `defaultModel`.
-pub const PURPOSE: &str = "extract";
+pub(crate) const PURPOSE: &str = "extract";
 
 /// Time limits. Reading a text takes a model seconds; the agent's work waits for it.
 const TIMEOUTS: Timeouts =

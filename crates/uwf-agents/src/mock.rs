@@ -26,7 +26,7 @@ use crate::settings;
 use script::{Act, Entry, Reply, Script};
 
 /// Environment variable that names the script of a mock whose configuration names none.
-pub const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
+pub(crate) const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 
 /// What `config` of the agent may hold.
 #[derive(Debug, Default, Deserialize)]

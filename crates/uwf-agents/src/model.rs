@@ -49,7 +49,7 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
 ///
 /// # Errors
 /// `Config` when the provider's `kind` is none.
-pub fn at_provider(name: &str, provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
+pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
     let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
     let Some(kind) = &provider.kind else { return Ok(endpoint) };
     let wire =

@@ -9,7 +9,7 @@ use uwf_core::config::Config;
 use uwf_engine::doctor::Finding;
 
 /// The value of an environment variable, from the environment or from `.env`.
-pub type Lookup<'l> = &'l (dyn Fn(&str) -> Option<String> + Sync);
+pub(crate) type Lookup<'l> = &'l (dyn Fn(&str) -> Option<String> + Sync);
 
 /// Findings about every agent, one check `agent:ALIAS` each.
 pub fn agents(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 /// Bytes of one event that are told.
-pub const MAX_LINE: usize = 300;
+pub(crate) const MAX_LINE: usize = 300;
 
 /// Tells an event, one line.
 pub fn line(text: &str) {

@@ -30,7 +30,7 @@ use tools::{ALL, Scene};
 use workspace::Workspace;
 
 /// Rounds a model has when `maxRounds` does not say: enough for a change that takes reading, editing and testing.
-pub const DEFAULT_MAX_ROUNDS: u32 = 50;
+pub(crate) const DEFAULT_MAX_ROUNDS: u32 = 50;
 
 /// Most rounds that can be asked for. Each is a paid request with the whole conversation.
 pub const MAX_ROUNDS: u32 = 1000;

@@ -18,10 +18,8 @@ use std::path::Path;
 pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use defaults::default_of;
 pub use duration::parse_duration;
-pub use limits::{
-    DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
-    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits, MAX_OUTPUT_CAP,
-};
+pub(crate) use limits::MAX_OUTPUT_CAP;
+pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
 
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;

@@ -7,7 +7,7 @@ use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message
 
 /// Versions of the protocol it speaks, oldest first. They do not differ in anything a server of plain tools does,
 /// except that the last one has no batches; a batch is understood in any version.
-pub const PROTOCOL_VERSIONS: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-18"];
+pub(crate) const PROTOCOL_VERSIONS: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-18"];
 
 /// Most messages of one batch.
 pub const MAX_BATCH: usize = 100;

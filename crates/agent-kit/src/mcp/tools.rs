@@ -16,10 +16,10 @@ use crate::context::Context;
 use crate::submitted;
 
 /// Bytes of the previous steps' outputs and texts in one answer of `context`: what a model can read at once.
-pub const MAX_CONTEXT_BYTES: usize = 256 << 10;
+pub(crate) const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
 /// Bytes of one node in an answer of `cas_get`.
-pub const MAX_NODE_BYTES: usize = 256 << 10;
+pub(crate) const MAX_NODE_BYTES: usize = 256 << 10;
 
 /// The tools for a role of a thread.
 pub struct StepTools<'c, 'h> {

@@ -19,8 +19,6 @@ use serde_json::{Map, Value};
 
 use super::workspace::Workspace;
 
-pub use shell_exec::{DEFAULT_TIMEOUT as DEFAULT_SHELL_TIMEOUT, MAX_TIMEOUT as MAX_SHELL_TIMEOUT};
-
 /// What tools work on.
 pub struct Scene<'a> {
     /// Where files are.

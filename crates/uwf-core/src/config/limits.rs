@@ -12,11 +12,11 @@ pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(30);
 
 /// Steps of one thread: far more than a process laid out by a person takes, so that only a loop without an
 /// end is stopped.
-pub const DEFAULT_MAX_STEPS: u64 = 1000;
+pub(crate) const DEFAULT_MAX_STEPS: u64 = 1000;
 
 /// Depth of child threads: room for a workflow that calls a workflow that calls a workflow. Deeper is more
 /// likely a recursion nobody meant, and each level multiplies the cost.
-pub const DEFAULT_MAX_DEPTH: u32 = 3;
+pub(crate) const DEFAULT_MAX_DEPTH: u32 = 3;
 
 /// Bytes of one prompt: some 25,000 tokens at four bytes each, which leaves a model room to work, and below
 /// the 131,072 bytes at which one argument of a process is refused.
@@ -24,20 +24,20 @@ pub const DEFAULT_PROMPT_BUDGET: usize = 100_000;
 
 /// Bytes kept of an agent's stdout, and of its stderr. More than any answer needs, little enough that a
 /// flooding agent cannot fill a disk.
-pub const DEFAULT_OUTPUT_CAP: u64 = 16 * 1024 * 1024;
+pub(crate) const DEFAULT_OUTPUT_CAP: u64 = 16 * 1024 * 1024;
 
 /// Most bytes that can be kept of an output stream. Whatever is kept can be read as an answer, so this is the one limit on
 /// both; a node may have four times as many.
-pub const MAX_OUTPUT_CAP: u64 = 128 * 1024 * 1024;
+pub(crate) const MAX_OUTPUT_CAP: u64 = 128 * 1024 * 1024;
 
 /// Time between TERM and KILL when an agent is ended: enough to write a session file.
 pub const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// Times an agent's own session is told what is wrong with its answer: once, and once more.
-pub const DEFAULT_FEEDBACK_ROUNDS: u32 = 2;
+pub(crate) const DEFAULT_FEEDBACK_ROUNDS: u32 = 2;
 
 /// Times a model is asked to extract the output when nothing else could.
-pub const DEFAULT_LLM_ROUNDS: u32 = 2;
+pub(crate) const DEFAULT_LLM_ROUNDS: u32 = 2;
 
 /// The limits; in the file each is a top-level key.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,10 +15,10 @@ use super::capped::Capped;
 use super::{Answer, Scene, Tool, typed};
 
 /// How long a command may take when the model does not say: longer than most builds of a small project.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Longest a model may ask for.
-pub const MAX_TIMEOUT: Duration = Duration::from_mins(30);
+pub(crate) const MAX_TIMEOUT: Duration = Duration::from_mins(30);
 
 /// Bytes of output told: some 8,000 tokens, beginning and end.
 const OUTPUT_CAP: usize = 32 << 10;

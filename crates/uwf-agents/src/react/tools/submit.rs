@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 pub const NAME: &str = "submit";
 
 /// What the model is told of it.
-pub const DESCRIPTION: &str = "Hands in the output of your role. Call it once, when the work is done: the work ends with it. \
+pub(crate) const DESCRIPTION: &str = "Hands in the output of your role. Call it once, when the work is done: the work ends with it. \
      What you write beside the call is kept as your report.";
 
 /// Name of the one argument when the output is not an object: arguments of tools are always objects.
