@@ -24,6 +24,7 @@ mod objects;
 mod pointer;
 pub mod schema;
 mod store;
+pub mod text;
 
 pub use error::StoreError;
 pub use fs::{FsHeads, FsObjects, HeadsFiles, Held, Salvaged};

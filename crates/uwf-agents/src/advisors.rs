@@ -15,8 +15,8 @@ use uwf_engine::home::Home;
 use uwf_engine::project;
 use uwf_llm::{ChatRequest, Client, Message, Shape, Timeouts, structured};
 
-use crate::excerpt::without_middle;
 use crate::model;
+use uwf_core::text::without_middle;
 
 /// Time limits. The engine ends an advisor after a minute; before that it should say itself what kept it.
 const TIMEOUTS: Timeouts =

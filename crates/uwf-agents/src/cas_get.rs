@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_core::node::Kind;
 
-use crate::excerpt::without_middle;
+use uwf_core::text::without_middle;
 
 /// What a model calls it by.
 pub const NAME: &str = "cas_get";

@@ -21,6 +21,7 @@
 pub mod acp;
 pub mod advisors;
 mod ask_program;
+mod capped_output;
 pub mod cas_get;
 pub mod check;
 pub mod choice;
@@ -28,7 +29,6 @@ pub mod command;
 pub mod cursor;
 pub mod describe;
 pub mod documents;
-pub mod excerpt;
 mod exchange;
 pub mod extractor;
 pub mod hermes;

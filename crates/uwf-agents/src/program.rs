@@ -1,7 +1,5 @@
 //! Running the program an agent is made of: what it prints is read as it comes, shown as a sign of life, and kept.
 
-mod kept;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -18,7 +16,7 @@ use uwf_engine::error::AtPath;
 
 use crate::progress;
 
-use kept::Kept;
+use crate::capped_output::CappedOutput;
 
 /// Bytes of one line that are handed on at once; a longer one comes in pieces.
 const MAX_LINE: u64 = 1 << 20;
@@ -135,19 +133,19 @@ impl<'a> Program<'a> {
         process.stderr.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stderr, send.clone()));
         drop(send);
         let cap = usize::try_from(self.opened.output_cap).unwrap_or(usize::MAX);
-        let (mut stdout, mut stderr) = (Kept::new(cap), Kept::new(STDERR_CAP));
+        let (mut stdout, mut stderr) = (CappedOutput::new(cap), CappedOutput::new(STDERR_CAP));
         let take = |piece: Printed| match piece {
             Printed::Stdout(piece) => {
                 if let Some((file, path)) = transcript.as_mut().zip(self.transcript.as_ref()) {
                     file.write_all(&piece).at("write", path)?;
                 }
                 on_line(String::from_utf8_lossy(&piece).trim_end_matches(['\n', '\r']));
-                stdout.push(piece);
+                stdout.push(&piece);
                 Ok(())
             }
             Printed::Stderr(piece) => {
                 progress::piece(&piece);
-                stderr.push(piece);
+                stderr.push(&piece);
                 Ok(())
             }
         };

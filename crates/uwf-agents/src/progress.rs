@@ -3,8 +3,17 @@
 
 use std::io::Write;
 
+use uwf_core::text::{beginning, one_line};
+
 /// Bytes of one event that are told.
-pub(crate) const MAX_LINE: usize = 300;
+const MAX_LINE: usize = 300;
+
+/// The beginning of a text, in one line: people read it in passing.
+pub(crate) fn excerpt(text: &str) -> String {
+    let start = beginning(text, MAX_LINE);
+    let cut = if start.len() < text.len() { "…" } else { "" };
+    format!("{}{cut}", one_line(start))
+}
 
 /// Tells an event, one line.
 pub fn line(text: &str) {

@@ -19,7 +19,6 @@ use uwf_engine::environment::Redactor;
 use uwf_engine::processes::become_subreaper;
 use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
 
-use crate::excerpt;
 use crate::exchange;
 use crate::model::{self, ModelSettings};
 use crate::progress;
@@ -253,7 +252,7 @@ impl Session {
             heard: &progress::piece,
         };
         let told = Value::Object(arguments.clone()).to_string();
-        progress::line(&format!("[{name} {}]", excerpt::line(&told, progress::MAX_LINE)));
+        progress::line(&format!("[{name} {}]", progress::excerpt(&told)));
         let begun = Instant::now();
         let result = match tools::find(name) {
             Some(tool) => tool.run(&scene, arguments),
@@ -264,7 +263,7 @@ impl Session {
         let clean = |text: String| self.redactor.text(&text);
         let result = result.map(not_empty).map(clean).map_err(clean);
         let (Ok(told) | Err(told)) = &result;
-        progress::line(&format!("[{}]", excerpt::line(told, progress::MAX_LINE)));
+        progress::line(&format!("[{}]", progress::excerpt(told)));
         Ok(Event::Ran { result, duration_ms: millis(begun) })
     }
 
@@ -273,7 +272,7 @@ impl Session {
         let reply = &round.reply;
         self.transcript.push_str(&reply.text);
         for done in &round.done {
-            let result = excerpt::without_middle(&done.result, KEPT_RESULT);
+            let result = uwf_core::text::without_middle(&done.result, KEPT_RESULT);
             let (name, arguments) = (&done.call.name, &done.call.arguments);
             self.transcript.push_str(&format!("\n[{name} {arguments}]\n{result}\n"));
         }

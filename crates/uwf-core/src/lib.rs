@@ -58,6 +58,7 @@ pub mod node;
 mod placeholder;
 pub mod prompt;
 mod schema_shape;
+pub mod text;
 pub mod thread;
 pub mod view;
 pub mod workflow;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use uwf_core::escapes::without_escapes;
+use uwf_core::text::one_line;
 
 use crate::style;
 use crate::terminal;
@@ -132,14 +132,6 @@ pub(crate) fn ago(unix_ms: u64, now_ms: u64) -> String {
 /// The beginning of a text in one line of at most so many columns, without escape sequences.
 pub(crate) fn excerpt(text: &str, columns: usize) -> String {
     style::cut(&one_line(text), columns).into_owned()
-}
-
-/// A text in one line, without escape sequences.
-pub(crate) fn one_line(text: &str) -> String {
-    let is_gap = |symbol: char| symbol.is_whitespace() || symbol.is_control();
-    let text = without_escapes(text);
-    let words: Vec<&str> = text.split(is_gap).filter(|word| !word.is_empty()).collect();
-    words.join(" ")
 }
 
 #[cfg(test)]

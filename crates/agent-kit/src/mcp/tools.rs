@@ -5,6 +5,7 @@
 
 use json_cas::Hash;
 use serde_json::{Value, json};
+use uwf_core::text::without_end;
 use uwf_engine::attempts;
 use uwf_engine::error::{Error, Kind, Result};
 
@@ -101,7 +102,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         let hash: Hash = store.resolve_prefix(typed.trim())?;
         let node = store.get(hash)?;
         let node = json!({ "type": node.type_hash, "payload": node.payload, "timestamp": node.timestamp });
-        Ok(Outcome::done(cut(node.to_string(), MAX_NODE_BYTES)))
+        Ok(Outcome::done(without_end(&node.to_string(), MAX_NODE_BYTES)))
     }
 }
 
@@ -166,13 +167,4 @@ fn number(arguments: &Value, key: &str) -> std::result::Result<Option<usize>, St
             None => Err(format!("/{key}: expected an integer, 0 or more, found {given}")),
         },
     }
-}
-
-/// The beginning of a text, with a line that says how much is missing.
-fn cut(text: String, most: usize) -> String {
-    if text.len() <= most {
-        return text;
-    }
-    let end = text.floor_char_boundary(most);
-    format!("{}\n[… {} bytes cut …]", &text[..end], text.len() - end)
 }

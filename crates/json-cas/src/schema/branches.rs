@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::document::{Document, Place};
 use super::violation::{Finding, Findings, Mark, Violation};
-use super::words::{cut, describe, found, listed};
+use super::words::{describe, found, listed};
+use crate::text::ellipsize;
 
 /// Most alternatives spelled out.
 const MAX_BRANCHES: usize = 6;
@@ -48,8 +49,10 @@ pub(super) fn none_fits<'s>(
         .iter()
         .take(MAX_BRANCHES)
         .map(|index| {
-            let form = cut(&describe(document, branches[*index]), MAX_FORM);
-            let reasons = cut(&reasons(&findings[*index], path), MAX_FORM);
+            let form = describe(document, branches[*index]);
+            let form = ellipsize(&form, MAX_FORM);
+            let reasons = reasons(&findings[*index], path);
+            let reasons = ellipsize(&reasons, MAX_FORM);
             format!("form {} [{form}]: {reasons}", index + 1)
         })
         .collect();

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::CAS_REF;
 use super::document::{Document, Place};
+use crate::text::ellipsize;
 
 /// Longest excerpt of a text or value in a message, in characters.
 const MAX_EXCERPT: usize = 60;
@@ -16,15 +17,7 @@ const MAX_LISTED: usize = 12;
 
 /// A text cut to a length that a message can have.
 pub(super) fn brief(text: &str) -> String {
-    cut(text, MAX_EXCERPT)
-}
-
-/// A text cut to a number of characters.
-pub(super) fn cut(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    ellipsize(text, MAX_EXCERPT).into_owned()
 }
 
 /// What kind of value it is.

@@ -2,6 +2,7 @@
 
 use agent_kit::answer::ToolCall;
 use serde_json::{Value, json};
+use uwf_core::text::without_end;
 
 /// Bytes of a call's arguments, and of its result, that are kept.
 pub(super) const MAX_CALL_BYTES: usize = 1 << 20;
@@ -94,8 +95,8 @@ impl Call {
 fn raw(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::Null => None,
-        Value::String(text) => Some(cut(text.clone())),
-        value => Some(cut(value.to_string())),
+        Value::String(text) => Some(cut(text)),
+        value => Some(cut(&value.to_string())),
     }
 }
 
@@ -117,7 +118,7 @@ fn result(value: Option<&Value>) -> Option<String> {
             })
             .collect::<Option<Vec<&str>>>()
     });
-    texts.map_or_else(|| raw(value), |texts| Some(cut(texts.join("\n"))))
+    texts.map_or_else(|| raw(value), |texts| Some(cut(&texts.join("\n"))))
 }
 
 /// What a call shows to people: texts, differences of files.
@@ -134,15 +135,11 @@ fn contents(value: Option<&Value>) -> Option<String> {
             other => Some(format!("[{other}]")),
         })
         .collect();
-    (!told.is_empty()).then(|| cut(told.join("\n")))
+    (!told.is_empty()).then(|| cut(&told.join("\n")))
 }
 
-fn cut(text: String) -> String {
-    if text.len() <= MAX_CALL_BYTES {
-        return text;
-    }
-    let end = text.floor_char_boundary(MAX_CALL_BYTES);
-    format!("{}\n[… {} bytes cut …]", &text[..end], text.len() - end)
+fn cut(text: &str) -> String {
+    without_end(text, MAX_CALL_BYTES).into_owned()
 }
 
 /// Text of a content block; what is no text is named by its type.

@@ -3,6 +3,7 @@
 
 use agent_kit::json_rpc::{self, METHOD_NOT_FOUND};
 use serde_json::Value;
+use uwf_core::text::ellipsize;
 
 /// Characters that are shown of a line that is no message.
 const MAX_SHOWN: usize = 200;
@@ -86,11 +87,7 @@ fn failure(error: &Value) -> Failure {
 }
 
 fn shown(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
-    match text.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into_owned(),
-    }
+    ellipsize(&String::from_utf8_lossy(line), MAX_SHOWN).into_owned()
 }
 
 /// The reply to a request for something this client does not do, and never said it did: files, terminals.

@@ -2,7 +2,7 @@
 
 use agent_kit::{Context, Result, ToldStep};
 
-use crate::excerpt::without_middle;
+use uwf_core::text::without_middle;
 
 /// Steps that are told. A circle shows in fewer.
 const MAX_STEPS: usize = 30;

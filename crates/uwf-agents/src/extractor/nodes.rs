@@ -4,7 +4,6 @@ use json_cas::{Hash, Store};
 use uwf_llm::{Lookups, Tool, ToolCall};
 
 use crate::cas_get;
-use crate::excerpt;
 use crate::progress;
 
 /// Replies with lookups that are answered. A value is in the text or one or two references away.
@@ -79,8 +78,8 @@ impl Lookups for Nodes<'_> {
     fn look_up(&mut self, call: &ToolCall) -> Result<String, String> {
         let result = self.get(call);
         let (Ok(told) | Err(told)) = &result;
-        progress::line(&format!("\n[{} {}]", call.name, excerpt::line(&call.arguments, progress::MAX_LINE)));
-        progress::line(&format!("[{}]", excerpt::line(told, progress::MAX_LINE)));
+        progress::line(&format!("\n[{} {}]", call.name, progress::excerpt(&call.arguments)));
+        progress::line(&format!("[{}]", progress::excerpt(told)));
         result
     }
 

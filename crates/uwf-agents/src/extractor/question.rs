@@ -3,7 +3,7 @@
 use agent_kit::ladder::Unread;
 use serde_json::{Map, Value, json};
 
-use crate::excerpt::without_middle;
+use uwf_core::text::without_middle;
 
 /// Name of the reply in requests.
 pub(super) const NAME: &str = "extracted";

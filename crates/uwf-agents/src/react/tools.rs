@@ -3,7 +3,6 @@
 //! A tool answers with a text either way: what it did, or why it did not, in words the model can act on. Nothing a model
 //! asks for is an error of the agent.
 
-pub mod capped;
 mod cas_get;
 mod patch_file;
 mod read_file;

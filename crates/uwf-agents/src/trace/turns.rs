@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use agent_kit::Turn;
 use agent_kit::answer::ToolCall;
 use uwf_core::node::Tokens;
+use uwf_core::text::without_middle;
 
 use super::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
 
@@ -183,15 +184,5 @@ fn without_gap(output: &str) -> &str {
 
 /// A text without its middle when it is too long.
 pub(super) fn clip(text: &str) -> String {
-    if text.len() <= MAX_TEXT {
-        return text.to_owned();
-    }
-    let (mut head, mut tail) = (MAX_TEXT / 2, text.len() - MAX_TEXT / 2);
-    while !text.is_char_boundary(head) {
-        head -= 1;
-    }
-    while !text.is_char_boundary(tail) {
-        tail += 1;
-    }
-    format!("{}\n[… {} bytes cut …]\n{}", &text[..head], tail - head, &text[tail..])
+    without_middle(text, MAX_TEXT).into_owned()
 }

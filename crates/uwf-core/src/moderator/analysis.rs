@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::text::{ellipsize, one_line};
+
 /// Where a condition may be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -59,7 +61,7 @@ pub struct ConditionError {
 
 impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", one_line(&self.expression), one_line_all(&self.message))?;
+        write!(f, "`{}`: {}", shown(&self.expression), one_line(&self.message))?;
         if let Some(code) = &self.code {
             write!(f, " ({code})")?;
         }
@@ -76,15 +78,7 @@ impl fmt::Display for ConditionError {
 impl std::error::Error for ConditionError {}
 
 /// An expression in one line of at most 120 characters, for messages.
-pub(super) fn one_line(text: &str) -> String {
+pub(super) fn shown(expression: &str) -> String {
     const SHOWN: usize = 120;
-    let line = one_line_all(text);
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
-fn one_line_all(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    ellipsize(&one_line(expression), SHOWN).into_owned()
 }

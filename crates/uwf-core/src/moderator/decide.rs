@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::analysis::one_line;
+use super::analysis::shown;
 use super::jsonata::{EvalError, Session};
 use super::{Class, Condition, ConditionError, History, Reads, truth};
 
@@ -153,7 +153,7 @@ pub enum ModeratorError {
         source: Box<ConditionError>,
     },
     /// Evaluating a condition failed.
-    #[error("the condition `{condition}` could not be evaluated: {message}, in `{}`", one_line(expression))]
+    #[error("the condition `{condition}` could not be evaluated: {message}, in `{}`", shown(expression))]
     Evaluate {
         /// The condition's name.
         condition: String,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::example::bare;
 use crate::schema_shape::{Shape, Unlisted, shape};
+use crate::text::one_line;
 
 /// Nesting told; what is deeper is named by its type only.
 const MAX_DEPTH: usize = 6;
@@ -227,9 +228,4 @@ fn limits(value: &Shape<'_>) -> Vec<String> {
     ];
     let limit = |(key, words): (&str, &str)| value.keyword(key).next().map(|limit| words.replace("{}", &bare(limit)));
     LIMITS.into_iter().filter_map(limit).collect()
-}
-
-/// A description on one line.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 //! Short texts inside a line of markdown.
 
-use crate::escapes::without_escapes;
+use crate::text::one_line;
 
 /// A text in one line: as it is when markdown reads it as it is, else between backticks. Control characters and line
 /// breaks become single spaces.
@@ -28,14 +28,6 @@ pub fn sentence(text: &str) -> String {
     let parts: Vec<&str> = line.split('`').collect();
     let is_plain = parts.len() % 2 == 1 && !line.contains("``") && parts.iter().step_by(2).all(|part| is_literal(part));
     if is_plain && !line.is_empty() { line } else { inline(text) }
-}
-
-fn one_line(text: &str) -> String {
-    without_escapes(text)
-        .split(|symbol: char| symbol.is_whitespace() || symbol.is_control())
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// Whether markdown shows a line just as it is written. An underscore inside a word is no emphasis.

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_engine::program;
 
-use super::capped::Capped;
 use super::{Answer, Scene, Tool, typed};
+use crate::capped_output::CappedOutput;
 
 /// How long a command may take when the model does not say: longer than most builds of a small project.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
@@ -95,7 +95,7 @@ impl Tool for ShellExec {
             output,
             eof: false,
             line: Vec::new(),
-            kept: Capped::new(OUTPUT_CAP),
+            kept: CappedOutput::new(OUTPUT_CAP),
             clean: scene.clean,
             heard: scene.heard,
         };
@@ -133,7 +133,7 @@ struct Run<'a> {
     eof: bool,
     /// What has come of the line that is being printed.
     line: Vec<u8>,
-    kept: Capped,
+    kept: CappedOutput,
     clean: &'a dyn Fn(&str) -> String,
     heard: &'a dyn Fn(&[u8]),
 }

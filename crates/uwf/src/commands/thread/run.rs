@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempts::{self, OutputFiles};
 use uwf_engine::child::{self, Signals};
@@ -238,7 +239,7 @@ impl Live<'_> {
 /// What is known, then the end of what was said last: a text that grows is seen growing.
 fn live_line(known: &str, said: &str, columns: usize) -> String {
     let known = table::excerpt(known, columns);
-    let said = table::one_line(said);
+    let said = one_line(said);
     let room = columns.saturating_sub(style::width(&known) + 1);
     let symbols = said.char_indices().rev();
     // Symbols from the end on that have room.

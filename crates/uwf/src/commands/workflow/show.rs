@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use json_cas::{Hash, Store};
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::text::one_line;
 use uwf_core::workflow::{START, Transition, Workflow, role_order};
 use uwf_engine::load;
 
@@ -79,11 +80,6 @@ impl Shown {
         }
         table.text()
     }
-}
-
-/// A text for a table, which has one line a row; expressions mean the same without their line breaks.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn graph(workflow: &Workflow) -> String {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use uwf_core::node::Kind;
+use uwf_core::text::one_line;
 
 use crate::style;
 use crate::table;
@@ -35,7 +36,7 @@ struct Page {
 
 impl Page {
     fn title(&mut self, what: &str, node: &Value, words: &[Option<&str>]) {
-        let words: Vec<String> = words.iter().flatten().map(|word| table::one_line(word)).collect();
+        let words: Vec<String> = words.iter().flatten().map(|word| one_line(word)).collect();
         self.text.push_str(&format!(
             "{} {}\n",
             style::bold(&words.join(" by ")),
@@ -113,8 +114,8 @@ impl Page {
         self.fact("took", session["durationMs"].as_u64().map(took));
         self.fact("tokens", sum(session));
         let by = text(session, "extractedBy").map(|by| format!("output by {by}"));
-        let id = text(session, "sessionId").map(|id| format!("session {}", table::one_line(id)));
-        let source = text(session, "source").map(|source| format!("trace from {}", table::one_line(source)));
+        let id = text(session, "sessionId").map(|id| format!("session {}", one_line(id)));
+        let source = text(session, "source").map(|source| format!("trace from {}", one_line(source)));
         self.fact("source", Some(source.into_iter().chain(by).chain(id).collect::<Vec<_>>().join(", ")));
         self.fact("agent", agent(&session["agent"]));
     }
@@ -197,7 +198,7 @@ impl Page {
             return self.block(depth, &style::dim(&why));
         }
         let time = call["durationMs"].as_u64().map(took).unwrap_or_default();
-        let name = table::one_line(text(call, "name").unwrap_or_default());
+        let name = one_line(text(call, "name").unwrap_or_default());
         self.block(depth, &format!("{} {}", style::bold(&name), style::dim(&format!("({time})"))));
         self.referred(depth + 1, &call["arguments"]);
         self.block(depth, &style::dim("gave:"));
@@ -258,13 +259,13 @@ fn took(milliseconds: u64) -> String {
 
 /// An agent with the command it is.
 fn agent(agent: &Value) -> Option<String> {
-    let name = table::one_line(text(agent, "name")?);
+    let name = one_line(text(agent, "name")?);
     let args = list(agent, "args").iter().filter_map(Value::as_str);
     let words: Vec<&str> = text(agent, "command").into_iter().chain(args).collect();
     let command = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
-    let model = text(agent, "model").map(|model| format!(", model {}", table::one_line(model))).unwrap_or_default();
+    let model = text(agent, "model").map(|model| format!(", model {}", one_line(model))).unwrap_or_default();
     let is_same = command.is_empty() || command == name;
-    Some(if is_same { format!("{name}{model}") } else { format!("{name} ({}){model}", table::one_line(&command)) })
+    Some(if is_same { format!("{name}{model}") } else { format!("{name} ({}){model}", one_line(&command)) })
 }
 
 /// The tokens of all of it: as counted for the whole, else the sum of its turns.

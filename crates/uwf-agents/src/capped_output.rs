@@ -4,21 +4,21 @@ use std::collections::VecDeque;
 
 /// The beginning and the end of a stream of bytes. What is kept never grows beyond its cap.
 #[derive(Debug)]
-pub struct Capped {
+pub(crate) struct CappedOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
     total: usize,
 }
 
-impl Capped {
+impl CappedOutput {
     /// Keeps at most `cap` bytes.
-    pub fn new(cap: usize) -> Capped {
-        Capped { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
+    pub(crate) fn new(cap: usize) -> CappedOutput {
+        CappedOutput { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
     }
 
     /// Adds what came next.
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len();
         let room = self.half - self.head.len();
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
@@ -31,7 +31,7 @@ impl Capped {
 
     /// All of it, or its beginning and end and how much is missing between them. Bytes that are no UTF-8 are shown as
     /// `�`.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let (a, b) = self.tail.as_slices();
         let tail = [a, b].concat();
         let cut = self.total - self.head.len() - tail.len();
@@ -50,13 +50,13 @@ mod tests {
     #[test]
     fn beginning_and_end_are_kept_however_it_comes() {
         for size in [1, 2, 3, 7, 100] {
-            let mut kept = Capped::new(8);
+            let mut kept = CappedOutput::new(8);
             for chunk in b"abcdefghijklmnop".chunks(size) {
                 kept.push(chunk);
             }
             assert_eq!(kept.text(), "abcd\n[… 8 bytes cut …]\nmnop", "{size}");
         }
-        let mut kept = Capped::new(8);
+        let mut kept = CappedOutput::new(8);
         kept.push(b"abcdefgh");
         assert_eq!(kept.text(), "abcdefgh");
     }

@@ -1,0 +1,66 @@
+//! Texts made short enough for a message, a line or a model.
+
+use std::borrow::Cow;
+
+pub use json_cas::text::ellipsize;
+
+use crate::escapes::without_escapes;
+
+/// A text in one line, without escape sequences: white space and control characters become single spaces.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let text = without_escapes(text);
+    let words: Vec<&str> = text
+        .split(|symbol: char| symbol.is_whitespace() || symbol.is_control())
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join(" ")
+}
+
+/// As much of the beginning as fits into `cap` bytes, whole characters.
+#[must_use]
+pub fn beginning(text: &str, cap: usize) -> &str {
+    &text[..text.floor_char_boundary(cap)]
+}
+
+/// A text of at most about `cap` bytes: its beginning, with a line that says how much is missing.
+#[must_use]
+pub fn without_end(text: &str, cap: usize) -> Cow<'_, str> {
+    if text.len() <= cap {
+        return Cow::Borrowed(text);
+    }
+    let head = beginning(text, cap);
+    Cow::Owned(format!("{head}\n[… {} bytes cut …]", text.len() - head.len()))
+}
+
+/// A text of at most about `cap` bytes: its beginning and its end, with a line between them that says how much is
+/// missing. Of what an agent writes, the beginning says what it is about and the end what came of it.
+#[must_use]
+pub fn without_middle(text: &str, cap: usize) -> Cow<'_, str> {
+    if text.len() <= cap {
+        return Cow::Borrowed(text);
+    }
+    let head = beginning(text, cap / 2);
+    let tail = &text[text.ceil_char_boundary(text.len() - (cap - cap / 2))..];
+    let cut = text.len() - head.len() - tail.len();
+    Cow::Owned(format!("{head}\n[… {cut} bytes cut …]\n{tail}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_is_counted_and_characters_stay_whole() {
+        assert_eq!(without_middle("short", 5), "short");
+        assert_eq!(without_middle("abcdefghij", 4), "ab\n[… 6 bytes cut …]\nij");
+        assert_eq!(without_middle("äöüäöü", 6), "ä\n[… 8 bytes cut …]\nü");
+        assert_eq!(without_end("äöü", 3), "ä\n[… 4 bytes cut …]");
+        assert_eq!(without_end("äöü", 6), "äöü");
+    }
+
+    #[test]
+    fn one_line_has_single_spaces_and_no_escapes() {
+        assert_eq!(one_line(" a\n\t b\u{1b}[31mc \u{7}"), "a bc");
+    }
+}
