@@ -146,6 +146,11 @@ impl FsHeads {
     }
 
     /// Points `name` at `new` if it is at `expected`, which is `None` for a name that does not exist.
+    ///
+    /// The danger: all names are in one file, which is replaced as a whole. Whoever wrote an index that was read before the lock
+    /// was taken would undo every move made in between, of all other names too. So the index is read, compared and written
+    /// under the lock. An error of the save does not say whether the name moved: the new index may be in place and only the sync
+    /// of its directory have failed, so that everybody sees the move and a power cut may undo it.
     fn set(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
         check_name(name)?;
         let lock = self.locked()?;
