@@ -59,12 +59,6 @@ impl Hash {
         Hash::parse(text.as_bytes()).is_ok()
     }
 
-    /// Whether these ASCII bytes parse as a hash, for a caller that looks at thousands and needs the value of few.
-    pub(crate) fn is_ascii(text: &[u8; Hash::LEN]) -> bool {
-        let value = |symbol: &u8| VALUES[usize::from(*symbol)];
-        text.iter().fold(0, |all, symbol| all | value(symbol)) != NO_SYMBOL && value(&text[0]) <= MAX_FIRST
-    }
-
     /// The hash these ASCII bytes spell, as [`Hash::from_str`] reads it.
     pub(crate) const fn from_ascii(text: &[u8]) -> Option<Hash> {
         match Hash::parse(text) {
@@ -252,17 +246,6 @@ mod tests {
     fn empty_input_has_the_published_hash() {
         assert_eq!(xxh64(b"").as_u64(), 0xEF46_DB37_51D8_E999);
         assert_eq!(hash_bytes(b"ab", b"c"), xxh64(b"abc"));
-    }
-
-    #[test]
-    fn what_is_looked_at_without_its_value_is_what_parses() {
-        for place in 0..Hash::LEN {
-            for byte in 0..=u8::MAX {
-                let mut text = *b"0123456789ABC";
-                text[place] = byte;
-                assert_eq!(Hash::is_ascii(&text), Hash::from_ascii(&text).is_some(), "{}", text.escape_ascii());
-            }
-        }
     }
 
     #[test]

@@ -173,7 +173,7 @@ fn is_line(line: &[u8]) -> bool {
     }
     let (name, fixed) = line.split_at(line.len() - FIXED_LEN);
     let hash = fixed.strip_prefix(SEPARATOR).and_then(|rest| rest.strip_suffix(END));
-    hash.and_then(|hash| hash.as_array()).is_some_and(Hash::is_ascii) && is_name(name)
+    hash.and_then(Hash::from_ascii).is_some() && is_name(name)
 }
 
 /// The places of the lines, when the bytes are nothing but strictly sorted lines.

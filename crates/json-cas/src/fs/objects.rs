@@ -33,12 +33,7 @@ impl FsObjects {
 
     /// The file an object is in, or would be.
     pub fn path(&self, hash: Hash) -> PathBuf {
-        let name = file_name(hash);
-        // As for the name: in one piece.
-        let mut path = PathBuf::with_capacity(self.dir.as_os_str().len() + 1 + name.len());
-        path.push(&self.dir);
-        path.push(name);
-        path
+        self.dir.join(file_name(hash))
     }
 
     /// Names in the directory, without temporary files.
@@ -139,9 +134,7 @@ impl Objects for FsObjects {
 }
 
 fn file_name(hash: Hash) -> String {
-    // Some readers ask for hundreds of these at once: no formatting.
-    let ascii = hash.to_ascii();
-    [std::str::from_utf8(&ascii).expect("symbols are ASCII"), EXTENSION].concat()
+    format!("{hash}{EXTENSION}")
 }
 
 /// The hash a file name stands for; only the exact spelling counts, as the file of a hash is
