@@ -5,14 +5,15 @@
 
 use std::process::ExitCode;
 
-use agent_kit::{Answer, Context, Result, create_agent};
+use agent_kit::{AgentDescription, Answer, Context, Result, create_described_agent};
 use serde_json::json;
 
 /// Bytes of earlier texts this agent cares to read.
 const ENOUGH: usize = 1 << 20;
 
 fn main() -> ExitCode {
-    create_agent(work)
+    let description = AgentDescription { capabilities: vec!["offline".to_owned()], ..AgentDescription::default() };
+    create_described_agent(description, work)
 }
 
 fn work(context: &Context<'_>) -> Result<Answer> {

@@ -218,6 +218,18 @@ impl TestHome {
         text(&self.json(&["thread", "start", workflow, "-p", prompt]), "thread")
     }
 
+    /// Installs `worker`, which is the only agent, `w`. `settings` is what the configuration says of it: `output: json`.
+    pub fn worker(&self, settings: &str, script: &str) {
+        self.script("worker", script);
+        self.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\nkillGrace: 1\n"));
+    }
+
+    /// Stores the [`counting_workflow`] of so many rounds and starts a thread of it; returns its id.
+    pub fn start_counting(&self, rounds: usize, prompt: &str) -> String {
+        self.put("count-rounds", &counting_workflow(rounds));
+        self.start("count-rounds", prompt)
+    }
+
     /// [`Ran::told`] with everything that differs from run to run taken out: ids, times, and the temporary directory,
     /// which is `<dir>`.
     pub fn told<A: AsRef<OsStr>>(&self, args: &[A]) -> String {

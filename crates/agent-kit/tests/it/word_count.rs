@@ -89,3 +89,11 @@ fn an_output_that_does_not_fit_is_refused_with_every_reason() {
         "the answer has no valid output for role `counter`: missing key `sentences` (integer); unknown key `previous`; allowed are `task` and `sentences`"
     );
 }
+
+#[test]
+fn called_with_uwf_describe_it_prints_what_it_is_and_does_nothing_else() {
+    let ran = std::process::Command::new(example()).arg("--uwf-describe").output().expect("the example starts");
+    let description: Value = serde_json::from_slice(&ran.stdout).expect("it prints JSON");
+    assert_eq!(description, json!({ "name": "word_count", "capabilities": ["offline"] }));
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{ran:?}");
+}

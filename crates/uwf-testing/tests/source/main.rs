@@ -5,3 +5,4 @@ mod forgotten_files;
 mod module_cycles;
 mod modules;
 mod named_tests;
+mod unused_public_items;

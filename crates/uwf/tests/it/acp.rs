@@ -5,63 +5,9 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, SCRIPTED_ACP, TestHome, counting_workflow, text};
+use uwf_testing::{Ran, SCRIPTED_ACP, text};
 
-use crate::home;
-
-/// A home with the scripted agent as `scripted-acp`, a thread of the counting workflow, and this script.
-pub(crate) fn scripted(config: &str, script: &Value) -> (TestHome, String) {
-    let home = home();
-    home.script("scripted-acp", SCRIPTED_ACP);
-    home.config(config);
-    home.file("acp.json", &script.to_string());
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count the moons");
-    (home, thread)
-}
-
-/// Configuration of the scripted agent with these settings.
-pub(crate) fn config(settings: &str) -> String {
-    format!(
-        "killGrace: 3\nagents:\n  a: {{ command: uwf-acp, args: [scripted-acp], config: {{ {settings} }} }}\ndefaultAgent: a\n"
-    )
-}
-
-pub(crate) fn prompts(prompts: Value) -> Value {
-    json!({ "prompts": prompts })
-}
-
-/// Steps; exit code and error, without the hints.
-pub(crate) fn fails(home: &TestHome, thread: &str) -> String {
-    let ran = home.uwf(&["thread", "step", thread]);
-    let told = home.steady(ran.stderr.split("\nhint:").next().unwrap_or_default());
-    format!("{} {}", ran.code.unwrap_or(-1), told.trim_end())
-}
-
-/// Attempt node of the newest failure.
-pub(crate) fn kept(home: &TestHome, thread: &str) -> Value {
-    let record = fs::read_to_string(home.record_file(thread)).unwrap();
-    let closed: Value = record.lines().rev().find_map(|line| serde_json::from_str(line).ok()).unwrap();
-    home.json(&["thread", "step-details", &text(&closed, "node"), "--format", "json"])
-}
-
-/// What the agent was sent, in order.
-pub(crate) fn heard(home: &TestHome) -> Vec<Value> {
-    let log = fs::read_to_string(home.work().join("heard.jsonl")).unwrap();
-    log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-pub(crate) fn methods(home: &TestHome) -> Vec<String> {
-    heard(home).iter().filter_map(|message| Some(message.get("method")?.as_str()?.to_owned())).collect()
-}
-
-/// Whether every process of the scripted agent is gone.
-pub(crate) fn assert_gone(home: &TestHome) {
-    for pid in fs::read_to_string(home.work().join("pids")).unwrap().lines() {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{pid} is still alive: {stat}");
-    }
-}
+use crate::fixtures::acp::{assert_gone, config, fails, heard, kept, methods, prompts, scripted};
 
 #[test]
 fn the_answer_is_found_among_what_real_agents_say() {

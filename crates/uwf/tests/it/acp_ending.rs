@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::{SCRIPTED_ACP, TestHome, text};
 
-use crate::acp::{assert_gone, config, fails, kept, methods, prompts, scripted};
+use crate::fixtures::acp::{assert_gone, config, fails, kept, methods, prompts, scripted};
 
 /// A step whose agent is at work and does not end by itself.
 fn hanging(script: &Value) -> (TestHome, String, Child) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say};
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::{TestHome, text};
 
 use crate::home;
 
@@ -21,8 +21,7 @@ fn counted(server: &LlmServer, config: &str, rounds: usize) -> (TestHome, String
         server.url()
     ));
     fs::write(home.root().join(".env"), format!("P_KEY={KEY}\n")).unwrap();
-    home.put("count-rounds", &counting_workflow(rounds));
-    let thread = home.start("count-rounds", "count to the end");
+    let thread = home.start_counting(rounds, "count to the end");
     (home, thread)
 }
 

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::text;
 
-use crate::agent_submit::fresh;
+use crate::fixtures::protocol_agents::fresh;
 
 #[test]
 fn the_context_tells_everything_a_role_has_to_know() {

@@ -4,50 +4,9 @@ use std::fs;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::TestHome;
 
+use crate::fixtures::described::{started, with_described};
 use crate::home;
-
-pub(crate) fn step(home: &TestHome, agent: &str) -> uwf_testing::Ran {
-    let thread = home.start("count-rounds", "count");
-    home.uwf(&["thread", "step", &thread, "--agent", agent])
-}
-
-/// An agent that says what it is, as JSON, and has a note made of each time it is started.
-pub(crate) const DESCRIBED: &str = "#!/bin/sh
-echo \"$@ key=$A_KEY\" >> \"$HOME/started.txt\"
-for arg; do
-  [ \"$arg\" = --uwf-describe ] && { printf '%s' '{\"name\": \"thing\", \"version\": \"2.1\", \"capabilities\": [\"fly\"], \"configSchema\": {\"type\": \"object\", \"properties\": {\"height\": {\"type\": \"integer\"}}, \"additionalProperties\": false}}'; exit; }
-done
-exit 1
-";
-
-pub(crate) fn with_described() -> TestHome {
-    let home = home();
-    home.script("uwf-thing", DESCRIBED);
-    home.script("thing", DESCRIBED);
-    home.script("uwf-silent", "#!/bin/sh\nexit 1\n");
-    home.config(
-        "secrets: [A_KEY]
-agents:
-  own: { command: uwf-thing, args: [--fast], config: { height: high } }
-  asked: { command: thing, output: text, describe: true, config: { heigth: 3 } }
-  never: { command: uwf-thing, describe: false, config: { anything: 1 } }
-  plain: { command: thing, output: text, config: { anything: 1 } }
-  given: { command: thing, output: text, describe: { name: other, version: 7.0.0, capabilities: [swim], configSchema: { properties: { depth: { type: integer } } } }, config: { depth: deep } }
-  silent: { command: uwf-silent }
-  mute: { command: uwf-silent, describe: true }
-",
-    );
-    home
-}
-
-pub(crate) fn started(home: &TestHome) -> String {
-    let file = home.root().parent().unwrap().join("started.txt");
-    let text = fs::read_to_string(&file).unwrap_or_default();
-    let _ = fs::remove_file(file);
-    text
-}
 
 #[test]
 fn an_agent_of_somebody_else_describes_itself() {

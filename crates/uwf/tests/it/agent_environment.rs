@@ -4,7 +4,7 @@ use std::fs;
 
 use uwf_testing::{counting_workflow, text};
 
-use crate::agent_describe::step;
+use crate::fixtures::described::step;
 use crate::home;
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::{TestHome, text};
 
 use crate::home;
 
@@ -28,8 +28,7 @@ fn prose(server: &LlmServer, answer: &str) -> (TestHome, String) {
     home.script("talker", &format!("#!/bin/sh\ncat > /dev/null\nenv > \"$UNCAGED_WORKFLOW_STORAGE_ROOT/seen\"\necho run >> \"$UNCAGED_WORKFLOW_STORAGE_ROOT/runs\"\ncat <<'END'\n{answer}\nEND\n"));
     home.config(&config(server, "{ command: talker, output: text }"));
     fs::write(home.root().join(".env"), format!("P_KEY={KEY}\n")).unwrap();
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(1, "count");
     (home, thread)
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::json;
 use uwf_testing::{Ran, TestHome};
 
-use crate::agent_run::{output, with_mock};
+use crate::fixtures::built_in::{output, with_mock};
 
 /// Calls a link to uwf.
 fn call(home: &TestHome, path: &Path, args: &[&str]) -> Ran {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::agent_describe::{started, with_described};
+use crate::fixtures::described::{started, with_described};
 
 #[test]
 fn agents_are_listed_without_starting_any() {

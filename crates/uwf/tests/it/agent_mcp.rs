@@ -102,8 +102,7 @@ fn without_the_rung_there_is_no_submit() {
         "agents: { a: { command: counter, output: text, config: { mcp: true } } }\ndefaultAgent: a\nextract: { submit: false }\n",
     );
     home.file("calls.json", &calls.to_string());
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count the moons");
+    let thread = home.start_counting(1, "count the moons");
     let dry = text(&home.json(&["thread", "step", &thread, "--dry-run"]), "prompt");
     assert!(!dry.contains("submit"), "{dry}");
     home.json(&["thread", "step", &thread]);
@@ -212,8 +211,7 @@ fn an_output_that_is_no_object_comes_as_value() {
 #[test]
 fn outside_a_step_nothing_is_taken_and_noise_does_not_end_the_server() {
     let home = home();
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(1, "count");
     let mut server = home
         .command(&["agent", "mcp", &thread, "worker"])
         .stdin(Stdio::piped())
@@ -237,8 +235,7 @@ fn outside_a_step_nothing_is_taken_and_noise_does_not_end_the_server() {
 #[test]
 fn a_message_over_the_limit_is_refused_and_the_next_one_served() {
     let home = home();
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(1, "count");
     let mut server = home
         .command(&["agent", "mcp", &thread, "worker"])
         .stdin(Stdio::piped())

@@ -4,27 +4,9 @@ use std::fs;
 
 use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, Say, Script};
-use uwf_testing::{Ran, TestHome, counting_workflow};
 
+use crate::fixtures::built_in::{output, with_mock};
 use crate::home;
-
-pub(crate) fn with_mock() -> (TestHome, String) {
-    let home = home();
-    fs::write(home.root().join("answers.yaml"), "worker: [ { reply: { n: 5 } } ]\n").unwrap();
-    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\n  c: { command: teller, output: json }\ndefaultAgent: m\n");
-    home.script("teller", "#!/bin/sh\ncat > /dev/null\necho \"{\\\"n\\\": 7}\"\necho \"in $PWD\" >&2\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
-    (home, thread)
-}
-
-/// The output of a step that was stored.
-pub(crate) fn output(home: &TestHome, ran: &Ran) -> serde_json::Value {
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    let hash = ran.stdout.trim_end();
-    assert!(hash.len() == 13 && ran.stdout.ends_with('\n'), "{ran:?}");
-    home.json(&["thread", "step-details", hash, "--format", "json"])["output"].clone()
-}
 
 #[test]
 fn it_stores_a_step_and_moves_no_head() {
@@ -74,8 +56,7 @@ fn a_model_is_asked_with_its_own_key() {
         server.url()
     ));
     fs::write(home.root().join(".env"), "P_KEY=made-up-key-0123456789\n").unwrap();
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(3, "count");
     let ran = home.uwf(&["agent", "run", "llm", &thread, "worker"]);
     assert_eq!(output(&home, &ran), json!({"n": 9}));
     // The same as a step, by a link on PATH: it is still the built-in agent that has a model.

@@ -5,88 +5,9 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, text};
+use uwf_testing::text;
 
-use crate::home;
-
-pub(crate) const REVIEW: &str = r#"
-name: review-text
-description: a writer and a reviewer
-roles:
-  writer:
-    description: writes
-    goal: Write one sentence.
-    capabilities: [writing]
-    meta: { type: object, properties: { title: { type: string } }, required: [title] }
-  reviewer:
-    description: reviews
-    goal: Approve or not.
-    procedure: Read it twice.
-    output: Your decision.
-    meta:
-      type: object
-      properties: { approved: { type: boolean }, notes: { anyOf: [ { type: string }, { type: "null" } ] } }
-      required: [approved]
-      additionalProperties: false
-conditions:
-  rejected: { description: not good yet, expression: "steps[-1].output.approved = false" }
-graph:
-  $START: [ { role: writer } ]
-  writer: [ { role: reviewer } ]
-  reviewer:
-    - { role: writer, condition: rejected }
-    - { role: $END }
-"#;
-
-/// A writer in sh: knows the task from the prompt, answers with a text.
-pub(crate) const WRITER: &str = r#"#!/bin/sh
-set -eu
-"$UWF_BIN" agent context "$1" "$2" --prompt > prompt.txt
-grep -q 'Write one sentence.' prompt.txt
-grep -q 'write about cats' prompt.txt
-printf -- '---\ntitle: Cats\n---\nCats are animals.\n' | "$UWF_BIN" agent submit "$1" "$2" --text -
-"#;
-
-/// A reviewer in Python without any package: rejects the first text, approves the second.
-pub(crate) const REVIEWER: &str = r#"#!/usr/bin/env python3
-import json, os, subprocess, sys
-
-uwf, thread, role = os.environ["UWF_BIN"], sys.argv[1], sys.argv[2]
-context = json.loads(subprocess.check_output([uwf, "agent", "context", thread, role]))
-assert context["task"] == "write about cats", context["task"]
-assert context["workspace"] == os.getcwd(), context["workspace"]
-assert context["steps"][-1]["role"] == "writer"
-assert context["steps"][-1]["output"] == {"title": "Cats"}
-assert context["steps"][-1]["text"].strip() == "Cats are animals.", context["steps"][-1]
-assert context["schema"]["required"] == ["approved"]
-assert context["agent"]["config"] == {"strictness": 3}, context["agent"]
-rounds = sum(step["role"] == "reviewer" for step in context["steps"])
-with open("said.md", "w") as said:
-    said.write("I have read it twice.\n")
-answer = {"approved": rounds > 0, "notes": None}
-submit = [uwf, "agent", "submit", thread, role, "--data", json.dumps(answer)]
-submit += ["--raw", "said.md", "--session-id", "s-1", "--duration-ms", "1200"]
-sys.exit(subprocess.run(submit).returncode)
-"#;
-
-pub(crate) fn with_scripts(writer: &str, reviewer: &str) -> (TestHome, String) {
-    let home = home();
-    home.script("writer", writer);
-    home.script("reviewer", reviewer);
-    home.config("agents:\n  writer: { command: writer }\n  reviewer: { command: reviewer, config: { strictness: 3 } }\ndefaultAgent: writer\nagentOverrides: { review-text: { reviewer: reviewer } }\n");
-    home.put("review-text", REVIEW);
-    let thread = home.start("review-text", "write about cats");
-    (home, thread)
-}
-
-/// A thread before its first step.
-pub(crate) fn fresh() -> (TestHome, String) {
-    with_scripts(WRITER, REVIEWER)
-}
-
-pub(crate) fn submit(home: &TestHome, thread: &str, args: &[&str]) -> String {
-    home.told(&[&["agent", "submit", thread, "reviewer"], args].concat())
-}
+use crate::fixtures::protocol_agents::{REVIEWER, fresh, submit, with_scripts};
 
 #[test]
 fn agents_in_sh_and_python_run_a_workflow_to_its_end() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uwf_core::moderator::{Condition, Evaluate, History, StepView};
 use uwf_engine::evaluate::in_child;
 use uwf_engine::home::Home;
-use uwf_testing::{Subject, counting_workflow};
+use uwf_testing::Subject;
 
 use crate::home;
 
@@ -68,8 +68,7 @@ fn evaluated(bytes: &[u8]) {
 #[test]
 fn the_mcp_server_serves_on_whatever_it_is_sent() {
     let home = home();
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(1, "count");
     let mut server = home
         .command(&["agent", "mcp", &thread, "worker"])
         .stdin(Stdio::piped())

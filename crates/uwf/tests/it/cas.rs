@@ -1,32 +1,13 @@
 //! Reading the store: `uwf cas get`, `has`, `refs`, `walk`, `list` and `schema`.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, text};
 
+use crate::fixtures::notes::{NOTE_SCHEMA, file_of, note, put_text};
 use crate::home;
-
-pub(crate) const NOTE_SCHEMA: &str = r#"{"title":"note","type":"object","properties":{"on":{"type":"string","format":"cas_ref"},"stars":{"type":"integer"}},"required":["on"]}"#;
-
-pub(crate) fn put_text(home: &TestHome, content: &str) -> String {
-    text(&home.json(&["cas", "put-text", content]), "hash")
-}
-
-pub(crate) fn file_of(home: &TestHome, hash: &str) -> PathBuf {
-    home.root().join("cas").join(format!("{hash}.bin"))
-}
-
-/// A note on a text; returns the hashes of schema, text and note.
-pub(crate) fn note(home: &TestHome) -> [String; 3] {
-    let schema = text(&home.json(&["cas", "schema", "put", NOTE_SCHEMA]), "hash");
-    let on = put_text(home, "hello");
-    let note = text(&home.json(&["cas", "put", &schema, &format!("{{\"on\":\"{on}\",\"stars\":5}}")]), "hash");
-    [schema, on, note]
-}
 
 #[test]
 fn a_node_is_put_read_and_found_by_a_beginning_of_its_hash() {

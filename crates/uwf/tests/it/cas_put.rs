@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::text;
 
-use crate::cas::{note, put_text};
+use crate::fixtures::notes::{note, put_text};
 use crate::home;
 
 /// A text whose node has a hash of digits only, and one of digits and one E: numbers to a YAML reader.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::cas::{file_of, note};
+use crate::fixtures::notes::{file_of, note};
 use crate::home;
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::cas::{file_of, note, put_text};
+use crate::fixtures::notes::{file_of, note, put_text};
 use crate::home;
 
 #[test]

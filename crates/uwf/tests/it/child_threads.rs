@@ -2,148 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say};
-use uwf_testing::processes::until;
-use uwf_testing::{TestHome, text};
+use uwf_testing::text;
 
-use crate::{home, told};
-
-/// `$START` → plan → build → tell → `$END`; `build` is to be played by a workflow.
-pub(crate) const OUTER: &str = r"name: ship-change
-description: Plan, build, tell
-roles:
-  plan:
-    description: plans
-    goal: Plan it.
-    meta: &text
-      type: object
-      properties: { text: { type: string } }
-      required: [text]
-  build:
-    description: builds
-    goal: Have it built.
-    output: Say what was built.
-    meta:
-      type: object
-      properties: { built: { type: string }, sure: { type: boolean } }
-      required: [built]
-  tell:
-    description: tells
-    goal: Tell the others.
-    meta: *text
-graph:
-  $START: [ { role: plan } ]
-  plan: [ { role: build } ]
-  build: [ { role: tell } ]
-  tell: [ { role: $END } ]
-";
-
-/// `$START` → code → check → `$END`.
-pub(crate) const INNER: &str = r"name: write-code
-description: Code, then check
-roles:
-  code:
-    description: codes
-    goal: Code it.
-    meta:
-      type: object
-      properties: { text: { type: string } }
-      required: [text]
-  check:
-    description: checks
-    goal: Check it.
-    meta:
-      type: object
-      properties: { built: { type: string } }
-      required: [built]
-graph:
-  $START: [ { role: code } ]
-  code: [ { role: check } ]
-  check: [ { role: $END } ]
-";
-
-/// Every agent writes its role into `ran`, so that what was paid for can be counted. `check` waits for the file `go`.
-pub(crate) const AGENTS: &str = r"agents:
-  says: { command: says, output: json }
-  checks: { command: checks, output: json }
-  human: { command: uwf-human }
-  inner: { command: uwf-workflow, args: [write-code] }
-defaultAgent: says
-agentOverrides:
-  ship-change: { build: inner }
-  write-code: { check: checks }
-killGrace: 1
-";
-
-pub(crate) const SAYS: &str =
-    "#!/bin/sh\necho \"$UWF_ROLE\" >> ran\necho \"{\\\"text\\\": \\\"$UWF_ROLE did it\\\"}\"\n";
-
-pub(crate) const CHECKS: &str = r#"#!/bin/sh
-echo check >> ran
-echo $$ > pid
-while [ ! -e go ]; do sleep 0.02; done
-echo '{"built": "a bridge"}'
-"#;
-
-pub(crate) fn staffed() -> TestHome {
-    let home = home();
-    home.config(AGENTS);
-    home.script("says", SAYS);
-    home.script("checks", CHECKS);
-    home.put("ship-change", OUTER);
-    home.put("write-code", INNER);
-    home
-}
-
-/// A thread whose next role is the one played by a workflow.
-pub(crate) fn planned(home: &TestHome) -> String {
-    let thread = home.start("ship-change", "Cross the river.");
-    assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({"role": "build"}));
-    thread
-}
-
-pub(crate) fn go(home: &TestHome) {
-    fs::write(home.work().join("go"), "").unwrap();
-}
-
-pub(crate) fn ran(home: &TestHome) -> Vec<String> {
-    fs::read_to_string(home.work().join("ran")).unwrap_or_default().lines().map(str::to_owned).collect()
-}
-
-pub(crate) fn spawn(home: &TestHome, args: &[&str]) -> Child {
-    home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-/// Process id of the child's second agent, once it runs.
-pub(crate) fn checker(home: &TestHome) -> String {
-    let file = home.work().join("pid");
-    until("the checker has begun", || fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')));
-    fs::read_to_string(file).unwrap().trim().to_owned()
-}
-
-/// The newest line of this kind in a thread's record.
-pub(crate) fn recorded(home: &TestHome, thread: &str, kind: &str) -> Value {
-    let record = fs::read_to_string(home.record_file(thread)).unwrap();
-    let line = record.lines().rfind(|line| line.contains(&format!("\"{kind}\""))).unwrap();
-    serde_json::from_str(line).unwrap()
-}
-
-/// The one child of a thread, active or not.
-pub(crate) fn child_of(home: &TestHome, thread: &str) -> String {
-    let rows = home.json(&["thread", "list", "--all"]);
-    let ids = rows.as_array().unwrap().iter().map(|row| text(row, "thread"));
-    let children: Vec<String> = ids.filter(|id| home.json(&["thread", "show", id])["parentThread"] == thread).collect();
-    assert_eq!(children.len(), 1, "{rows}");
-    children[0].clone()
-}
-
-pub(crate) fn state(home: &TestHome, thread: &str) -> Value {
-    home.json(&["thread", "show", thread])["state"].clone()
-}
+use crate::fixtures::child_threads::{AGENTS, INNER, checker, child_of, go, planned, ran, recorded, staffed, state};
+use crate::told;
 
 #[test]
 fn a_workflow_plays_a_role_in_a_thread_of_its_own() {

@@ -8,8 +8,8 @@ use serde_json::json;
 use uwf_testing::processes::{is_alive, signal};
 use uwf_testing::text;
 
-use crate::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
-use crate::faults::with_fault;
+use crate::fixtures::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
+use crate::fixtures::faults::with_fault;
 use crate::told;
 
 #[test]

@@ -15,7 +15,9 @@ use uwf_testing::{Ran, TestHome, counting_workflow, text};
 use crate::home;
 
 const FUTURE: &str = "@2036-03-01 12:00:00";
+
 const PAST: &str = "@2016-03-01 12:00:00";
+
 /// As long as a process lives no time passes.
 const STILL: &str = "2026-03-01 12:00:00";
 

@@ -7,16 +7,14 @@ use std::process::Command;
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::review::reviewing_home;
 use crate::home;
-use crate::review::reviewing_home;
 
 /// A home with the counting workflow, one agent `w` with these settings, and a thread.
 fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
     let home = home();
-    home.script("worker", script);
-    home.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\nkillGrace: 1\n"));
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    home.worker(settings, script);
+    let thread = home.start_counting(3, "count");
     (home, thread)
 }
 
@@ -139,8 +137,7 @@ fn an_answer_without_valid_output_is_kept_and_told_in_words() {
 fn a_missing_agent_is_a_matter_of_configuration() {
     let home = home();
     home.config("agents:\n  codex: { command: no-such-program, output: json }\ndefaultAgent: codex\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(3, "count");
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78));
     assert!(ran.stderr.starts_with("error: cannot start agent `no-such-program`: "), "{}", ran.stderr);
@@ -263,8 +260,7 @@ fn secrets_stay_with_whom_they_were_given_to_and_out_of_every_node() {
     );
     fs::write(home.root().join(".env"), "FROM_FILE=file-secret-0123456789\nPLAIN=plain\n").unwrap();
     fs::set_permissions(home.root().join(".env"), fs::Permissions::from_mode(0o644)).unwrap();
-    home.put("count-rounds", &counting_workflow(9));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(9, "count");
     for agent in ["trusted", "other"] {
         let ran = home
             .command(&["thread", "step", &thread, "--agent", agent])

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use uwf_testing::TestHome;
 
-use crate::config_set::{configured, file};
+use crate::fixtures::configuration::{configured, file};
 
 /// A `uwf config edit` with an editor that is a line of sh; the file is `$1`.
 fn edited(home: &TestHome, editor: &str) -> uwf_testing::Ran {

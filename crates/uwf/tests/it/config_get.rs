@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::config_set::configured;
+use crate::fixtures::configuration::configured;
 
 #[test]
 fn values_are_read_back_as_data_and_as_text() {

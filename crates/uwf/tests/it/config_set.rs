@@ -7,30 +7,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::TestHome;
 
+use crate::fixtures::configuration::{CONFIG, configured, file};
 use crate::home;
-
-pub(crate) const CONFIG: &str = "\
-# who does what
-agents:
-  coder:   # the expensive one
-    command: sh
-    args: [-c, 'true']
-  judge: { command: sh, output: json }
-
-defaultAgent: coder  # for now
-x-notes: |
-  kept as it is
-";
-
-pub(crate) fn configured() -> TestHome {
-    let home = home();
-    home.config(CONFIG);
-    home
-}
-
-pub(crate) fn file(home: &TestHome) -> String {
-    fs::read_to_string(home.root().join("config.yaml")).unwrap()
-}
 
 /// A command that must fail and leave the file as it was.
 #[track_caller]

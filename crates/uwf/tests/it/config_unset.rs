@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::config_set::{configured, file};
+use crate::fixtures::configuration::{configured, file};
 
 #[test]
 fn a_key_is_removed() {

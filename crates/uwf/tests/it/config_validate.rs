@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::config_set::CONFIG;
+use crate::fixtures::configuration::CONFIG;
 use crate::home;
 
 #[test]

@@ -55,8 +55,7 @@ fn with_cursor(settings: &str, answers: &Value, task: &str) -> (TestHome, String
     home.config(&format!(
         "agents:\n  c: {{ command: uwf-cursor, model: gpt-5, args: [--approve-mcps], config: {settings} }}\ndefaultAgent: c\npromptBudget: 400000\n"
     ));
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", task);
+    let thread = home.start_counting(1, task);
     (home, thread)
 }
 

@@ -174,8 +174,7 @@ fn leftovers_are_removed_when_they_are_old() {
 #[test]
 fn damage_is_told() {
     let home = home();
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(3, "count");
     let head = home.head(&thread).unwrap();
     fs::write(home.root().join("cas").join(format!("{head}.bin")), "garbage").unwrap();
     assert_eq!(found(&home, &[], "threads"), "ok: 1 active thread, 0 finished\nfail: 1 thread cannot be read: <id>");
@@ -191,8 +190,7 @@ fn damage_is_told() {
 #[test]
 fn marks_of_ended_threads_are_stale() {
     let home = home();
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(3, "count");
     home.json(&["thread", "kill", &thread]);
     let mark = home.root().join("marks").join(format!("{thread}.stuck"));
     fs::create_dir_all(mark.parent().unwrap()).unwrap();
@@ -285,10 +283,8 @@ const STUBBORN: &str = "#!/bin/sh\ncat >/dev/null\necho $$ > \"$PWD/pid\"\n(trap
 
 /// A home whose agent works at a step: the window's process and the pids of agent and child.
 fn working(home: &TestHome) -> (String, std::process::Child, [String; 2]) {
-    home.script("worker", STUBBORN);
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\nkillGrace: 1\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: json", STUBBORN);
+    let thread = home.start_counting(3, "count");
     let window = home.command(&["thread", "step", &thread]).stderr(std::process::Stdio::null()).spawn().unwrap();
     let read = |name: &str| fs::read_to_string(home.work().join(name)).unwrap_or_default();
     until("the agent has begun", || !read("child").trim().is_empty());
@@ -344,10 +340,8 @@ fn whoever_asks_from_inside_an_agent_is_no_orphan() {
     let home = home();
     let asking =
         "#!/bin/sh\ncat > /dev/null\n\"$UWF_BIN\" doctor --fix --format json > doctor.json\necho '{\"n\": 1}'\n";
-    home.script("worker", asking);
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: json", asking);
+    let thread = home.start_counting(3, "count");
     assert_eq!(home.json(&["thread", "step", &thread])["role"], json!("worker"));
     let report: Value = serde_json::from_str(&fs::read_to_string(home.work().join("doctor.json")).unwrap()).unwrap();
     let orphans = report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "orphans").unwrap();

@@ -1,7 +1,6 @@
 //! A failing command in a pipe prints an object that says why.
 
 use serde_json::json;
-use uwf_testing::counting_workflow;
 
 use crate::home;
 
@@ -54,10 +53,8 @@ fn text_and_documents_are_not_mixed_with_objects() {
 #[test]
 fn what_is_known_of_the_thread_stands_beside_the_error() {
     let home = home();
-    home.script("worker", "#!/bin/sh\nexit 3\n");
-    home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: text", "#!/bin/sh\nexit 3\n");
+    let thread = home.start_counting(3, "count");
     for command in [&["thread", "step"][..], &["run"], &["thread", "run"]] {
         let ran = home.uwf(&[command, &[thread.as_str()]].concat());
         assert_eq!(ran.code, Some(40), "{command:?}");

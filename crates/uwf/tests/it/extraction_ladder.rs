@@ -3,14 +3,16 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::{TestHome, text};
 
 use crate::home;
 
 const CONFIG: &str = "agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n";
 
 const NO_OUTPUT: &str = "the answer has no valid output for role `worker`";
+
 const NO_HEADER: &str = "there is no header: the answer must begin with `---`, the keys, and `---` again";
+
 const NOT_INTEGER: &str = "`n`: expected an integer, found the string \"one\"";
 
 /// A rung as it is recorded.
@@ -23,8 +25,7 @@ fn mocked(config: &str, script: &str) -> (TestHome, String) {
     let home = home();
     home.config(config);
     fs::write(home.root().join("answers.yaml"), script).unwrap();
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(1, "count");
     (home, thread)
 }
 

@@ -7,44 +7,14 @@ use std::process::Command;
 use serde_json::json;
 use uwf_testing::{Ran, TestHome, counting_workflow, text};
 
+use crate::fixtures::faults::{failing_at, with_fault};
 use crate::home;
 
 fn counting_home() -> (TestHome, String) {
     let home = home();
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(3, "count");
     (home, thread)
-}
-
-/// Runs uwf with a call failing when it is about this file.
-pub(crate) fn failing_at(home: &TestHome, path: &Path, fault: &str, args: &[&str]) -> Ran {
-    let plain = home.command(args);
-    let mut command = Command::new("strace");
-    home.prepare(&mut command);
-    command.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(path).args(["-e", &format!("inject={fault}")]);
-    command.arg(plain.get_program()).args(args);
-    command.output().expect("strace is installed").into()
-}
-
-/// Runs uwf with a system call failing in all its processes.
-pub(crate) fn with_fault(home: &TestHome, fault: &str, args: &[&str]) -> Ran {
-    let plain = home.command(args);
-    let mut command = Command::new("strace");
-    home.prepare(&mut command);
-    command.args([
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=fsync,fdatasync,renameat,?unlink,unlinkat,?clone,?clone3",
-        "-e",
-        &format!("inject={fault}"),
-    ]);
-    command.arg(plain.get_program()).args(args);
-    command.output().expect("strace is installed").into()
 }
 
 #[test]

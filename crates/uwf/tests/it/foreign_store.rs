@@ -14,15 +14,22 @@ use uwf_testing::{TestHome, text};
 use crate::{home, told};
 
 const WORKFLOW: Hash = Hash::literal("0KZQB61FPVDKS");
+
 const START: [Hash; 2] = [Hash::literal("120VN86QG7052"), Hash::literal("FPVH9K1XJ2DZA")];
+
 const STEP: [Hash; 2] = [Hash::literal("9C2318PXN2HYE"), Hash::literal("CBEFGCN0R5996")];
+
 const HERMES_TURN: Hash = Hash::literal("05HQB8BWV4KTW");
+
 const HERMES_DETAIL: Hash = Hash::literal("EKYATKXH392BP");
+
 const HERMES_RAW: Hash = Hash::literal("CXXS1KVSC0YVJ");
 
 /// Ids as another implementation made them: the first symbol of a ULID is 0 to 7.
 const ACTIVE: &str = "7ZZZ4QJ2V8RKTB6WXMF3C9D0HE";
+
 const FRESH: &str = "ZZ0W4QJ2V8RKTB6WXMF3C9D0HF";
+
 const FINISHED: &str = "ZZ0W4QJ2V8RKTB6WXMF3C9D0HG";
 
 /// Unix milliseconds every node was stored at.
@@ -126,8 +133,7 @@ fn write_store(home: &TestHome) -> Hashes {
 /// A home with the foreign store, and an agent that answers with what is asked for.
 fn foreign_home() -> (TestHome, Hashes) {
     let home = home();
-    home.script("worker", "#!/bin/sh\ncat > prompt\ncase $UWF_ROLE in planner) echo '{\"plan\": \"go on\"}';; coder) echo '{\"done\": true}';; esac\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.worker("output: json", "#!/bin/sh\ncat > prompt\ncase $UWF_ROLE in planner) echo '{\"plan\": \"go on\"}';; coder) echo '{\"done\": true}';; esac\n");
     let hashes = write_store(&home);
     (home, hashes)
 }

@@ -4,7 +4,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, counting_workflow, failed_attempts, text};
+use uwf_testing::{TestHome, failed_attempts, text};
 
 use crate::home;
 
@@ -112,9 +112,12 @@ elif behave.get("id") != "nowhere":
 "#;
 
 const RIGHT: &str = "---\nn: 1\n---\nCounted one line.";
+
 /// A configuration of hermes that names servers.
 const SERVERS: &str = "mcp_servers:\n  mine: { command: mine, enabled: false }\n";
+
 const WRONG: &str = "I counted one line.";
+
 const NEARLY: &str = "---\nn: one\n---";
 
 /// A home with the scripted hermes, the counting workflow, and a thread.
@@ -129,8 +132,7 @@ fn with_hermes(behave: &Value) -> (TestHome, String) {
          models: { big: { provider: p, name: vendor/big-1 } }\nproviders: { p: { baseUrl: 'http://127.0.0.1:9' } }\n",
     );
     fs::write(home.root().join(".env"), "OTHER_KEY=not-for-hermes\n").unwrap();
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(1, "count");
     (home, thread)
 }
 
@@ -398,8 +400,7 @@ fn the_turns_of_a_session_that_was_ended_are_read_from_it() {
 /// A thread whose role has played once and plays again.
 fn played_once(behave: &Value) -> (TestHome, String) {
     let (home, _) = with_hermes(behave);
-    home.put("count-rounds", &counting_workflow(4));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(4, "count");
     home.json(&["thread", "step", &thread]);
     (home, thread)
 }

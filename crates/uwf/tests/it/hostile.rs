@@ -17,8 +17,7 @@ use crate::home;
 /// A home whose default agent `w` prints what the file `answer` holds, as JSON, and a thread of this role schema.
 fn answering(meta: &str) -> (TestHome, String) {
     let home = home();
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\ncat answer\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\ncat answer\n");
     home.put("work-once", &workflow(meta));
     let thread = home.start("work-once", "work");
     (home, thread)

@@ -17,10 +17,8 @@ const WAITING: &str =
 
 fn counting_home(agent: &str) -> (TestHome, String) {
     let home = home();
-    home.script("worker", agent);
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\nkillGrace: 1\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: json", agent);
+    let thread = home.start_counting(3, "count");
     (home, thread)
 }
 

@@ -19,6 +19,7 @@ fn workflow(meta: &str) -> String {
 
 const REASONED: &str =
     "{ type: object, properties: { ok: { type: boolean }, why: { type: string } }, required: [ok, why] }";
+
 const BARE: &str = "{ type: object, properties: { ok: { type: boolean } }, required: [ok] }";
 
 /// A home whose agent is a scripted model, and a thread of a role with this schema.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use durable_files::FileLock;
 use serde_json::{Value, json};
 use uwf_testing::processes::{is_alive, signal, until};
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{Ran, TestHome, text};
 
 use crate::home;
 
@@ -18,8 +18,7 @@ fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
     let home = home();
     home.script("worker", script);
     home.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\nkillGrace: 0.3\n"));
-    home.put("count-rounds", &counting_workflow(9));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(9, "count");
     (home, thread)
 }
 

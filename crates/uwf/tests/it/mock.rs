@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::{TestHome, text};
 
 use crate::home;
 
@@ -15,8 +15,7 @@ fn mocked(rounds: usize, script: &str) -> (TestHome, String) {
     let home = home();
     home.config(CONFIG);
     fs::write(home.root().join("answers.yaml"), script).unwrap();
-    home.put("count-rounds", &counting_workflow(rounds));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(rounds, "count");
     (home, thread)
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say, Usage};
-use uwf_testing::{SCRIPTED_ACP, TestHome, counting_workflow, text};
+use uwf_testing::{SCRIPTED_ACP, TestHome, text};
 
 use crate::home;
 
@@ -25,8 +25,7 @@ fn with_model(server: &LlmServer, agent: &str) -> (TestHome, String) {
 }
 
 fn counting(home: &TestHome) -> String {
-    home.put("count-rounds", &counting_workflow(1));
-    home.start("count-rounds", "count the moons")
+    home.start_counting(1, "count the moons")
 }
 
 /// The record of the newest attempt, its last line of a kind.

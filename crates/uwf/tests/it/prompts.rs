@@ -23,8 +23,7 @@ fn kept_prompts(budget: usize, task: &str) -> (TestHome, String) {
     home.config(&format!(
         "agents:\n  a: {{ command: keeper, output: text }}\ndefaultAgent: a\npromptBudget: {budget}\n"
     ));
-    home.put("count-rounds", &uwf_testing::counting_workflow(20));
-    let thread = home.start("count-rounds", task);
+    let thread = home.start_counting(20, task);
     for _ in 0..10 {
         home.json(&["thread", "step", &thread]);
     }

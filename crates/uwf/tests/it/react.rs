@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
-use uwf_testing::{TestHome, counting_workflow, repository, text};
+use uwf_testing::{TestHome, repository, text};
 
 use crate::home;
 
@@ -29,8 +29,7 @@ fn with_model(server: &LlmServer, config: &str) -> TestHome {
 
 /// A thread of one role whose output is `{n: integer}`.
 fn counting(home: &TestHome) -> String {
-    home.put("count-rounds", &counting_workflow(1));
-    home.start("count-rounds", "count the files")
+    home.start_counting(1, "count the files")
 }
 
 /// The failed attempt an error message names.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uwf_testing::processes::until;
 use uwf_testing::{TestHome, counting_workflow, text};
 
-use crate::faults::failing_at;
+use crate::fixtures::faults::failing_at;
 use crate::home;
 
 const ROUNDS: usize = 3;
@@ -19,8 +19,7 @@ const ROUNDS: usize = 3;
 /// Two active threads, after one step and after none, and one that has ended.
 fn home_with_threads() -> (TestHome, [String; 3]) {
     let home = home();
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
     home.put("count-rounds", &counting_workflow(ROUNDS));
     let threads = ["stepped", "begun", "ended"].map(|prompt| home.start("count-rounds", prompt));
     home.json(&["thread", "step", &threads[0]]);

@@ -4,10 +4,10 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{TestHome, counting_workflow, text};
 
-use crate::review::{reviewing_home, step};
-use crate::terminal::session_in;
-use crate::thread_list::{columns, plain};
-use crate::thread_step::{answering_home, ledger};
+use crate::fixtures::answering::{answering_home, ledger};
+use crate::fixtures::review::{reviewing_home, step};
+use crate::fixtures::terminal::session_in;
+use crate::fixtures::text::{columns, plain};
 use crate::{home, told};
 
 /// Says `{"n": 1}`, after lines longer than any terminal on stderr, for a second.

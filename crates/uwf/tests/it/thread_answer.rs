@@ -6,101 +6,14 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::json;
 use uwf_testing::{Ran, TestHome, text};
 
-use crate::{home, told};
-
-/// `$START` → writer (a mock) → approver (a person) → `$END`, or back to the writer.
-pub(crate) const PUBLISH: &str = r"name: publish-post
-description: Write a post; a person lets it out
-roles:
-  writer:
-    description: writes
-    goal: Write the post.
-    meta:
-      type: object
-      properties: { post: { type: string } }
-      required: [post]
-  approver:
-    description: the editor in chief
-    goal: Decide whether the post goes out.
-    output: Say why, if it does not.
-    meta:
-      type: object
-      properties:
-        approved: { type: boolean }
-        why: { type: string }
-      required: [approved]
-conditions:
-  approved:
-    description: it goes out
-    expression: steps[-1].output.approved
-graph:
-  $START: [ { role: writer } ]
-  writer: [ { role: approver } ]
-  approver:
-    - { role: $END, condition: approved }
-    - { role: writer }
-";
-
-/// `$START` → author (a person, one text) → `$END`.
-pub(crate) const DICTATE: &str = r"name: dictate-note
-description: A person says something
-roles:
-  author:
-    description: has something to say
-    goal: Say it.
-    meta:
-      type: object
-      properties: { note: { type: string, minLength: 3 }, mood: { type: string } }
-      required: [note]
-graph:
-  $START: [ { role: author } ]
-  author: [ { role: $END } ]
-";
-
-pub(crate) const CONFIG: &str = r"agents:
-  mock: { command: uwf-mock, config: { script: answers.yaml } }
-  human: { command: uwf-human }
-defaultAgent: mock
-agentOverrides:
-  publish-post: { approver: human }
-  dictate-note: { author: human }
-";
-
-pub(crate) fn staffed() -> TestHome {
-    let home = home();
-    home.config(CONFIG);
-    let script = "writer:\n  - reply: { post: Hello }\n  - reply: { post: Hello again }\n";
-    fs::write(home.root().join("answers.yaml"), script).unwrap();
-    home.put("publish-post", PUBLISH);
-    home.put("dictate-note", DICTATE);
-    home
-}
-
-/// A thread whose approver is asked.
-pub(crate) fn waiting(home: &TestHome) -> String {
-    let thread = home.start("publish-post", "Say hello.");
-    assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({"role": "approver"}));
-    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
-    thread
-}
+use crate::fixtures::people::{CONFIG, answers, last, staffed, waiting};
+use crate::told;
 
 fn nodes(home: &TestHome) -> usize {
     fs::read_dir(home.root().join("cas")).unwrap().count()
-}
-
-pub(crate) fn answers(home: &TestHome, thread: &str, args: &[&str]) -> Ran {
-    home.uwf(&[&["thread", "answer", thread], args].concat())
-}
-
-/// Output and detail of the last step.
-pub(crate) fn last(home: &TestHome, thread: &str) -> (Value, Value) {
-    let head = text(&home.json(&["thread", "show", thread]), "head");
-    let step = home.json(&["cas", "get", &head])["payload"].clone();
-    let payload = |key: &str| home.json(&["cas", "get", &text(&step, key)])["payload"].clone();
-    (payload("output"), payload("detail"))
 }
 
 #[test]

@@ -7,11 +7,11 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{Ran, TestHome, numbered, text};
 
+use crate::fixtures::people::{family, last, staffed, waiting};
+use crate::fixtures::review::WORKFLOW;
+use crate::fixtures::terminal::{session, session_in};
+use crate::fixtures::text::plain;
 use crate::home;
-use crate::review::WORKFLOW;
-use crate::terminal::{session, session_in};
-use crate::thread_answer::{last, staffed, waiting};
-use crate::thread_list::{family, plain};
 
 /// A person who approves what an agent has written.
 fn approving() -> (TestHome, String) {

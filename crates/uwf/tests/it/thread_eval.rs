@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{TestHome, numbered};
 
-use crate::review::{damage, hashes, reviewing_home, step};
+use crate::fixtures::review::{damage, hashes, reviewing_home, step};
 use crate::told;
 
 /// Time any expression may take: the child's two seconds, and what starting and stopping it costs on a busy machine.
@@ -219,7 +219,7 @@ fn hostile_expressions_end_in_time_whatever_they_give() {
 #[test]
 fn a_bomb_in_a_condition_cannot_hang_a_step() {
     let home = reviewing_home();
-    let bomb = crate::review::WORKFLOW.replace(
+    let bomb = crate::fixtures::review::WORKFLOW.replace(
         "steps[-1].output.approved = false",
         "$length($reduce([1..28], function($a, $i) { $a & $a }, '0123456789')) > 1",
     );

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
-use crate::review::{damage, hashes, reviewing_home, step};
+use crate::fixtures::review::{damage, hashes, reviewing_home, step};
 use crate::told;
 
 fn finished(home: &TestHome) -> String {

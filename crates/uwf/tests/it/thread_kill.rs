@@ -7,8 +7,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::processes::{is_alive, until};
 
-use crate::faults::failing_at;
-use crate::review::{damage, reviewing_home, step};
+use crate::fixtures::faults::failing_at;
+use crate::fixtures::review::{damage, reviewing_home, step};
 use crate::told;
 
 #[test]

@@ -7,22 +7,11 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
 
-use crate::review::{WORKFLOW, damage, reviewing_home, step};
-use crate::terminal::{session_in, session_with};
+use crate::fixtures::people::family;
+use crate::fixtures::review::{WORKFLOW, damage, reviewing_home, step};
+use crate::fixtures::terminal::{session_in, session_with};
+use crate::fixtures::text::{columns, plain};
 use crate::{home, told};
-
-/// What a terminal shows, without colours.
-pub(crate) fn plain(shown: &str) -> String {
-    let mut parts = shown.split("\u{1b}[");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |plain, part| {
-        plain + part.split_once(|symbol: char| symbol.is_ascii_alphabetic()).map_or("", |(_, text)| text)
-    })
-}
-
-pub(crate) fn columns(line: &str) -> usize {
-    line.chars().map(|symbol| if ('\u{2e80}'..='\u{ffff}').contains(&symbol) { 2 } else { 1 }).sum()
-}
 
 /// A stuck thread, an active one and a finished one, oldest first.
 fn three_threads(home: &TestHome) -> [String; 3] {
@@ -55,28 +44,6 @@ fn tables_fit_the_terminal() {
         assert!(table.lines().all(|line| columns(line) <= width), "{table}");
         assert!(table.contains("日本語"), "{table}");
     }
-}
-
-/// A parent whose role is played by a thread in which a person is asked.
-pub(crate) fn family() -> (TestHome, String) {
-    let home = home();
-    let role = |name: &str, key: &str| {
-        format!(
-            "{name}:\n    description: x\n    goal: x\n    meta: {{ type: object, properties: {{ {key}: {{ type: boolean }} }}, required: [{key}] }}\n"
-        )
-    };
-    let workflow = |name: &str, of: &str, key: &str| {
-        format!(
-            "name: {name}\ndescription: x\nroles:\n  {}graph:\n  $START: [ {{ role: {of} }} ]\n  {of}: [ {{ role: $END }} ]\n",
-            role(of, key)
-        )
-    };
-    home.put("ask-boss", &workflow("ask-boss", "boss", "approved"));
-    home.put("ship-change", &workflow("ship-change", "release", "approved"));
-    home.config("agents:\n  h: { command: uwf-human }\n  inner: { command: uwf-workflow, args: [ask-boss] }\ndefaultAgent: h\nagentOverrides:\n  ship-change: { release: inner }\n");
-    let parent = home.start("ship-change", "Ship the change of Tuesday");
-    assert_eq!(home.uwf(&["thread", "step", &parent]).code, Some(20));
-    (home, parent)
 }
 
 pub(crate) fn list(home: &TestHome, args: &[&str]) -> String {

@@ -5,17 +5,16 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow};
+use uwf_testing::TestHome;
 
-use crate::faults::failing_at;
+use crate::fixtures::faults::failing_at;
 use crate::{home, told};
 
 fn counting() -> (TestHome, String) {
     let home = home();
     home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
     fs::write(home.root().join("answers.yaml"), "worker:\n  - { reply: { n: 1 }, repeat: true }\n").unwrap();
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(3, "count");
     (home, thread)
 }
 

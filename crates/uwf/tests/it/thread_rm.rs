@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::review::{hashes, reviewing_home, step};
+use crate::fixtures::review::{hashes, reviewing_home, step};
 use crate::told;
 
 #[test]

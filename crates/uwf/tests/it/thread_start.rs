@@ -5,14 +5,9 @@ use std::fs;
 use serde_json::json;
 use uwf_testing::{counting_workflow, text};
 
+use crate::fixtures::answering::{answering_home, workflow};
+use crate::fixtures::workflow_files::NOTED;
 use crate::home;
-use crate::thread_step::{answering_home, workflow};
-
-pub(crate) const NOTED: &str = "name: take-notes
-roles:
-  a: { meta: { type: object, properties: { x: { type: string }, y: { type: string } }, required: [y, x] } }
-graph: { $START: [ { role: a } ], a: [ { role: $END } ] }
-";
 
 #[test]
 fn an_empty_prompt_is_an_error() {
@@ -92,8 +87,7 @@ fn what_is_told_in_every_thread_is_stored_before_the_first_step() {
     let home = answering_home();
     home.config("agents:\n  w: { command: worker, output: text }\ndefaultAgent: w\n");
     home.file("answer", "---\nn: 1\n---\nOne.\n");
-    home.put("count-rounds", &counting_workflow(9));
-    let thread = home.start("count-rounds", "count the moons");
+    let thread = home.start_counting(9, "count the moons");
     let texts = || home.json(&["cas", "list", "--type", "content"]).as_array().unwrap().len();
     let before = texts();
     let head = home.json(&["thread", "step", &thread])["head"].as_str().unwrap().to_owned();

@@ -3,49 +3,17 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::text;
 
+use crate::fixtures::answering::{answering_home, ledger, workflow};
 use crate::home;
-
-/// A home whose only agent prints what the file `answer` in the workspace says.
-pub(crate) fn answering_home() -> TestHome {
-    let home = home();
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho \"$UWF_ROLE\" >> ledger\ncat answer\n");
-    home.file("answer", "{\"n\": 1}");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
-    home
-}
-
-pub(crate) fn workflow(name: &str, condition: &str) -> String {
-    format!(
-        r"name: {name}
-description: one role and a condition
-roles:
-  worker:
-    description: works
-    goal: Work.
-    meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }}
-conditions:
-  asked: {{ description: the condition under test, expression: '{condition}' }}
-graph:
-  $START: [ {{ role: worker }} ]
-  worker: [ {{ role: $END, condition: asked }}, {{ role: worker }} ]
-"
-    )
-}
-
-pub(crate) fn ledger(home: &TestHome) -> usize {
-    fs::read_to_string(home.work().join("ledger")).map_or(0, |text| text.lines().count())
-}
 
 /// Workflows of the earlier command line route on it.
 #[test]
 fn a_step_names_the_command_of_its_agent_and_its_page_the_alias() {
     let home = home();
-    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(3, "count");
     home.json(&["thread", "step", &thread]);
     assert_eq!(home.last_step(&thread)["agent"], "worker");
     assert_eq!(home.json(&["thread", "eval", &thread, "steps[-1].agent"]), "worker");
@@ -65,8 +33,7 @@ fn a_step_names_the_command_of_its_agent_and_its_page_the_alias() {
 #[test]
 fn a_dry_run_shows_everything_and_runs_nothing() {
     let home = answering_home();
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "count the sheep");
+    let thread = home.start_counting(3, "count the sheep");
     let report = home.json(&["thread", "step", &thread, "--dry-run"]);
     assert_eq!(json!([report["role"], report["agent"], report["command"]]), json!(["worker", "w", ["worker"]]));
     let prompt = text(&report, "prompt");
@@ -78,8 +45,7 @@ fn a_dry_run_shows_everything_and_runs_nothing() {
 #[test]
 fn the_exit_code_drives_a_shell_loop() {
     let home = answering_home();
-    home.put("count-rounds", &counting_workflow(3));
-    let thread = home.start("count-rounds", "x");
+    let thread = home.start_counting(3, "x");
     let codes: Vec<Option<i32>> = (0..4).map(|_| home.uwf(&["thread", "step", &thread, "--exit-code"]).code).collect();
     assert_eq!(codes, [Some(0), Some(0), Some(10), Some(69)]);
 }
@@ -143,8 +109,7 @@ fn explain_tells_each_expression_its_value_and_why() {
 #[test]
 fn settings_that_are_damaged_are_given_again() {
     let home = answering_home();
-    home.put("count-rounds", &counting_workflow(5));
-    let thread = home.start("count-rounds", "x");
+    let thread = home.start_counting(5, "x");
     home.json(&["thread", "step", &thread]);
     let record = fs::read_to_string(home.record_file(&thread)).unwrap();
     fs::write(home.record_file(&thread), record.replace("\"workspace\":", "\"workspace\"")).unwrap();
@@ -159,8 +124,7 @@ fn settings_that_are_damaged_are_given_again() {
 #[test]
 fn a_thread_of_another_machine_asks_for_its_workspace_once() {
     let home = answering_home();
-    home.put("count-rounds", &counting_workflow(5));
-    let thread = home.start("count-rounds", "x");
+    let thread = home.start_counting(5, "x");
     fs::remove_dir_all(home.root().join("threads")).unwrap();
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(64));
@@ -172,8 +136,7 @@ fn a_thread_of_another_machine_asks_for_its_workspace_once() {
 #[test]
 fn the_cache_may_be_deleted_or_damaged_at_any_time() {
     let home = answering_home();
-    home.put("count-rounds", &counting_workflow(9));
-    let thread = home.start("count-rounds", "x");
+    let thread = home.start_counting(9, "x");
     let chain = home.root().join("cache/chains").join(&thread);
     for steps in 1..=6 {
         home.json(&["thread", "step", &thread]);
@@ -196,8 +159,7 @@ fn the_cache_may_be_deleted_or_damaged_at_any_time() {
 #[test]
 fn formats_are_the_same_report() {
     let home = answering_home();
-    home.put("count-rounds", &counting_workflow(9));
-    let thread = home.start("count-rounds", "x");
+    let thread = home.start_counting(9, "x");
     let json = home.json(&["thread", "show", &thread]);
     let yaml = home.uwf(&["thread", "show", &thread, "--format", "yaml"]).stdout;
     assert!(yaml.contains(&format!("thread: {thread}\n")) && yaml.contains("state: active\n"), "{yaml}");

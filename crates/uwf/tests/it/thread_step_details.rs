@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{TestHome, numbered, text};
 
-use crate::review::{damage, hashes, reviewing_home, step};
+use crate::fixtures::review::{damage, hashes, reviewing_home, step};
 use crate::told;
 
 /// A text without what differs from run to run.
@@ -15,6 +15,27 @@ fn timeless(home: &TestHome, text: &str) -> String {
         if is_seconds { word.replace(|symbol: char| symbol.is_ascii_digit(), "0") } else { word.to_owned() }
     });
     words.collect()
+}
+
+/// Of the prompts in a text or document only the headings: what they say is stated by the tests of prompts.
+fn without_prompts(text: &str) -> String {
+    let mut kept = String::new();
+    // How far the line is indented below which a prompt stands.
+    let mut prompt_at = None;
+    for line in text.lines() {
+        let words = line.trim_start();
+        let indent = line.len() - words.len();
+        if prompt_at.is_some_and(|at| !words.is_empty() && indent <= at && !words.starts_with("- |")) {
+            prompt_at = None;
+        }
+        if prompt_at.is_none() || words == "- |" || words.starts_with("# ") {
+            kept = kept + line + "\n";
+        }
+        if words == "asked:" || words == "input:" {
+            prompt_at = Some(indent);
+        }
+    }
+    kept
 }
 
 /// A document without the durations in it.
@@ -36,7 +57,7 @@ fn the_details_of_a_step_are_a_text() {
     step(&home, &thread, 1);
     let steps = home.json(&["thread", "steps", &thread]);
     let [first, second] = [1, 2].map(|at| text(&steps["steps"][at], "hash"));
-    let told = |hash: &str| timeless(&home, &home.uwf(&["thread", "step-details", hash]).told());
+    let told = |hash: &str| without_prompts(&timeless(&home, &home.uwf(&["thread", "step-details", hash]).told()));
     assert_snapshot!(told(&second), @r#"
     exit 0
     reviewer by reviewer (step #1)
@@ -56,58 +77,11 @@ fn the_details_of_a_step_are_a_text() {
     Turn 1 of 1 (0.0 s)
       asked:
         # How to answer
-
-        Print one JSON object and nothing else: no text before or after it, no code fence. It has this form:
-
-        ```json
-        {
-          "approved": "<true or false>"
-        }
-        ```
-
-        Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
-
-        - `approved` (required): `true` or `false`
-
-        These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
-
         # Your role
-
-        You play the role `reviewer` of the workflow `review-text`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
-
-        ## Goal
-
-        Approve or not.
-
         # Task
-
-        ```text
-        Write about cats.
-        ```
-
         # Step 1 of this thread: what the role `writer` delivered
-
-        ```json
-        {
-          "tags": [
-            "cats",
-            "*.rs"
-          ],
-          "title": "Fix #42"
-        }
-        ```
-
-        Its text:
-
-        ````markdown
         # What I did
-
-        A sentence.
-
-        ```sh
         # not a heading
-        ```
-        ````
       answered:
         {"approved": true}
 
@@ -141,7 +115,11 @@ fn details_tell_how_an_output_came_to_be() {
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
     step(&home, &thread, 1);
     let nodes = hashes(&home, &thread);
-    assert_snapshot!(without_durations(&told(&home, &["thread", "step-details", &nodes[1], "--format", "yaml"])), @r#"
+    let details = |hash: &str| {
+        let told = told(&home, &["thread", "step-details", hash, "--format", "yaml"]);
+        without_prompts(&without_durations(&told))
+    };
+    assert_snapshot!(details(&nodes[1]), @r#"
     exit 0
     hash: #1
     type: StepNode
@@ -194,40 +172,9 @@ fn details_tell_how_an_output_came_to_be() {
         input:
         - |
           # How to answer
-
-          Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
-
-          ```yaml
-          ---
-          title: <text>
-          tags:
-            - <text>
-          ---
-          ```
-
-          Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
-
-          - `title` (required): text
-          - `tags` (optional): list of texts
-
-          A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
-
-          These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
-
           # Your role
-
-          You play the role `writer` of the workflow `review-text`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
-
-          ## Goal
-
-          Write one sentence.
         - |
-
           # Task
-
-          ```text
-          Write about cats.
-          ```
         output: |
           ---
           title: 'Fix #42'
@@ -243,7 +190,7 @@ fn details_tell_how_an_output_came_to_be() {
         toolCalls: []
       attempts: []
     "#);
-    assert_snapshot!(without_durations(&told(&home, &["thread", "step-details", &nodes[2], "--format", "yaml"])), @r#"
+    assert_snapshot!(details(&nodes[2]), @r#"
     exit 0
     hash: #1
     type: StepNode
@@ -283,60 +230,13 @@ fn details_tell_how_an_output_came_to_be() {
         input:
         - |
           # How to answer
-
-          Print one JSON object and nothing else: no text before or after it, no code fence. It has this form:
-
-          ```json
-          {
-            "approved": "<true or false>"
-          }
-          ```
-
-          Replace each `<…>` by a value, leave out optional keys you have nothing for, and write no comments:
-
-          - `approved` (required): `true` or `false`
-
-          These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
-
           # Your role
-
-          You play the role `reviewer` of the workflow `review-text`. Do this role's work and deliver what is asked of this role, nothing else: the other roles of the workflow do their own part, even if the task names it.
-
-          ## Goal
-
-          Approve or not.
         - |
-
           # Task
-
-          ```text
-          Write about cats.
-          ```
         - |
-
           # Step 1 of this thread: what the role `writer` delivered
-
-          ```json
-          {
-            "tags": [
-              "cats",
-              "*.rs"
-            ],
-            "title": "Fix #42"
-          }
-          ```
-
-          Its text:
-
-          ````markdown
           # What I did
-
-          A sentence.
-
-          ```sh
           # not a heading
-          ```
-          ````
         output: |
           {"approved": false}
         toolCalls: []

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say};
-use uwf_testing::{SCRIPTED_ACP, TestHome, counting_workflow, repository, text};
+use uwf_testing::{SCRIPTED_ACP, TestHome, repository, text};
 
 use crate::home;
 
@@ -85,8 +85,7 @@ fn a_command_gets_it_on_stdin() {
         let home = home();
         home.script("heard", &format!("#!/bin/sh\ncat > heard\ncat <<'END'\n{answer}\nEND\n"));
         home.config(&format!("agents:\n  a: {{ command: heard, output: {output} }}\ndefaultAgent: a\n"));
-        home.put("count-rounds", &counting_workflow(1));
-        let thread = home.start("count-rounds", "count the sheep");
+        let thread = home.start_counting(1, "count the sheep");
         let shown = shown(&home, &thread);
         home.json(&["thread", "step", &thread]);
         assert_eq!(fs::read_to_string(home.work().join("heard")).unwrap(), shown);
@@ -102,8 +101,7 @@ fn an_agent_with_the_submit_tool_is_told_of_it() {
             "agents:\n  a: {{ command: uwf-acp, args: [scripted-acp], config: {{ {settings} }} }}\ndefaultAgent: a\n"
         ));
         home.file("acp.json", &json!({ "prompts": [[{ "text": "---\nn: 1\n---\n" }]] }).to_string());
-        home.put("count-rounds", &counting_workflow(1));
-        let thread = home.start("count-rounds", "count the moons");
+        let thread = home.start_counting(1, "count the moons");
         let shown = shown(&home, &thread);
         assert_eq!(shown.contains("`submit`"), told, "{shown}");
         home.json(&["thread", "step", &thread]);
@@ -166,8 +164,7 @@ fn an_agent_that_speaks_the_protocol_is_given_it_when_it_asks() {
          \"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}'\n",
     );
     home.config("agents:\n  a: { command: asks }\ndefaultAgent: a\n");
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count the stars");
+    let thread = home.start_counting(1, "count the stars");
     let shown = shown(&home, &thread);
     home.json(&["thread", "step", &thread]);
     assert_eq!(fs::read_to_string(home.work().join("heard")).unwrap(), shown);

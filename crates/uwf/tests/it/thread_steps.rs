@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::review::{damage, hashes, reviewing_home, step};
+use crate::fixtures::review::{damage, hashes, reviewing_home, step};
 use crate::told;
 
 #[test]

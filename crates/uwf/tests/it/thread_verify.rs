@@ -12,10 +12,8 @@ use crate::home;
 /// A home whose worker counts, and a thread of so many steps.
 fn counted(steps: usize) -> (TestHome, String) {
     let home = home();
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho x >> runs\necho \"{\\\"n\\\": $(wc -l < runs)}\"\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
-    home.put("count-rounds", &counting_workflow(99));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho x >> runs\necho \"{\\\"n\\\": $(wc -l < runs)}\"\n");
+    let thread = home.start_counting(99, "count");
     (0..steps).for_each(|_| drop(home.json(&["thread", "step", &thread])));
     (home, thread)
 }

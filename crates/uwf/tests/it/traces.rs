@@ -3,17 +3,15 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, counting_workflow, repository, text};
+use uwf_testing::{TestHome, repository, text};
 
 use crate::home;
 
 /// A home with the counting workflow, an agent with these settings that is this script, and a thread.
 fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
     let home = home();
-    home.script("worker", script);
-    home.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\n"));
-    home.put("count-rounds", &counting_workflow(1));
-    let thread = home.start("count-rounds", "count");
+    home.worker(settings, script);
+    let thread = home.start_counting(1, "count");
     (home, thread)
 }
 

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 
+use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
-use crate::workflow_put::REVIEW;
 
 #[test]
 fn the_graph_is_mermaid_unless_told_otherwise() {

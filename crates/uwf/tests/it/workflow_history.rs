@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
-use crate::workflow_put::REVIEW;
 
 /// Stores three versions of a workflow; returns their hashes, oldest first.
 fn three_versions(home: &TestHome) -> [String; 3] {

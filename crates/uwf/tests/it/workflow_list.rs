@@ -5,8 +5,8 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
-use crate::workflow_put::REVIEW;
 
 #[test]
 fn files_of_the_project_are_listed_and_go_before_the_registry() {

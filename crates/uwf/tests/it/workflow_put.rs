@@ -2,50 +2,8 @@
 
 use uwf_testing::text;
 
+use crate::fixtures::workflow_files::{REVIEW, broken};
 use crate::home;
-
-pub(crate) const REVIEW: &str = r#"name: review-text
-description: A writer and a reviewer.
-roles:
-  writer:
-    description: writes one sentence
-    goal: Write one sentence.
-    meta: { type: object, properties: { title: { type: string }, words: { type: integer } }, required: [title] }
-  reviewer:
-    description: approves it or not
-    goal: Approve or not.
-    meta: { type: object, properties: { approved: { type: boolean } }, required: [approved] }
-conditions:
-  rejected: { description: not good yet, expression: "steps[-1].output.approved = false" }
-graph:
-  $START: [ { role: writer } ]
-  writer: [ { role: reviewer } ]
-  reviewer:
-    - { role: writer, condition: rejected }
-    - { role: $END }
-"#;
-
-/// The same with one mistake of each kind that people make.
-pub(crate) const BROKEN: &str = r#"name: review-text
-roles:
-  writer:
-    goal: Write one sentence.
-    meta: { type: object, properties: { title: { type: strin } } }
-  reviewer:
-    goal: Approve or not.
-    meta: 0000000000000
-conditions:
-  rejected: { expression: "steps[-1].output.approved = " }
-graph:
-  $START: [ { role: writer } ]
-  writer: [ { role: reveiwer } ]
-  reviewer:
-	- { role: writer, condition: rejcted }
-"#;
-
-pub(crate) fn broken() -> String {
-    BROKEN.replace('\t', "    ")
-}
 
 #[test]
 fn validate_and_put_report_the_same_problems_at_the_same_places() {

@@ -5,8 +5,8 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::json;
 
+use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
-use crate::workflow_put::REVIEW;
 
 #[test]
 fn a_name_is_removed_and_its_workflow_stays() {

@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use uwf_testing::text;
 
+use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
-use crate::workflow_put::REVIEW;
 
 #[test]
 fn a_workflow_is_shown_by_name_hash_beginning_and_file() {

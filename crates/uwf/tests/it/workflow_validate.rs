@@ -8,9 +8,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::{Ran, TestHome, counting_workflow, text};
 
+use crate::fixtures::workflow_files::{BROKEN, NOTED, REVIEW, broken};
 use crate::home;
-use crate::thread_start::NOTED;
-use crate::workflow_put::{BROKEN, REVIEW, broken};
 
 /// File and verdict of each workflow that was checked.
 fn verdicts(ran: &Ran) -> Vec<(String, bool)> {

@@ -11,8 +11,7 @@ use crate::home;
 
 fn counting() -> TestHome {
     let home = home();
-    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     home.put("count-rounds", &counting_workflow(2));
     home
 }

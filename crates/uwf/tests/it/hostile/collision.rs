@@ -4,14 +4,13 @@ use std::fs;
 
 use json_cas::Hash;
 use serde_json::json;
-use uwf_testing::text;
-
-use uwf_testing::TestHome;
+use uwf_testing::{TestHome, text};
 
 use super::answering;
 use super::record::plant;
 
 const PRIME_1: u64 = 0x9E37_79B1_85EB_CA87;
+
 const PRIME_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
 
 /// Two texts of 101 letters that have one hash as the text of a content node.

@@ -66,10 +66,8 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// A home with a thread that has one step, and the canary beside its root.
 fn with_canary() -> (TestHome, String, PathBuf) {
     let home = home();
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
-    home.put("count-rounds", &counting_workflow(5));
-    let thread = home.start("count-rounds", "count");
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(5, "count");
     home.json(&["thread", "step", &thread]);
     let canary = home.root().parent().unwrap().join("canary");
     fs::write(&canary, CANARY).unwrap();

@@ -26,8 +26,7 @@ fn swapping(swap: &str, then: &str, settings: &str) -> (TestHome, String) {
     );
     home.script("worker", &script);
     home.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\nkillGrace: 0.3\n"));
-    home.put("count-rounds", &counting_workflow(9));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(9, "count");
     (home, thread)
 }
 
@@ -37,8 +36,7 @@ fn pid(home: &TestHome) -> Option<String> {
 
 /// The next try, by an agent that does no harm, is none the worse for it.
 fn goes_on(home: &TestHome, thread: &str) {
-    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
-    home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
     home.json(&["thread", "step", thread]);
 }
 

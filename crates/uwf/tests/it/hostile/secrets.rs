@@ -16,8 +16,7 @@ fn trusted(script: &str, output: &str) -> (TestHome, String) {
     home.script("worker", script);
     home.config(&format!("agents:\n  w: {{ command: worker, output: {output}, env: [A_KEY] }}\ndefaultAgent: w\n"));
     fs::write(home.root().join(".env"), format!("A_KEY={SECRET}\n")).unwrap();
-    home.put("count-rounds", &counting_workflow(5));
-    let thread = home.start("count-rounds", "count");
+    let thread = home.start_counting(5, "count");
     (home, thread)
 }
 
@@ -136,8 +135,7 @@ fn a_key_of_the_environment_that_an_agent_was_not_given_is_redacted() {
         home.config(&format!(
             "agents:\n  w: {{ command: worker, output: {output} }}\n  other: {{ command: worker, env: [A_KEY] }}\ndefaultAgent: w\nsecrets: [A_KEY]\n"
         ));
-        home.put("count-rounds", &counting_workflow(5));
-        let thread = home.start("count-rounds", "count");
+        let thread = home.start_counting(5, "count");
         let ran = with_variable(&home, SECRET, &["thread", "step", &thread]);
         assert_eq!(ran.code, Some(0), "{output}: {ran:?}");
         assert!(!is_held(&home, SECRET), "{output}");
@@ -158,8 +156,7 @@ fn a_key_is_redacted_as_json_has_it() {
         let home = home();
         home.script("worker", &format!("#!/usr/bin/env python3\n{script}"));
         home.config("agents:\n  w: { command: worker, output: json, env: [A_KEY] }\ndefaultAgent: w\n");
-        home.put("count-rounds", &counting_workflow(5));
-        let thread = home.start("count-rounds", "count");
+        let thread = home.start_counting(5, "count");
         let ran = with_variable(&home, ODD, &["thread", "step", &thread]);
         assert!(matches!(ran.code, Some(0 | 40)), "{script}: {ran:?}");
         assert!(!is_held(&home, ODD), "{script}");

@@ -1,6 +1,7 @@
 //! Two people with one storage root: it works for a group the root is set up for, else each command says whose it is.
 
-use std::fs::{self, Permissions};
+use std::fs;
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -13,7 +14,9 @@ use crate::home;
 
 /// Two people and their group, none of which any system has.
 const ANNA: u32 = 64_301;
+
 const BERT: u32 = 64_302;
+
 const GROUP: u32 = 64_300;
 
 fn mode(path: &Path, mode: u32) {
@@ -126,10 +129,8 @@ fn the_mode_of_the_root_says_whether_it_is_shared() {
     for (root_mode, expected, told) in [(0o755, 0o700, false), (0o2775, 0o770, false), (0o775, 0o750, true)] {
         let home = home();
         mode(&home.root(), root_mode);
-        home.script("worker", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
-        home.config("agents:\n  w: { command: worker, output: json }\ndefaultAgent: w\n");
-        home.put("count-rounds", &counting_workflow(9));
-        let thread = home.start("count-rounds", "count");
+        home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+        let thread = home.start_counting(9, "count");
         home.json(&["thread", "step", &thread]);
         let attempts = home.root().join("threads").join(&thread).join("attempts");
         let found = fs::metadata(&attempts).unwrap().permissions().mode() & 0o777;

@@ -3,8 +3,8 @@
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::terminal::session;
 use crate::home;
-use crate::terminal::session;
 
 /// Clears the screen, sets the title, answers as if typed, goes back and overwrites, turns the text around; by ESC, by
 /// the C1 controls, by what only reorders, and by what a printer could take for marks of its own.

@@ -4,8 +4,9 @@ use serde_json::json;
 use uwf_testing::TestHome;
 
 use super::{KEY, file, ready, refusing};
+use crate::fixtures::terminal;
+use crate::fixtures::terminal::Session;
 use crate::home;
-use crate::terminal::{self, Session};
 
 /// Runs `uwf setup` at a terminal.
 fn session(home: &TestHome, args: &[&str], dialog: &[(&str, &str)]) -> Session {

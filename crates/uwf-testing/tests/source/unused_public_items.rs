@@ -1,0 +1,100 @@
+//! What a library makes public is named by somebody else: another crate, a test, a benchmark, an example, a fuzz target.
+//!
+//! That each `pub` can be reached from outside is what the lint `unreachable_pub` is for; here it is asked whether anybody
+//! does. Names are compared as words, so a method `new` counts as used once anybody calls any `new`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::forgotten_files::{packages, rust_files};
+
+/// Libraries that still have some. One that has none any more leaves the list.
+#[rustfmt::skip]
+const WITH_UNUSED: &[&str] = &[
+    "json-cas",
+    "uwf-core",
+    "uwf-engine",
+];
+
+/// The code of a file, its comments and own tests left out.
+fn code(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .fold(String::new(), |code, line| code + line + "\n")
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|symbol: char| !symbol.is_alphanumeric() && symbol != '_').filter(|word| !word.is_empty())
+}
+
+/// What a line declares for everybody: its kind and its name.
+fn declared(line: &str) -> Option<(&str, &str)> {
+    let mut words =
+        words(line.trim_start().strip_prefix("pub ")?).skip_while(|word| matches!(*word, "async" | "unsafe"));
+    let (kind, name) = (words.next()?, words.next()?);
+    match kind {
+        "const" if name == "fn" => Some(("fn", words.next()?)),
+        "fn" | "struct" | "enum" | "trait" | "const" | "static" | "type" => Some((kind, name)),
+        _ => None,
+    }
+}
+
+/// The types that come along with what is public: in signatures, fields and variants. Whoever has the one can get at the
+/// other without naming it.
+fn come_along(code: &str) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    let mut rest = code;
+    while let Some(at) = rest.find("pub ") {
+        rest = &rest[at + 4..];
+        let end = rest.find(if rest.starts_with("enum ") { "\n}" } else { "{\n" }).unwrap_or(rest.len());
+        let end = if rest.starts_with("enum ") {
+            end
+        } else {
+            end.min(rest.find(";\n").unwrap_or(end))
+                .min(rest.find(",\n").map_or(end, |at| if rest[..at].contains('(') { end } else { at }))
+        };
+        // The name of what is declared itself is the second word.
+        names.extend(words(&rest[..end]).skip(2));
+    }
+    // A trait and what implements it.
+    for line in code.lines().filter(|line| line.starts_with("impl") && line.contains(" for ")) {
+        names.extend(words(line).skip(1));
+    }
+    names
+}
+
+#[test]
+fn what_a_library_makes_public_is_used_outside_of_it() {
+    let all: BTreeMap<_, _> =
+        packages().iter().flat_map(|package| rust_files(package)).map(|file| (file.clone(), code(&file))).collect();
+    let mut with_unused = Vec::new();
+    let mut told = String::new();
+    let mut seen = 0;
+    for package in
+        packages().iter().filter(|package| package.join("src/lib.rs").exists() && !package.ends_with("bench"))
+    {
+        let (own, others): (Vec<_>, Vec<_>) = all.iter().partition(|(file, _)| file.starts_with(package.join("src")));
+        let used: BTreeSet<&str> = others.iter().flat_map(|(_, code)| words(code)).collect();
+        let along: BTreeSet<&str> = own.iter().flat_map(|(_, code)| come_along(code)).collect();
+        let before = told.len();
+        for (file, code) in &own {
+            for (kind, name) in code.lines().filter_map(declared) {
+                seen += 1;
+                let is_type = matches!(kind, "struct" | "enum" | "trait" | "type");
+                if !(used.contains(name) || is_type && along.contains(name)) {
+                    told += &format!("{}: {kind} {name}\n", file.strip_prefix(package).unwrap().display());
+                }
+            }
+        }
+        if told.len() > before {
+            let name = package.file_name().unwrap().to_str().unwrap().to_owned();
+            told.insert_str(before, &format!("{name}:\n"));
+            with_unused.push(name);
+        }
+    }
+    assert!(seen > 500, "{seen} public items were found");
+    assert_eq!(with_unused, WITH_UNUSED, "public, but named by nobody else:\n{told}");
+}
