@@ -1,11 +1,10 @@
 //! The command line: groups of commands, and the hidden ones by which uwf calls itself.
 
 use std::ffi::{OsStr, OsString};
-use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::evaluate;
 use uwf_engine::keeper;
@@ -16,7 +15,6 @@ use crate::commands::{
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::on_demand::OnDemand;
 use crate::printer::{CommandResult, Format, Printed, Printer, Stdout};
 use crate::topics::EXIT_CODES;
 use crate::usage;
@@ -57,39 +55,39 @@ Examples:
 enum Group {
     /// Workflows: store, check, list, draw.
     #[command(subcommand, after_help = workflow::EXAMPLES)]
-    Workflow(OnDemand<workflow::Command>),
+    Workflow(workflow::Command),
     /// Threads: start, step, look at, fork, end.
     #[command(subcommand, after_help = THREAD_EXAMPLES)]
-    Thread(OnDemand<thread::Command>),
+    Thread(thread::Command),
     /// Start a thread (or go on with one) and step it until it is done, waiting, stuck or at a limit.
-    Run(OnDemand<thread::run::Args>),
+    Run(thread::run::Args),
     /// Short for `uwf thread list`.
     #[command(hide = true)]
-    Ls(OnDemand<thread::list::Args>),
+    Ls(thread::list::Args),
     /// Short for `uwf thread step`.
     #[command(hide = true)]
-    Step(OnDemand<thread::step::Args>),
+    Step(thread::step::Args),
     /// Short for `uwf thread show`.
     #[command(hide = true)]
-    Show(OnDemand<thread::show::Args>),
+    Show(thread::show::Args),
     /// Short for `uwf thread read`.
     #[command(hide = true)]
-    Read(OnDemand<thread::read::Args>),
+    Read(thread::read::Args),
     /// The content-addressed store.
     #[command(subcommand, after_help = cas::EXAMPLES)]
-    Cas(OnDemand<cas::Command>),
+    Cas(cas::Command),
     /// What agents are made of, for agents in any language.
     #[command(subcommand, after_help = agent::EXAMPLES)]
-    Agent(OnDemand<agent::Command>),
+    Agent(agent::Command),
     /// The configuration: read, change, check.
     #[command(subcommand, after_help = config::EXAMPLES)]
-    Config(OnDemand<config::Command>),
+    Config(config::Command),
     /// Choose provider, key, model and default agent, and prove that they work.
-    Setup(OnDemand<setup::Args>),
+    Setup(setup::Args),
     /// Look at what is installed, reachable and left over.
-    Doctor(OnDemand<doctor::Args>),
+    Doctor(doctor::Args),
     /// Make a damaged or lost index of threads anew from everything else that is known of them.
-    Recover(OnDemand<recover::Args>),
+    Recover(recover::Args),
     /// Help for a command, or a page of the documentation.
     Help(help::Args),
     /// Print or install what a shell needs to complete commands.
@@ -105,9 +103,9 @@ impl Group {
     /// What the command writes to stdout.
     fn stdout(&self) -> Stdout {
         match self {
-            Group::Workflow(OnDemand(command)) => command.stdout(),
-            Group::Thread(OnDemand(command)) => command.stdout(),
-            Group::Agent(OnDemand(command)) => command.stdout(),
+            Group::Workflow(command) => command.stdout(),
+            Group::Thread(command) => command.stdout(),
+            Group::Agent(command) => command.stdout(),
             Group::Completions(args) if args.installs() => Stdout::Report,
             Group::Man(args) if args.installs() => Stdout::Report,
             Group::Completions(_) | Group::Man(_) | Group::Help(_) | Group::Reference | Group::Read(_) => {
@@ -127,7 +125,7 @@ impl Group {
 
     /// The storage root the command itself names.
     fn root(&self) -> Option<&Path> {
-        if let Group::Agent(OnDemand(command)) = self { command.root() } else { None }
+        if let Group::Agent(command) = self { command.root() } else { None }
     }
 }
 
@@ -143,7 +141,7 @@ pub(crate) fn main() -> ExitCode {
     let args = crate::commands::agent::by_program_name(args);
     let args = help_first(args);
     let asked = usage::asked_format(&args);
-    let cli = match parse(args) {
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return parse_failure(&error, asked),
     };
@@ -175,14 +173,6 @@ fn help_first(args: Vec<OsString>) -> Vec<OsString> {
     args.first().cloned().into_iter().chain([OsString::from("help")]).chain(words).collect()
 }
 
-/// As `Cli::try_parse_from` does it, but the description of the command line is not taken apart afterwards: in a process
-/// that soon ends, this would only be a seventh of all it does by itself.
-fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let mut described = ManuallyDrop::new(command());
-    let mut matches = described.try_get_matches_from_mut(args)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut described))
-}
-
 fn run(command: Group, printer: Printer) -> CommandResult {
     match command {
         Group::Completions(args) => completions::run(&args),
@@ -199,19 +189,19 @@ fn run(command: Group, printer: Printer) -> CommandResult {
 fn in_root(context: &Context, command: Group) -> CommandResult {
     match command {
         Group::Completions(_) | Group::Man(_) | Group::Help(_) | Group::Reference => Ok(Printed::nothing()),
-        Group::Workflow(OnDemand(command)) => workflow::run(context, command),
-        Group::Thread(OnDemand(command)) => thread::run(context, command),
+        Group::Workflow(command) => workflow::run(context, command),
+        Group::Thread(command) => thread::run(context, command),
         Group::Run(args) => thread::run(context, thread::Command::Run(args)),
         Group::Ls(args) => thread::run(context, thread::Command::List(args)),
         Group::Step(args) => thread::run(context, thread::Command::Step(args)),
         Group::Show(args) => thread::run(context, thread::Command::Show(args)),
         Group::Read(args) => thread::run(context, thread::Command::Read(args)),
-        Group::Cas(OnDemand(command)) => cas::run(context, command),
-        Group::Agent(OnDemand(command)) => agent::run(context, command),
-        Group::Setup(OnDemand(args)) => setup::run(context, &args),
-        Group::Doctor(OnDemand(args)) => doctor::run(context, &args),
-        Group::Recover(OnDemand(args)) => recover::run(context, &args),
-        Group::Config(OnDemand(command)) => config::run(context, command),
+        Group::Cas(command) => cas::run(context, command),
+        Group::Agent(command) => agent::run(context, command),
+        Group::Setup(args) => setup::run(context, &args),
+        Group::Doctor(args) => doctor::run(context, &args),
+        Group::Recover(args) => recover::run(context, &args),
+        Group::Config(command) => config::run(context, command),
     }
 }
 

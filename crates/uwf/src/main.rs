@@ -14,7 +14,6 @@ mod editor;
 mod error;
 mod input;
 mod install;
-mod on_demand;
 mod pager;
 mod printer;
 mod progress;

@@ -21,49 +21,48 @@ mod verify;
 pub(crate) mod which;
 
 use crate::context::Context;
-use crate::on_demand::OnDemand;
 use crate::printer::{CommandResult, Format, Stdout};
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Begin a thread. Nothing is executed.
-    Start(OnDemand<start::Args>),
+    Start(start::Args),
     /// Do one step: moderator, agent, extract.
-    Step(OnDemand<step::Args>),
+    Step(step::Args),
     /// Step until the thread is done, waiting, stuck or at a limit.
-    Run(OnDemand<run::Args>),
+    Run(run::Args),
     /// Answer for a role that is played by a person.
-    Answer(OnDemand<answer::Args>),
+    Answer(answer::Args),
     /// Let no further step of a thread begin.
-    Pause(OnDemand<pause::Args>),
+    Pause(pause::Args),
     /// Let a paused thread go on.
-    Resume(OnDemand<resume::Args>),
+    Resume(resume::Args),
     /// Where a thread stands.
-    Show(OnDemand<show::Args>),
+    Show(show::Args),
     /// List threads.
-    List(OnDemand<list::Args>),
+    List(list::Args),
     /// List the threads that are running.
     #[command(hide = true)]
-    Ps(OnDemand<list::Args>),
+    Ps(list::Args),
     /// The steps of a thread with their outputs.
-    Steps(OnDemand<steps::Args>),
+    Steps(steps::Args),
     /// A thread as a page of markdown, made to be read.
-    Read(OnDemand<read::Args>),
+    Read(read::Args),
     /// Everything about how an output came to be: texts, turns, tool calls, attempts.
-    StepDetails(OnDemand<step_details::Args>),
+    StepDetails(step_details::Args),
     /// Begin a new thread at an old step.
-    Fork(OnDemand<fork::Args>),
+    Fork(fork::Args),
     /// Whether a thread is still what was recorded of it: its digests made anew and compared.
-    Verify(OnDemand<verify::Args>),
+    Verify(verify::Args),
     /// Step past what makes a thread unreadable: sound steps in the place of those that are not.
-    Repair(OnDemand<repair::Args>),
+    Repair(repair::Args),
     /// End a thread and its running agent.
-    Kill(OnDemand<kill::Args>),
+    Kill(kill::Args),
     /// Remove a finished thread from the history; no node is deleted.
-    Rm(OnDemand<rm::Args>),
+    Rm(rm::Args),
     /// What a JSONata expression gives on a thread, for authors of conditions.
-    Eval(OnDemand<eval::Args>),
+    Eval(eval::Args),
 }
 
 impl Command {
@@ -79,23 +78,23 @@ impl Command {
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
     match command {
-        Command::Start(OnDemand(args)) => start::run(context, args),
-        Command::Step(OnDemand(args)) => step::run(context, args),
-        Command::Run(OnDemand(args)) => run::run(context, args),
-        Command::Answer(OnDemand(args)) => answer::run(context, args),
-        Command::Pause(OnDemand(args)) => pause::run(context, &args),
-        Command::Resume(OnDemand(args)) => resume::run(context, &args),
-        Command::Show(OnDemand(args)) => show::run(context, &args),
-        Command::List(OnDemand(args)) => list::run(context, &args),
-        Command::Ps(OnDemand(args)) => list::running(context, args),
-        Command::Steps(OnDemand(args)) => steps::run(context, &args),
-        Command::Read(OnDemand(args)) => read::run(context, &args),
-        Command::StepDetails(OnDemand(args)) => step_details::run(context, &args),
-        Command::Fork(OnDemand(args)) => fork::run(context, &args),
-        Command::Verify(OnDemand(args)) => verify::run(context, &args),
-        Command::Repair(OnDemand(args)) => repair::run(context, &args),
-        Command::Kill(OnDemand(args)) => kill::run(context, &args),
-        Command::Rm(OnDemand(args)) => rm::run(context, &args),
-        Command::Eval(OnDemand(args)) => eval::run(context, &args),
+        Command::Start(args) => start::run(context, args),
+        Command::Step(args) => step::run(context, args),
+        Command::Run(args) => run::run(context, args),
+        Command::Answer(args) => answer::run(context, args),
+        Command::Pause(args) => pause::run(context, &args),
+        Command::Resume(args) => resume::run(context, &args),
+        Command::Show(args) => show::run(context, &args),
+        Command::List(args) => list::run(context, &args),
+        Command::Ps(args) => list::running(context, args),
+        Command::Steps(args) => steps::run(context, &args),
+        Command::Read(args) => read::run(context, &args),
+        Command::StepDetails(args) => step_details::run(context, &args),
+        Command::Fork(args) => fork::run(context, &args),
+        Command::Verify(args) => verify::run(context, &args),
+        Command::Repair(args) => repair::run(context, &args),
+        Command::Kill(args) => kill::run(context, &args),
+        Command::Rm(args) => rm::run(context, &args),
+        Command::Eval(args) => eval::run(context, &args),
     }
 }
