@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_core::view::time;
-use uwf_engine::ids::now_ms;
+use uwf_engine::root::ids::now_ms;
 
 use crate::sizes::Sizes;
 

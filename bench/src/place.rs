@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use uwf_core::thread::ThreadId;
-use uwf_engine::home::{Home, ROOT_VARIABLES};
+use uwf_engine::root::home::{Home, ROOT_VARIABLES};
 
 use crate::error::{Error, Result};
 use crate::programs::{Programs, clean};

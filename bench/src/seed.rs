@@ -11,11 +11,13 @@ use serde_json::json;
 use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
-use uwf_engine::bindings::{Bindings, Named};
-use uwf_engine::home::Home;
-use uwf_engine::load::Thread;
-use uwf_engine::settings::Settings;
-use uwf_engine::{ids, load, put, registry, start};
+use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_engine::attempt::settings::Settings;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::{ids, registry};
+use uwf_engine::thread::load;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::{put, start};
 
 use crate::error::{Error, Result};
 use crate::place::Player;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use json_cas::{Hash, Store};
 use uwf_core::node::{Content, ReactSession, ReactTurn, StepNode};
 use uwf_core::thread::ThreadId;
-use uwf_engine::load;
+use uwf_engine::thread::load;
 
 use super::Bench;
 use crate::error::{Error, Result};

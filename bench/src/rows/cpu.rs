@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use uwf_core::thread::ThreadId;
-use uwf_engine::{agents, attempts};
+use uwf_engine::attempt::{agents, recorded};
 
 use super::Bench;
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ impl Record {
 fn agent_process(place: &Place, thread: &ThreadId) -> Result<Command> {
     let home = &place.home;
     let attempt =
-        attempts::read(home, thread)?.ok_or_else(|| Error::Unexpected(format!("thread {thread} has no attempt")))?;
+        recorded::read(home, thread)?.ok_or_else(|| Error::Unexpected(format!("thread {thread} has no attempt")))?;
     let opened = attempt.opened;
     let (program, args) = opened
         .command_line(home.bin())

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use uwf_core::moderator::{Condition, Edge, History, Moderator, Progress};
-use uwf_engine::load::Thread;
-use uwf_engine::moderate;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::moderate;
 
 use super::Bench;
 use crate::error::{Error, Result};

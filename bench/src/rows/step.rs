@@ -3,7 +3,7 @@
 use std::fs;
 
 use uwf_core::thread::ThreadId;
-use uwf_engine::load::Thread;
+use uwf_engine::thread::load::Thread;
 
 use super::Bench;
 use crate::error::{Error, Result};

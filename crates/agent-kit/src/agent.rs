@@ -8,7 +8,7 @@ use uwf_core::config::AgentDescription;
 use uwf_core::prompt::Prompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, Kind, Result};
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 
 use crate::answer::Answer;
 use crate::context::Context;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uwf_core::node::Tokens;
 
-pub use uwf_engine::turns::{ToolCall, Turn};
+pub use uwf_engine::attempt::turns::{ToolCall, Turn};
 
 /// An agent's answer with what is known about how it came to be. What is not known stays `None`, never a guess.
 #[derive(Debug, Clone, PartialEq, Default)]

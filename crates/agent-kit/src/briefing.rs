@@ -6,8 +6,8 @@ use json_cas::Hash;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::Result;
-use uwf_engine::settings::Settings;
 
 use crate::context::Context;
 use crate::told::ToldStep;

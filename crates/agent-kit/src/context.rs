@@ -10,14 +10,14 @@ use uwf_core::node::{self, Payload, ReactSession, StepNode};
 use uwf_core::prompt::{AnswerForm, PriorStep, Prompt, PromptInput, brief, build};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
-use uwf_engine::attempts::{self, Attempt, Opened};
-use uwf_engine::chain::{Record, role_key};
-use uwf_engine::environment::{Redactor, own_environment, read_env_file};
+use uwf_engine::attempt::environment::{Redactor, own_environment, read_env_file};
+use uwf_engine::attempt::processes;
+use uwf_engine::attempt::recorded::{self, Attempt, Opened};
 use uwf_engine::error::{Error, Kind, Result};
-use uwf_engine::home::Home;
-use uwf_engine::load::{self, Thread};
-use uwf_engine::processes;
-use uwf_engine::spoken;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::chain::{Record, role_key};
+use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::thread::message;
 
 /// Longest id that is taken for one of a session. Those of today's agents have 20 to 36 symbols.
 const MAX_SESSION_ID: usize = 128;
@@ -61,7 +61,7 @@ impl<'h> Context<'h> {
     /// # Errors
     /// As [`Context::load`].
     pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Context<'h>> {
-        let attempt = attempts::of_process(home, thread, role, running)?;
+        let attempt = recorded::of_process(home, thread, role, running)?;
         let thread = match &attempt {
             Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
             None => Thread::active(home, thread)?.0,
@@ -184,7 +184,7 @@ impl<'h> Context<'h> {
         let Some(last) = chain.last_of(&self.role_name) else { return Ok(None) };
         let Record { step, detail, .. } = self.record(last + 1)?;
         let home = self.thread.home();
-        if attempts::last_step_of(home, &self.thread.id, &self.role_name, &opened.attempt)? != Some(step) {
+        if recorded::last_step_of(home, &self.thread.id, &self.role_name, &opened.attempt)? != Some(step) {
             return Ok(None);
         }
         let node = home.store().get(detail)?;
@@ -251,7 +251,7 @@ impl<'h> Context<'h> {
                 (step.role, step.output)
             }
         };
-        Ok(PriorStep { index: position, role, output, text: spoken::of_detail(store, record.detail)? })
+        Ok(PriorStep { index: position, role, output, text: message::of_detail(store, record.detail)? })
     }
 
     /// The nodes of the step at a position, from 1.

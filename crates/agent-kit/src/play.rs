@@ -6,9 +6,9 @@ use json_cas::Hash;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::{self, GaveUp};
+use uwf_engine::attempt::recorded::{self, GaveUp};
 use uwf_engine::error::{Error, Result};
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 
 use crate::answer::Answer;
 use crate::context::Context;
@@ -121,7 +121,7 @@ pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
         };
         let attempt = attempt.opened.attempt.clone();
         let line = GaveUp { attempt, kind: error.kind, error: error.message, hints: error.hints, exit_code };
-        let _ = attempts::gave_up(thread.home(), &thread.id, line);
+        let _ = recorded::gave_up(thread.home(), &thread.id, line);
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::io::Write;
 
-use uwf_engine::attempts::OutputFiles;
-use uwf_engine::environment::Redactor;
+use uwf_engine::attempt::environment::Redactor;
+use uwf_engine::attempt::live_trace::{self, Session, Writer};
+use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::error::Result;
-use uwf_engine::live_trace::{self, Session, Writer};
 
 use crate::answer::{Answer, ToolCall, Turn};
 use crate::context::Context;

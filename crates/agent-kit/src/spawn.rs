@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use uwf_engine::attempts::Opened;
+use uwf_engine::attempt::recorded::Opened;
 
 /// Gives a program the variables its agent is to have, and takes from it every configured secret that the agent was not
 /// given by `env`. The agent process itself may hold the key of the model that extracts; what it starts must not.

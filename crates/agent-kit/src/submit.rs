@@ -8,13 +8,13 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::Failure;
 use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession};
 use uwf_core::prompt::AnswerForm;
-use uwf_engine::agents::HUMAN;
-use uwf_engine::attempts::{self, Attempt, OutputFiles};
-use uwf_engine::child;
-use uwf_engine::digest;
-use uwf_engine::environment::Redactor;
+use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::agents::HUMAN;
+use uwf_engine::attempt::environment::Redactor;
+use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};
+use uwf_engine::attempt::turns::Batch;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
-use uwf_engine::turns::Batch;
+use uwf_engine::thread::digest;
 
 use crate::answer::Answer;
 use crate::context::Context;
@@ -69,7 +69,7 @@ fn keep_answered(context: &Context<'_>, raw: &str, value: Option<&Value>) {
         value.is_none_or(|value| submitted::keep(context, value).is_ok() || submitted::is_kept(context, value));
     // The text is worth having; where there is a value, it is not what the next step needs.
     if is_kept && (keep(context, raw).is_ok() || value.is_some()) {
-        let _ = attempts::answered(thread.home(), &thread.id, &attempt.opened.attempt);
+        let _ = recorded::answered(thread.home(), &thread.id, &attempt.opened.attempt);
     }
 }
 
@@ -189,7 +189,7 @@ fn said(
     let opened = &attempt.opened;
     let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
     // What cannot be read of it is no reason to lose the answer.
-    let said = child::read_capped(&files.err, opened.output_cap.min(STDERR_CAP)).unwrap_or_default();
+    let said = agent_process::read_capped(&files.err, opened.output_cap.min(STDERR_CAP)).unwrap_or_default();
     if said.trim().is_empty() {
         return None;
     }
@@ -211,7 +211,7 @@ fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash, r
     if let Some(attempt) = context.attempt() {
         let opened = &attempt.opened;
         let digest = opened.digest.map(|before| digest::of_step(home.store(), before, step, &node)).transpose()?;
-        attempts::finished(home, &opened.thread, &opened.attempt, step, digest)?;
+        recorded::finished(home, &opened.thread, &opened.attempt, step, digest)?;
     }
     Ok(step)
 }

@@ -3,7 +3,7 @@
 
 use durable_files::regular;
 use serde_json::Value;
-use uwf_engine::attempts::OutputFiles;
+use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
 
 use crate::context::Context;

@@ -6,8 +6,8 @@ use serde_json::Value;
 use uwf_core::prompt::PriorStep;
 use uwf_core::thread::StepRecord;
 use uwf_engine::error::Result;
-use uwf_engine::load;
-use uwf_engine::spoken;
+use uwf_engine::thread::load;
+use uwf_engine::thread::message;
 
 use crate::context::Context;
 
@@ -78,7 +78,7 @@ impl Context<'_> {
         let store = self.thread().home().store();
         let hash = self.record(index)?.step;
         let StepRecord { role, output, detail, agent, timestamp_ms, .. } = load::step_record(store, hash)?;
-        let text = spoken::of_detail(store, detail)?;
+        let text = message::of_detail(store, detail)?;
         Ok(ToldStep { index, hash, role, output, text, agent, detail, timestamp: timestamp_ms })
     }
 }

@@ -1,5 +1,5 @@
 //! The two agents that play no role but look at a thread from outside: the supervisor and the summary. The engine starts
-//! them and reads what they print, one line of JSON; see `uwf_engine::advisors`.
+//! them and reads what they print, one line of JSON; see `uwf_engine::attempt::advisors`.
 
 mod overview;
 
@@ -10,9 +10,9 @@ use agent_kit::{Context, Error, Kind, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uwf_core::thread::ThreadId;
-use uwf_engine::advisors::{SUMMARY, SUPERVISOR, Summary, Verdict};
-use uwf_engine::home::Home;
-use uwf_engine::project;
+use uwf_engine::attempt::advisors::{SUMMARY, SUPERVISOR, Summary, Verdict};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::project;
 use uwf_llm::{ChatRequest, Client, Message, Shape, Timeouts, structured};
 
 use crate::model;

@@ -6,9 +6,9 @@ use std::path::Path;
 use json_cas::nearest::did_you_mean;
 use uwf_core::config::{Agent, AgentDescription, Config};
 use uwf_core::document::{Document, Problem};
-use uwf_engine::agents;
-use uwf_engine::bindings;
-use uwf_engine::program::look_up;
+use uwf_engine::attempt::agents;
+use uwf_engine::attempt::bindings;
+use uwf_engine::attempt::program::look_up;
 
 use crate::describe::{OWN_MODELS, describe};
 use crate::self_description;

@@ -1,8 +1,8 @@
 //! Agents a person may choose from, with the entry each needs in `config.yaml`.
 
 use serde_json::{Value, json};
-use uwf_engine::agents::BUILT_IN_PREFIX;
-use uwf_engine::program;
+use uwf_engine::attempt::agents::BUILT_IN_PREFIX;
+use uwf_engine::attempt::program;
 
 /// An agent that works on this machine.
 #[derive(Debug, Clone, PartialEq)]

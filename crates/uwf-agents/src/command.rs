@@ -16,9 +16,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
-use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::{self, Opened, OutputFiles};
-use uwf_engine::child;
+use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::recorded::{self, Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::acp;
@@ -127,7 +127,7 @@ impl Agent for CommandAgent {
                 // What it printed is not part of the answer to come.
                 let files =
                     OutputFiles::of(context.thread().home(), &context.opened()?.thread, &context.opened()?.attempt);
-                child::create(&files.raw)?.set_len(0).at("empty", &files.raw)?;
+                agent_process::create(&files.raw)?.set_len(0).at("empty", &files.raw)?;
                 self.aside = trace.filter(|trace| !trace.turns.is_empty()).map(|trace| (trace.turns, trace.tokens));
                 Ok(None)
             }
@@ -147,7 +147,7 @@ impl CommandAgent {
         self.exit_code = status.code();
         let spec = &opened.agent;
         let read = |format: Format| {
-            child::read_capped(&files.raw, opened.output_cap).map(|raw| format.read(&raw).with_input(&input))
+            agent_process::read_capped(&files.raw, opened.output_cap).map(|raw| format.read(&raw).with_input(&input))
         };
         // That it cannot be read just now says nothing about the agent's work.
         let trace = format.map(read);
@@ -161,12 +161,12 @@ impl CommandAgent {
         }
         // Should this process not come to its end, the answer is read by the next one. Without the line the agent is run
         // again, which is no reason to fail now.
-        let _ = attempts::answered(context.thread().home(), &opened.thread, &opened.attempt);
+        let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
             return told(&spec.name, trace, format, duration_ms).map(Ran::Answered);
         }
-        let raw = child::read_capped(&files.raw, opened.output_cap)?;
+        let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
         Ok(Ran::Answered(Answer {
             turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
             duration_ms,
@@ -297,9 +297,9 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
     let mut process = command
         .args(&args)
         .stdin(stdin)
-        .stdout(child::create(&files.raw)?)
+        .stdout(agent_process::create(&files.raw)?)
         .spawn()
-        .map_err(|source| child::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
+        .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
     process
         .wait()
         .map_err(|source| Error::new(Kind::AgentFailed, format!("cannot wait for agent `{}`: {source}", spec.name)))
@@ -356,7 +356,7 @@ fn check_status(
     let said = match trace.and_then(|trace| trace.error.clone()) {
         Some(error) => error,
         // Whatever became of the file, this is not why the agent failed.
-        None => child::read_kept(&files.err, cap)?,
+        None => agent_process::read_kept(&files.err, cap)?,
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };

@@ -11,7 +11,7 @@ use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
-use uwf_engine::attempts::{Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::command::MAX_PROMPT_ARGUMENT;

@@ -17,8 +17,8 @@ use agent_kit::{Context, Error, Kind, Result};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::{Opened, OutputFiles};
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::program::{Program, Ran};

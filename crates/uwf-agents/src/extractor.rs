@@ -11,8 +11,8 @@ use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
 use agent_kit::{Error, Kind, Result};
 use serde_json::Value;
-use uwf_engine::home::Home;
-use uwf_engine::project;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::project;
 use uwf_llm::{Attempt, ChatRequest, Client, Message, Shape, Timeouts, structured_with_lookups};
 
 use crate::exchange;

@@ -21,9 +21,9 @@ use agent_kit::answer::{Answer, Turn};
 use agent_kit::{Agent, Context, Error, Kind, Recorder, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
-use uwf_engine::attempts::OutputFiles;
-use uwf_engine::child;
-use uwf_engine::live_trace;
+use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::live_trace;
+use uwf_engine::attempt::recorded::OutputFiles;
 
 use crate::acp::{self, AcpAgent};
 use crate::command::MAX_PROMPT_ARGUMENT;
@@ -231,7 +231,7 @@ impl Agent for HermesAgent {
 /// `Config` for settings that make no sense, `Io`.
 pub(crate) fn left(context: &Context<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
     let hermes = Hermes::of(context)?;
-    let read = |path| child::read_capped(path, hermes.opened.output_cap);
+    let read = |path| agent_process::read_capped(path, hermes.opened.output_cap);
     let told = live_trace::read(files).session;
     let before = told.as_ref().map_or(0, |session| session.turns_before);
     let id = match told.and_then(|session| session.id) {

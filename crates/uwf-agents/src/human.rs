@@ -3,7 +3,7 @@
 use agent_kit::{Context, Error, Kind, Result, play};
 use uwf_core::prompt::{self, QuestionInput};
 use uwf_core::thread::ThreadId;
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 
 /// Asks. There is never a result: the answer is recorded by the command that takes it.
 ///

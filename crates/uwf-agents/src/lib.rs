@@ -53,10 +53,10 @@ use agent_kit::{
 };
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
-use uwf_engine::advisors::{SUMMARY, SUPERVISOR};
-use uwf_engine::agents;
+use uwf_engine::attempt::advisors::{SUMMARY, SUPERVISOR};
+use uwf_engine::attempt::agents;
 use uwf_engine::error::{Error, Kind, Result};
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 
 use extractor::LlmExtractor;
 
@@ -75,7 +75,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
         agents::HUMAN => human::run(home, thread, role),
         agents::WORKFLOW => workflow::run(home, thread, role),
         // Those only the engine starts: they play no role of their own.
-        uwf_engine::salvage::AGENT => salvage::run(home, thread, role),
+        uwf_engine::attempt::partial_output::AGENT => salvage::run(home, thread, role),
         SUPERVISOR => advisors::supervise(home, thread, role),
         SUMMARY => advisors::summarise(home, thread, role),
         other => Err(unknown(other)),
@@ -128,7 +128,7 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
         "mock" => Box::new(mock::MockAgent::default()),
         "office" => Box::new(documents::office::OfficeAgent::default()),
         "react" => Box::new(react::ReactAgent::default()),
-        uwf_engine::reextract::AGENT => Box::new(reextract::ReextractAgent),
+        uwf_engine::verbs::reextract::AGENT => Box::new(reextract::ReextractAgent),
         _ => return None,
     })
 }

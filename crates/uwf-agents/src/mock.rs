@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::Prompt;
 use uwf_engine::error::AtPath;
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 
 use crate::settings;
 use script::{Act, Entry, Reply, Script};

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::config::{Config, Provider};
 use uwf_core::node::Tokens;
-use uwf_engine::agents::AgentSpec;
-use uwf_engine::environment;
-use uwf_engine::home::Home;
-use uwf_engine::project;
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::environment;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::project;
 use uwf_llm::{ChatRequest, Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
 
 use crate::progress;

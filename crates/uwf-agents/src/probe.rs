@@ -6,7 +6,7 @@ mod provider;
 use std::collections::BTreeSet;
 
 use uwf_core::config::Config;
-use uwf_engine::doctor::Finding;
+use uwf_engine::verbs::doctor::Finding;
 
 /// The value of an environment variable, from the environment or from `.env`.
 pub(crate) type Lookup<'l> = &'l (dyn Fn(&str) -> Option<String> + Sync);

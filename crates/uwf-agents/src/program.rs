@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Error, Kind, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
-use uwf_engine::attempts::{Opened, OutputFiles};
-use uwf_engine::child;
+use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::progress;
@@ -126,7 +126,7 @@ impl<'a> Program<'a> {
     /// `Config` when it cannot be started, `AgentFailed` when it ran out of its time, `Io`.
     pub(crate) fn run(mut self, mut on_line: impl FnMut(&str), on_silence: impl FnMut()) -> Result<Ran> {
         let begun = Instant::now();
-        let mut transcript = self.transcript.as_deref().map(child::create).transpose()?;
+        let mut transcript = self.transcript.as_deref().map(agent_process::create).transpose()?;
         let mut process = self.command.spawn().map_err(|source| self.cannot_start(&source))?;
         let (send, printed) = channel();
         process.stdout.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stdout, send.clone()));
@@ -200,7 +200,7 @@ impl<'a> Program<'a> {
     fn cannot_start(&self, source: &std::io::Error) -> Error {
         let program = self.command.get_program().to_string_lossy();
         let args: Vec<String> = self.command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        child::cannot_start(&program, &args, &self.opened.workspace, source)
+        agent_process::cannot_start(&program, &args, &self.opened.workspace, source)
     }
 }
 

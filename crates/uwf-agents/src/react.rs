@@ -15,8 +15,8 @@ use agent_kit::{Agent, Context, Error, Kind, Recorder, Result, submit as kit_sub
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_engine::environment::Redactor;
-use uwf_engine::processes::become_subreaper;
+use uwf_engine::attempt::environment::Redactor;
+use uwf_engine::attempt::processes::become_subreaper;
 use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
 
 use crate::exchange;

@@ -4,8 +4,8 @@
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result};
 use uwf_core::prompt::Prompt;
-use uwf_engine::agents::{AgentSpec, CURSOR};
-use uwf_engine::reextract;
+use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
+use uwf_engine::verbs::reextract;
 
 use crate::command;
 use crate::trace::{Format, Trace};

@@ -3,10 +3,10 @@
 
 use agent_kit::{Context, Recorder, Result};
 use uwf_core::thread::ThreadId;
-use uwf_engine::agents::{CURSOR, HERMES};
-use uwf_engine::attempts::OutputFiles;
-use uwf_engine::child;
-use uwf_engine::home::Home;
+use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::agents::{CURSOR, HERMES};
+use uwf_engine::attempt::recorded::OutputFiles;
+use uwf_engine::root::home::Home;
 
 use crate::command;
 use crate::hermes;
@@ -38,7 +38,7 @@ fn left(context: &Context<'_>) -> Result<Option<Trace>> {
     if opened.agent.is_built_in(HERMES) {
         return hermes::left(context, &files);
     }
-    let printed = child::read_capped(&files.raw, opened.output_cap)?;
+    let printed = agent_process::read_capped(&files.raw, opened.output_cap)?;
     let format = match command::trace_format(&opened.agent)? {
         None if opened.agent.is_built_in(CURSOR) => Format::of(&printed),
         format => format,

@@ -10,7 +10,7 @@ use std::thread::Builder;
 use agent_kit::{AgentDescription, DESCRIBE_ARGUMENT};
 use serde_json::Value;
 use uwf_core::config::{Agent, Config, Describe, OutputMode};
-use uwf_engine::{agents, bindings, program};
+use uwf_engine::attempt::{agents, bindings, program};
 
 use crate::ask_program::ask;
 

@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use uwf_core::config::parse_duration;
 use uwf_core::document::Document;
-use uwf_engine::agents::AgentSpec;
-use uwf_engine::home::Home;
-use uwf_engine::project;
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::project;
 
 /// What `config` of a built-in agent may hold. No setting is required: every field has a default.
 pub(crate) trait Settings: DeserializeOwned {

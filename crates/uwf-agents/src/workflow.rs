@@ -20,19 +20,20 @@ use serde_json::{Value, json};
 use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::Opened;
-use uwf_engine::bindings::{Bindings, Named};
-use uwf_engine::child::Signals;
-use uwf_engine::children::{self, Child, Task};
-use uwf_engine::delegation;
-use uwf_engine::history::{self, Finished};
-use uwf_engine::home::Home;
-use uwf_engine::load::{self, Thread};
-use uwf_engine::project;
-use uwf_engine::settings::Settings as ThreadSettings;
-use uwf_engine::spoken;
-use uwf_engine::step::{Report, Request, Upcoming};
-use uwf_engine::{keeper, lock};
+use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_engine::attempt::delegation;
+use uwf_engine::attempt::keeper;
+use uwf_engine::attempt::recorded::Opened;
+use uwf_engine::attempt::settings::Settings as ThreadSettings;
+use uwf_engine::root::history::{self, Finished};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::lock;
+use uwf_engine::root::project;
+use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::thread::message;
+use uwf_engine::verbs::child_threads::{self, Child, Task};
+use uwf_engine::verbs::step::{Report, Request, Upcoming};
 
 use crate::extractor::LlmExtractor;
 use crate::settings;
@@ -97,7 +98,7 @@ fn play(context: &Context<'_>, opened: &Opened) -> Result<Hash> {
     let mut signals = Signals::listen()?;
     let parent = context.thread();
     let max_depth = project::config_here(parent.home())?.limits.max_depth;
-    let child = children::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
+    let child = child_threads::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
     let ended = match child {
         Child::Ended(ended) => ended,
         Child::Active(id) => drive(context, &id, &mut signals)?,
@@ -233,7 +234,7 @@ fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
 fn answer(context: &Context<'_>, output: Value, detail: Hash) -> Result<Answer> {
     let store = context.thread().home().store();
     let (telling, node) = load::telling(store, detail)?;
-    let text = spoken::raw(store, telling, &node)?;
+    let text = message::raw(store, telling, &node)?;
     let fits = context.schema().violations(&output).is_empty();
     let raw = text.unwrap_or_else(|| format!("{output:#}"));
     Ok(if fits { Answer { raw, ..Answer::value(output) } } else { Answer::text(raw) })

@@ -103,7 +103,7 @@ impl Error {
             }
             std::io::ErrorKind::PermissionDenied => {
                 let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(path);
-                error.hint(format!("{} belongs to {}", there.display(), crate::sharing::owner(there)))
+                error.hint(format!("{} belongs to {}", there.display(), crate::root::sharing::owner(there)))
             }
             _ => error,
         };

@@ -1,13 +1,18 @@
-//! The shell of uwf: everything that touches files, processes and clocks, one file per verb.
+//! The shell of uwf: everything that touches files, processes and clocks.
 //!
 //! It is a crate of its own so that every way of driving threads (the command, a server, a test) shares one
-//! implementation of the step. Start reading at [`step`]: moderator → agent → extract → persist.
+//! implementation of the step. Start reading at [`verbs::step`]: moderator → agent → extract → persist.
 //!
-//! A storage root is a [`home::Home`]; a verb is a function of it:
+//! There are four rooms, and each uses only those to its left: [`root`], the storage root and its files; [`thread`], reading
+//! threads; [`attempt`], one try to have a role played; [`verbs`], one file per command. A test asserts it.
+//!
+//! A storage root is a [`root::home::Home`]; a verb is a function of it:
 //!
 //! ```
 //! use uwf_core::moderator::Next;
-//! use uwf_engine::{home::Home, load::Thread, moderate, put, show, start};
+//! use uwf_engine::root::home::Home;
+//! use uwf_engine::thread::{load::Thread, moderate};
+//! use uwf_engine::verbs::{put, show, start};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
@@ -42,74 +47,8 @@
 //! # }
 //! ```
 
-pub mod advisors;
-pub mod agents;
-pub mod answer;
-pub mod attempts;
-mod beginning;
-pub mod bindings;
-pub mod chain;
-pub mod child;
-pub mod children;
-pub mod closure;
-pub mod configure;
-pub mod delegation;
-pub mod digest;
-pub mod doctor;
-pub mod end;
-pub mod env_file;
-pub mod environment;
+pub mod attempt;
 pub mod error;
-
-pub mod evaluate;
-pub mod expand;
-pub mod fork;
-pub mod hand;
-pub mod history;
-pub mod home;
-pub mod ids;
-pub mod keeper;
-pub mod kill;
-pub mod link;
-pub mod list;
-pub mod live_trace;
-pub mod load;
-pub mod lock;
-pub mod log;
-pub mod marks;
-pub mod moderate;
-pub mod overview;
-pub mod pause;
-pub mod persist;
-pub mod plan;
-pub mod processes;
-pub mod program;
-pub mod project;
-pub mod put;
-pub mod rebind;
-pub mod rebuild;
-mod record;
-pub mod recover;
-pub mod reextract;
-pub mod registry;
-pub mod reindex;
-pub mod remove;
-pub mod repair;
-pub mod resolve;
-pub mod roots;
-pub mod salvage;
-pub mod settings;
-pub mod sharing;
-pub mod show;
-pub mod spoken;
-pub mod start;
-pub mod state;
-pub mod step;
-pub mod thread_ids;
-pub mod told;
-pub mod transcript;
-pub mod turns;
-pub mod type_index;
-pub mod validate;
-mod verdict;
-pub mod verify;
+pub mod root;
+pub mod thread;
+pub mod verbs;

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
-use uwf_engine::evaluate;
-use uwf_engine::keeper;
+use uwf_engine::attempt::keeper;
+use uwf_engine::thread::evaluate;
 
 use crate::commands::{
     agent, cas, completions, config, doctor, help, man, recover, reference, setup, thread, workflow,

@@ -13,9 +13,10 @@ use uwf_core::config::CONFIG_KEYS;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
-use uwf_engine::home::Home;
-use uwf_engine::load::{self, Thread};
-use uwf_engine::{configure, registry, resolve, thread_ids};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::{config_file, registry, thread_ids};
+use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::verbs::find_workflow;
 
 use crate::table;
 use crate::topics;
@@ -52,7 +53,7 @@ pub(crate) fn answered(args: &[OsString], command: fn() -> clap::Command) -> boo
 /// How a shell calls this program: by its name where that is found on PATH, so that it survives an upgrade.
 pub(crate) fn program() -> String {
     let own = std::env::current_exe().and_then(std::fs::canonicalize).ok();
-    let found = uwf_engine::program::find("uwf").and_then(|found| std::fs::canonicalize(found).ok());
+    let found = uwf_engine::attempt::program::find("uwf").and_then(|found| std::fs::canonicalize(found).ok());
     match own {
         Some(own) if found.as_ref() != Some(&own) => own.display().to_string(),
         _ => "uwf".to_owned(),
@@ -92,7 +93,8 @@ pub(crate) fn workflow_names(current: &OsStr) -> Vec<CompletionCandidate> {
     soon(move |home| {
         let registered = registry::read(home).unwrap_or_default().into_keys().map(|name| (name, "registry".to_owned()));
         let cwd = std::env::current_dir().unwrap_or_default();
-        let files = resolve::project_files(&cwd).into_iter().map(|(name, file)| (name, file.display().to_string()));
+        let files =
+            find_workflow::project_files(&cwd).into_iter().map(|(name, file)| (name, file.display().to_string()));
         beginning_with(&typed, registered.chain(files))
     })
 }
@@ -154,7 +156,7 @@ pub(crate) fn help(mut root: clap::Command, current: &OsStr) -> Vec<CompletionCa
 pub(crate) fn config_keys(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
     soon(move |home| {
-        let text = configure::read(&home.config_file()).unwrap_or_default();
+        let text = config_file::read(&home.config_file()).unwrap_or_default();
         let values = edit::values(&text, "config.yaml").unwrap_or_default();
         let set = edit::paths(&values).into_iter().map(|path| {
             let value = edit::get(&values, &path).map(ToString::to_string).unwrap_or_default();
@@ -199,7 +201,7 @@ fn meant_roles(home: &Home) -> Offers {
             let id = thread_ids::resolve(home, word).ok()?;
             Thread::any(home, &id).ok()?.workflow().ok()
         };
-        resolve::peek(home, word, &cwd).or_else(of_thread)
+        find_workflow::peek(home, word, &cwd).or_else(of_thread)
     };
     let workflows: Vec<Workflow> = match words.iter().find_map(named) {
         Some(workflow) => vec![workflow],

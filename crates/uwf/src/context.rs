@@ -7,9 +7,9 @@ use serde_json::json;
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::Kind;
-use uwf_engine::home::Home;
-use uwf_engine::project::{self, Project};
-use uwf_engine::show;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::project::{self, Project};
+use uwf_engine::verbs::show;
 
 use crate::error::CommandError;
 use crate::printer::Printer;
@@ -66,7 +66,7 @@ impl Context {
 
     /// The thread meant by what was typed.
     pub(crate) fn thread(&self, typed: &str) -> Result<ThreadId, CommandError> {
-        let thread = uwf_engine::thread_ids::resolve(&self.home, typed)?;
+        let thread = uwf_engine::root::thread_ids::resolve(&self.home, typed)?;
         // A command that is about two threads fails with the first.
         let _ = self.about.set(thread.clone());
         Ok(thread)
@@ -95,7 +95,7 @@ impl Context {
 
     /// The workflow meant by what was typed: a file, a name, a hash or a unique beginning of one.
     pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
-        let found = uwf_engine::resolve::workflow(&self.home, typed, &self.cwd)?;
+        let found = uwf_engine::verbs::find_workflow::workflow(&self.home, typed, &self.cwd)?;
         for note in &found.notes {
             self.printer.warn(note);
         }

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 
-use uwf_engine::child::Signals;
+use uwf_engine::attempt::agent_process::Signals;
 
 use crate::terminal;
 

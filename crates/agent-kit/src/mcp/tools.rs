@@ -6,7 +6,7 @@
 use json_cas::Hash;
 use serde_json::{Value, json};
 use uwf_core::text::without_end;
-use uwf_engine::attempts;
+use uwf_engine::attempt::recorded;
 use uwf_engine::error::{Error, Kind, Result};
 
 use super::inputs::{VALUE_KEY, arguments_schema, is_object};
@@ -74,7 +74,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
     fn check_open(&self) -> Result<()> {
         let Some(own) = self.context.attempt() else { return Ok(()) };
         let thread = self.context.thread();
-        let newest = attempts::read(thread.home(), &thread.id)?;
+        let newest = recorded::read(thread.home(), &thread.id)?;
         match newest {
             Some(newest) if newest.opened.attempt == own.opened.attempt && newest.closed.is_none() => Ok(()),
             _ => Err(Error::new(Kind::Usage, "this step is over, its result is no longer taken")),

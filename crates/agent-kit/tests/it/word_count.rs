@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
-use uwf_engine::child::Signals;
+use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::error::{Kind, Result};
-use uwf_engine::home::Home;
-use uwf_engine::load::Thread;
-use uwf_engine::start::{self, Request as Start};
-use uwf_engine::step::{self, Report, Request};
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::start::{self, Request as Start};
+use uwf_engine::verbs::step::{self, Report, Request};
 
 const WORKFLOW: &str = "
 name: count-words

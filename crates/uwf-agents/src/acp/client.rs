@@ -16,8 +16,8 @@ use agent_kit::spawn::without_secrets;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use uwf_engine::attempts::Opened;
-use uwf_engine::child::{Signals, cannot_start};
+use uwf_engine::attempt::agent_process::{Signals, cannot_start};
+use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::error::{Error, Kind, Result};
 
 use super::settings::Settings;

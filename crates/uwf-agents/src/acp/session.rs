@@ -7,8 +7,8 @@ use agent_kit::{Context, Recorder, Turn, json_rpc, mcp, submit, submitted};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::Tokens;
-use uwf_engine::attempts::Opened;
-use uwf_engine::environment::Redactor;
+use uwf_engine::attempt::environment::Redactor;
+use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::error::{Error, Kind, Result};
 
 use super::SOURCE;

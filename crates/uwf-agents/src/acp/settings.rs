@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_engine::agents::AgentSpec;
+use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::error::{Error, Kind, Result};
 
 use super::permission::Policy;

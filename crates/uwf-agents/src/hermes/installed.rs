@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use agent_kit::{Context, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uwf_engine::agents::AgentSpec;
-use uwf_engine::attempts::Opened;
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::recorded::Opened;
 
 use crate::acp;
 use crate::acp::permission::Policy;

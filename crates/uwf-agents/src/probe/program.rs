@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use uwf_core::config::{Agent, AgentDescription, Config};
-use uwf_engine::agents;
-use uwf_engine::doctor::Finding;
-use uwf_engine::program::{self, look_up};
+use uwf_engine::attempt::agents;
+use uwf_engine::attempt::program::{self, look_up};
+use uwf_engine::verbs::doctor::Finding;
 
 use crate::ask_program::ask;
 use crate::self_description;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use uwf_core::config::{Config, Provider};
-use uwf_engine::doctor::{Finding, Status};
 use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::verbs::doctor::{Finding, Status};
 use uwf_llm::{Client, Retry, Timeouts};
 
 use super::Lookup;

@@ -4,9 +4,9 @@
 use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
 use agent_kit::{Context, Result, ToldStep};
-use uwf_engine::history::Finished;
-use uwf_engine::home::Home;
-use uwf_engine::load::Thread;
+use uwf_engine::root::history::Finished;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::load::Thread;
 
 use crate::extractor::LlmExtractor;
 

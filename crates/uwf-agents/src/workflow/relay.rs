@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, getppid};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::{self, OutputFiles};
-use uwf_engine::child;
-use uwf_engine::home::Home;
+use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::recorded::{self, OutputFiles};
+use uwf_engine::root::home::Home;
 
 /// Time between two looks at the agent's output. Shorter than any sensible `idleTimeout`.
 const PACE: Duration = Duration::from_millis(500);
@@ -50,7 +50,7 @@ impl<'h> Relay<'h> {
             return;
         }
         self.next = Instant::now() + PACE;
-        let Ok(Some(attempt)) = attempts::read(self.home, self.child) else { return };
+        let Ok(Some(attempt)) = recorded::read(self.home, self.child) else { return };
         let opened = &attempt.opened;
         let files = OutputFiles::of(self.home, self.child, &opened.attempt);
         let files = [files.raw, files.out, files.err];
@@ -73,7 +73,7 @@ impl<'h> Relay<'h> {
 }
 
 fn last_line(path: &Path) -> Option<String> {
-    let text = child::read_capped(path, TAIL).ok()?;
+    let text = agent_process::read_capped(path, TAIL).ok()?;
     let line = text.trim_end().lines().last()?.trim();
     (!line.is_empty()).then(|| line.chars().take(SHOWN).collect())
 }

@@ -6,13 +6,13 @@ use json_cas::Swap;
 use serde_json::json;
 use uwf_core::node::Payload;
 use uwf_core::thread::ThreadId;
-use uwf_engine::answer::{self, Asked, Given};
-use uwf_engine::attempts::{self, Outcome};
+use uwf_engine::attempt::recorded::{self, Outcome};
 use uwf_engine::error::{Error, Kind};
-use uwf_engine::home::Home;
-use uwf_engine::load::Thread;
-use uwf_engine::step::Report;
-use uwf_engine::{kill, pause};
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::answer::{self, Asked, Given};
+use uwf_engine::verbs::step::Report;
+use uwf_engine::verbs::{kill, pause};
 
 use crate::memory::{Machine, failure};
 
@@ -87,7 +87,7 @@ fn a_head_that_another_machine_moved_is_not_moved_again() {
     assert_eq!(error.kind, Kind::Busy);
     assert!(error.message.ends_with(&format!("(head is {elsewhere})")), "{}", error.message);
     // What was answered is kept, and found by its hash.
-    let attempt = attempts::read(&machine.home, &id).unwrap().unwrap();
+    let attempt = recorded::read(&machine.home, &id).unwrap().unwrap();
     assert_eq!(attempt.closed.as_ref().unwrap().outcome, Outcome::Quarantined);
     let kept = attempt.finished.unwrap().step;
     assert_eq!(error.hints, [format!("`uwf thread step-details {kept}` shows it")]);
@@ -115,7 +115,7 @@ fn an_answer_to_a_thread_that_is_killed_meanwhile_is_kept_to_be_forked() {
     let error = while_answering(&machine, &asked, &|| assert!(kill::kill(&other.home, &id).is_ok())).unwrap_err();
     assert_eq!(error.kind, Kind::NotFound);
     assert!(error.message.starts_with(&format!("thread {id} ended meanwhile: step ")), "{}", error.message);
-    let kept = attempts::read(&machine.home, &id).unwrap().unwrap().finished.unwrap().step;
+    let kept = recorded::read(&machine.home, &id).unwrap().unwrap().finished.unwrap().step;
     assert_eq!(error.hints, [format!("`uwf thread fork {kept}` goes on from it")]);
     assert_eq!(Thread::at(&machine.home, id.clone(), kept).unwrap().position(), "writer");
 }

@@ -2,10 +2,10 @@
 
 use json_cas::{Heads, Objects};
 use serde_json::json;
+use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, Kind};
-use uwf_engine::fork::{self, Changes, Forked};
-use uwf_engine::kill;
-use uwf_engine::settings::Settings;
+use uwf_engine::verbs::fork::{self, Changes, Forked};
+use uwf_engine::verbs::kill;
 
 use crate::memory::{Machine, failure};
 

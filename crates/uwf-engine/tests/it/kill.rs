@@ -4,7 +4,9 @@ use json_cas::{Heads, Journal, Objects};
 use serde_json::json;
 use uwf_core::node::{EndStatus, ThreadEnd};
 use uwf_engine::error::Kind;
-use uwf_engine::{history, kill, load, rebuild};
+use uwf_engine::root::history;
+use uwf_engine::thread::load;
+use uwf_engine::verbs::{kill, recover};
 
 use crate::memory::{Machine, failure, names};
 
@@ -55,7 +57,7 @@ fn of_many_who_kill_it_at_once_one_does() {
 #[test]
 fn an_unknown_thread_cannot_be_killed() {
     let machine = Machine::with_essay();
-    let id = uwf_engine::ids::new_thread_id();
+    let id = uwf_engine::root::ids::new_thread_id();
     let error = kill::kill(&machine.home, &id).unwrap_err();
     assert_eq!(error.kind, Kind::NotFound);
     assert_eq!(names(&machine.home.thread_dir(&id)), Vec::<String>::new(), "nothing is made for it");
@@ -80,7 +82,7 @@ fn nothing_is_missing_after_threads_have_ended() {
     let completed = machine.start("essay");
     machine.approved(&completed);
     machine.start("essay");
-    assert_eq!(rebuild::missing(&machine.home).unwrap(), []);
+    assert_eq!(recover::missing(&machine.home).unwrap(), []);
     let ended: Vec<_> = history::all(&machine.home).unwrap().into_iter().map(|line| line.thread).collect();
     assert_eq!(ended, [killed, completed], "oldest first");
 }

@@ -3,9 +3,9 @@
 use json_cas::Objects;
 use serde_json::json;
 use uwf_core::thread::ThreadId;
-use uwf_engine::list::{self, Filter};
-use uwf_engine::state::State;
-use uwf_engine::{kill, pause};
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::list::{self, Filter};
+use uwf_engine::verbs::{kill, pause};
 
 use crate::memory::{ESSAY, Machine};
 

@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_core::node::{Payload, StepNode};
 use uwf_core::thread::ThreadId;
-use uwf_engine::answer::{self, Asked, Given};
-use uwf_engine::attempts::{self, Attempt};
-use uwf_engine::digest;
+use uwf_engine::attempt::recorded::{self, Attempt};
+use uwf_engine::attempt::turns::Batch;
 use uwf_engine::error::{Error, Result};
-use uwf_engine::home::Home;
-use uwf_engine::ids;
-use uwf_engine::load::{self, Thread};
-use uwf_engine::put::{self, Put};
-use uwf_engine::start::{self, Request};
-use uwf_engine::step::Report;
-use uwf_engine::turns::Batch;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::ids;
+use uwf_engine::thread::digest;
+use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::verbs::answer::{self, Asked, Given};
+use uwf_engine::verbs::put::{self, Put};
+use uwf_engine::verbs::start::{self, Request};
+use uwf_engine::verbs::step::Report;
 use uwf_testing::dir_in_memory;
 
 /// A writer and an editor take turns until the editor approves.
@@ -199,7 +199,7 @@ impl Machine {
         home.store().put_all(&batch.drafts)?;
         let opened = &attempt.opened;
         let digest = opened.digest.map(|before| digest::of_step(home.store(), before, step, &node)).transpose()?;
-        attempts::finished(home, &opened.thread, &opened.attempt, step, digest)?;
+        recorded::finished(home, &opened.thread, &opened.attempt, step, digest)?;
         Ok(step)
     }
 }

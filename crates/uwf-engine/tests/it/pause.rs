@@ -1,11 +1,11 @@
 //! `thread pause` and `thread resume`: a mark that every step looks at.
 
-use uwf_engine::child::Signals;
+use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::error::Kind;
-use uwf_engine::marks::{self, Mark};
-use uwf_engine::state::State;
-use uwf_engine::step::{self, Request};
-use uwf_engine::{kill, pause, show};
+use uwf_engine::root::marks::{self, Mark};
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::step::{self, Request};
+use uwf_engine::verbs::{kill, pause, show};
 
 use crate::memory::{Machine, failure};
 

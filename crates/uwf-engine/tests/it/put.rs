@@ -2,7 +2,7 @@
 
 use json_cas::Objects;
 use uwf_engine::error::Kind;
-use uwf_engine::registry;
+use uwf_engine::root::registry;
 
 use crate::memory::{ESSAY, Machine, failure};
 

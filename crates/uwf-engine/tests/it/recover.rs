@@ -2,12 +2,13 @@
 
 use json_cas::{Objects, ProblemKind};
 use serde_json::json;
-use uwf_engine::digest::Digest;
-use uwf_engine::doctor::{self, Status};
 use uwf_engine::error::Kind;
-use uwf_engine::repair::{self, Action};
-use uwf_engine::verify::{self, Verdict};
-use uwf_engine::{ids, rebuild, reindex};
+use uwf_engine::root::ids;
+use uwf_engine::thread::digest::Digest;
+use uwf_engine::verbs::doctor::{self, Status};
+use uwf_engine::verbs::repair::{self, Action};
+use uwf_engine::verbs::verify::{self, Verdict};
+use uwf_engine::verbs::{recover, reindex};
 
 use crate::memory::{Machine, failure};
 
@@ -16,7 +17,7 @@ fn heads_that_are_not_in_files_have_no_index_to_recover() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     for dry_run in [true, false] {
-        let error = rebuild::recover(&machine.home, dry_run).unwrap_err();
+        let error = recover::recover(&machine.home, dry_run).unwrap_err();
         let message = "the heads of this storage root are not in files of it: there is no index to recover";
         assert_eq!(failure(&error), (Kind::Usage, message));
     }
@@ -60,7 +61,7 @@ fn a_thread_without_its_first_output_begins_anew() {
     let id = machine.start("essay");
     machine.refused(&id, 1);
     let step = machine.steps(&id)[0];
-    let (first, _) = uwf_engine::load::step_node(machine.home.store(), step).unwrap();
+    let (first, _) = uwf_engine::thread::load::step_node(machine.home.store(), step).unwrap();
     machine.objects.replace(first.output, b"\xa0").unwrap();
     let repaired = repair::repair(&machine.home, &id, false).unwrap();
     assert_eq!(repaired.steps.iter().map(|row| row.action).collect::<Vec<_>>(), [Action::Dropped]);
@@ -122,8 +123,8 @@ fn a_thread_that_the_heads_have_lost_is_missed() {
     let elsewhere = Machine::with_essay();
     std::fs::create_dir_all(elsewhere.home.threads_dir()).unwrap();
     std::fs::copy(machine.home.record_file(&id), elsewhere.home.record_file(&id)).unwrap();
-    assert_eq!(rebuild::missing(&elsewhere.home).unwrap(), [id]);
-    assert_eq!(rebuild::missing(&machine.home).unwrap(), []);
+    assert_eq!(recover::missing(&elsewhere.home).unwrap(), [id]);
+    assert_eq!(recover::missing(&machine.home).unwrap(), []);
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn a_walk_over_all_roots_finds_the_node_that_is_gone() {
     let head = machine.approved(&id).head;
     let output = machine.thread(&id).last.clone().unwrap().output;
     machine.objects.replace(output, b"").unwrap();
-    let (roots, unread) = uwf_engine::roots::all(&machine.home);
+    let (roots, unread) = uwf_engine::root::named_nodes::all(&machine.home);
     assert!(unread.is_empty());
     assert!(roots.contains(&(head, format!("the head of thread {id}"))), "{roots:?}");
     let roots: Vec<_> = roots.into_iter().map(|(root, _)| root).collect();

@@ -3,8 +3,9 @@
 use json_cas::Objects;
 use serde_json::json;
 use uwf_engine::error::Kind;
-use uwf_engine::state::State;
-use uwf_engine::{ids, show, thread_ids};
+use uwf_engine::root::{ids, thread_ids};
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::show;
 
 use crate::memory::{Machine, failure};
 

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use json_cas::{Heads, HeadsError, Objects};
 use serde_json::json;
-use uwf_engine::bindings::{Bindings, Named};
+use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, Kind};
-use uwf_engine::settings::Settings;
-use uwf_engine::start::{self, Request, Started};
+use uwf_engine::verbs::start::{self, Request, Started};
 
 use crate::memory::{ESSAY, Machine, failure};
 

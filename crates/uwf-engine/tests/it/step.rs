@@ -3,12 +3,13 @@
 use serde_json::json;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
-use uwf_engine::child::Signals;
+use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::error::{Error, Kind};
-use uwf_engine::fork::{self, Changes};
-use uwf_engine::state::State;
-use uwf_engine::step::{self, Report, Request};
-use uwf_engine::{history, ids, lock, show};
+use uwf_engine::root::{history, ids, lock};
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::verbs::show;
+use uwf_engine::verbs::step::{self, Report, Request};
 
 use crate::memory::{ESSAY, Machine, failure};
 

@@ -3,10 +3,11 @@
 use json_cas::Heads;
 use serde_json::json;
 use uwf_core::node::EndStatus;
-use uwf_engine::fork::{self, Changes};
-use uwf_engine::state::State;
-use uwf_engine::step::Upcoming;
-use uwf_engine::{answer, history, kill, list, show, verify};
+use uwf_engine::root::history;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::verbs::step::Upcoming;
+use uwf_engine::verbs::{answer, kill, list, show, verify};
 
 use crate::memory::{ESSAY, Machine, names};
 

@@ -13,7 +13,7 @@ mod trace;
 use std::ffi::OsString;
 use std::path::Path;
 
-use uwf_engine::agents::{BUILT_IN, BUILT_IN_PREFIX};
+use uwf_engine::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Format, Stdout};

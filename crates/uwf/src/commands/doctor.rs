@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use uwf_agents::probe;
-use uwf_engine::doctor::{self, Finding, Remedy, Status};
-use uwf_engine::environment;
+use uwf_engine::attempt::environment;
 use uwf_engine::error::Kind;
+use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
 
 use crate::commands::config::validate;
 use crate::context::Context;

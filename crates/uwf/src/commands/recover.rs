@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use uwf_engine::error::Kind;
-use uwf_engine::rebuild::{self, Finding, Recovered, Row};
+use uwf_engine::verbs::recover::{self, Finding, Recovered, Row};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -79,6 +79,6 @@ fn count(count: usize, what: &str) -> String {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let recovered = rebuild::recover(&context.home, args.dry_run)?;
+    let recovered = recover::recover(&context.home, args.dry_run)?;
     Printed::new(&Told { dry_run: args.dry_run, recovered })
 }

@@ -7,7 +7,8 @@ mod questions;
 
 use serde::Serialize;
 use uwf_core::config::Config;
-use uwf_engine::{configure, env_file, environment};
+use uwf_engine::attempt::environment;
+use uwf_engine::root::{config_file, env_file};
 
 use crate::ask::Asker;
 use crate::commands::config::validate::problems_of;
@@ -156,7 +157,7 @@ fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Pr
     let home = &context.home;
     let (changes, alias) = answers.changes(known.config);
     let judge = |text: &str| problems_of(home, text);
-    configure::preview(home, &changes, &judge)?;
+    config_file::preview(home, &changes, &judge)?;
     let mut changed = false;
     if let Some(Key::New { variable, value }) = answers.model.as_ref().map(|model| &model.key) {
         changed |= env_file::set(home, variable, value.reveal())?;
@@ -165,7 +166,7 @@ fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Pr
             context.printer.warn(&told);
         }
     }
-    let configured = configure::change(home, &changes, &judge)?;
+    let configured = config_file::change(home, &changes, &judge)?;
     for problem in &configured.warnings {
         context.printer.warn(&problem.message);
     }

@@ -60,7 +60,7 @@ fn crash(name: &'static str, home: &TestHome, args: &[&str], check: impl Fn(&Cra
 /// After a power cut the machine has started anew, and no process of before is alive: records made before it name
 /// another boot than the present one.
 fn rebooted(mut tree: Tree) -> Tree {
-    let boot = uwf_engine::attempts::boot_id().unwrap();
+    let boot = uwf_engine::attempt::recorded::boot_id().unwrap();
     assert!(!boot.is_empty(), "the machine tells its boot");
     let other = boot.replace(|digit: char| digit.is_ascii_hexdigit(), "0");
     for content in tree.values_mut().flatten() {

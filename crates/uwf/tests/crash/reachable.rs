@@ -1,7 +1,7 @@
 //! What lies below heads.
 
 use json_cas::{Hash, Problem, Store};
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 use uwf_testing::TestHome;
 
 /// The store of a home, read in this process.

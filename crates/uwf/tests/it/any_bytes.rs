@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use uwf_core::moderator::{Condition, Evaluate, History, StepView};
-use uwf_engine::evaluate::in_child;
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::evaluate::in_child;
 use uwf_testing::Subject;
 
 use crate::home;

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use durable_files::TEMP_PREFIX;
 use serde_json::Value;
-use uwf_engine::home::Home;
-use uwf_engine::settings::Settings;
+use uwf_engine::attempt::settings::Settings;
+use uwf_engine::root::home::Home;
 use uwf_testing::Ran;
 
 use crate::payments;

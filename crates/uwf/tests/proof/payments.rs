@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use json_cas::{Hash, HeadsError};
 use serde_json::Value;
-use uwf_engine::history;
-use uwf_engine::home::Home;
+use uwf_engine::root::history;
+use uwf_engine::root::home::Home;
 
 use crate::shape::steps;
 use crate::stage::Stage;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use json_cas::{Hash, HeadsError};
 use uwf_core::node::{EndStatus, Kind, StepNode};
-use uwf_engine::home::Home;
-use uwf_engine::marks::{self, Mark};
-use uwf_engine::{history, registry};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::marks::{self, Mark};
+use uwf_engine::root::{history, registry};
 
 /// How a thread stands, by what does not differ from run to run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 use uwf_testing::TestHome;
 
 /// How long processes of a case may take to come to their end by themselves.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use json_cas::Hash;
 use serde_json::Value;
-use uwf_engine::{history, registry};
+use uwf_engine::root::{history, registry};
 use uwf_testing::processes::until;
 use uwf_testing::{Ran, counting_workflow, text};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use json_cas::Hash;
-use uwf_engine::history;
+use uwf_engine::root::history;
 use uwf_testing::{Ran, text};
 
 use crate::campaign::{Campaign, size};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use json_cas::Hash;
 use serde_json::Value;
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 
 use crate::stage::{Stage, chain, text_of};
 

@@ -50,7 +50,7 @@ fn process(raw: i32, marker: &str) -> Option<Process> {
     let is_uwf = Path::new(std::str::from_utf8(command[0]).ok()?).file_name().is_some_and(|name| name == "uwf");
     let part = match (is_uwf, command.get(1)) {
         (true, Some(group)) if *group == b"agent" => Part::Agent,
-        (true, Some(first)) if *first == uwf_engine::keeper::KEEPER_ARGUMENT.as_bytes() => Part::Keeper,
+        (true, Some(first)) if *first == uwf_engine::attempt::keeper::KEEPER_ARGUMENT.as_bytes() => Part::Keeper,
         (true, _) => Part::Window,
         (false, _) => Part::Program,
     };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use json_cas::Hash;
 use rustix::process::Signal;
 use uwf_core::node::{Kind, StepNode};
-use uwf_engine::home::Home;
+use uwf_engine::root::home::Home;
 use uwf_testing::{Ran, TestHome};
 
 use crate::ledger;

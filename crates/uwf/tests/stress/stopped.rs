@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use json_cas::{Hash, Swap};
 use rustix::process::{Pid, Signal};
-use uwf_engine::history;
+use uwf_engine::root::history;
 use uwf_testing::processes::until;
 use uwf_testing::{Ran, counting_workflow, text};
 

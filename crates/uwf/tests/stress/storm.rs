@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use json_cas::Hash;
-use uwf_engine::history;
+use uwf_engine::root::history;
 
 use crate::campaign::{Campaign, size};
 use crate::ledger::{self, Ledger, Records};

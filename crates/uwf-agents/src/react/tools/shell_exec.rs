@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use uwf_engine::program;
+use uwf_engine::attempt::program;
 
 use super::{Answer, Scene, Tool, typed};
 use crate::capped_output::CappedOutput;

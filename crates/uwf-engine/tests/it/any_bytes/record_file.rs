@@ -4,9 +4,9 @@
 use json_cas::Hash;
 use tempfile::TempDir;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::{self, Closed, Outcome};
-use uwf_engine::home::Home;
-use uwf_engine::settings::Settings;
+use uwf_engine::attempt::recorded::{self, Closed, Outcome};
+use uwf_engine::attempt::settings::Settings;
+use uwf_engine::root::home::Home;
 use uwf_testing::{Subject, dir_in_memory};
 
 pub(crate) const SUBJECT: Subject = Subject {
@@ -53,18 +53,18 @@ fn check(bytes: &[u8]) {
         std::fs::write(home.record_file(&thread), bytes).expect("the record can be written");
         let _ = Settings::load(&home, &thread);
         let settings = Settings { workspace: "/elsewhere".into(), ..Settings::default() };
-        attempts::end_of(&home, &thread).expect("a record is readable whatever is in it");
-        let Some(before) = attempts::read(&home, &thread).expect("the same") else { return };
+        recorded::end_of(&home, &thread).expect("a record is readable whatever is in it");
+        let Some(before) = recorded::read(&home, &thread).expect("the same") else { return };
         let id = before.opened.attempt.clone();
         let step = Hash::from_u64(9);
-        attempts::finished(&home, &thread, &id, step, None).expect("a line is added");
+        recorded::finished(&home, &thread, &id, step, None).expect("a line is added");
         let closed = Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, closed_at: 4 };
-        attempts::closed(&home, &thread, closed.clone()).expect("a line is added");
-        let after = attempts::read(&home, &thread).expect("readable").expect("the attempt is still there");
+        recorded::closed(&home, &thread, closed.clone()).expect("a line is added");
+        let after = recorded::read(&home, &thread).expect("readable").expect("the attempt is still there");
         assert_eq!((after.result(), &after.closed, &after.opened), (Some(step), &Some(closed), &before.opened));
         assert_eq!((&after.started, &after.named), (&before.started, &before.named));
         settings.save(&home, &thread).expect("a line is added");
         assert_eq!(Settings::load(&home, &thread).expect("readable"), Some(settings));
-        assert_eq!(attempts::read(&home, &thread).expect("readable"), Some(after));
+        assert_eq!(recorded::read(&home, &thread).expect("readable"), Some(after));
     });
 }

@@ -3,8 +3,8 @@
 use json_cas::Hash;
 use tempfile::TempDir;
 use uwf_engine::error::{Kind, Result};
-use uwf_engine::home::Home;
-use uwf_engine::registry::{self, Registry};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::registry::{self, Registry};
 use uwf_testing::{Subject, dir_in_memory};
 
 pub(crate) const SUBJECT: Subject = Subject {

@@ -5,7 +5,7 @@ use agent_kit::{Context as AgentContext, ToldStep};
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_core::prompt::AnswerForm;
-use uwf_engine::project;
+use uwf_engine::root::project;
 
 use crate::complete;
 use crate::context::Context;

@@ -8,9 +8,9 @@ use serde_json::Value;
 use uwf_agents::describe::{Description, describe};
 use uwf_agents::self_description;
 use uwf_core::config::{Agent, AgentDescription, Config};
-use uwf_engine::agents::AgentSpec;
-use uwf_engine::bindings::Named;
-use uwf_engine::program;
+use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::bindings::Named;
+use uwf_engine::attempt::program;
 
 use crate::complete;
 use crate::context::Context;

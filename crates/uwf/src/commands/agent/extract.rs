@@ -12,8 +12,8 @@ use uwf_agents::extractor::LlmExtractor;
 use uwf_core::config::ExtractRungs;
 use uwf_core::node::{ExtractedBy, Rung};
 use uwf_core::prompt::AnswerForm;
-use uwf_engine::load;
-use uwf_engine::project;
+use uwf_engine::root::project;
+use uwf_engine::thread::load;
 
 use crate::context::Context;
 use crate::error::CommandError;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use uwf_engine::link;
+use uwf_engine::verbs::agent_link;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -43,7 +43,7 @@ impl Report for Links {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let linked = link::link(context.home.bin(), &context.cwd.join(&args.dir))?;
+    let linked = agent_link::link(context.home.bin(), &context.cwd.join(&args.dir))?;
     let links = linked.into_iter().map(|link| Link { path: link.path.display().to_string(), made: link.made });
     Printed::new(&Links { links: links.collect() })
 }

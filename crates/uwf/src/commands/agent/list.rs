@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use uwf_engine::agents::{self, AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
-use uwf_engine::program;
+use uwf_engine::attempt::agents::{self, AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
+use uwf_engine::attempt::program;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};

@@ -3,8 +3,9 @@
 use agent_kit::DESCRIBE_ARGUMENT;
 use agent_kit::agent::{self, Arguments};
 use uwf_agents::describe::describe;
-use uwf_engine::agents::BUILT_IN_PREFIX;
-use uwf_engine::{attempts, hand};
+use uwf_engine::attempt::agents::BUILT_IN_PREFIX;
+use uwf_engine::attempt::recorded;
+use uwf_engine::verbs::run_by_hand;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -46,11 +47,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let running = std::env::var("UWF_ATTEMPT").ok();
     // Others play no role: only the engine starts them, and not for an attempt.
     let plays_roles = uwf_agents::NAMES.contains(&args.name.as_str());
-    if !plays_roles || attempts::of_process(&context.home, &thread, &role, running.as_deref())?.is_some() {
+    if !plays_roles || recorded::of_process(&context.home, &thread, &role, running.as_deref())?.is_some() {
         uwf_agents::run(&context.home, &args.name, &thread, &role)?;
         return Ok(Printed::nothing());
     }
-    let code = hand::run(&context.home, &args.name, &thread, &role)?;
+    let code = run_by_hand::run(&context.home, &args.name, &thread, &role)?;
     if code == 0 {
         context.printer.warn("run by hand: the step is stored, but nothing links it");
     }

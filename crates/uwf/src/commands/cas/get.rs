@@ -3,7 +3,7 @@
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
-use uwf_engine::type_index;
+use uwf_engine::root::type_index;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};

@@ -1,7 +1,7 @@
 //! `uwf cas hash`
 
 use json_cas::{Draft, StoreError};
-use uwf_engine::type_index;
+use uwf_engine::root::type_index;
 
 use super::Named;
 use crate::context::Context;

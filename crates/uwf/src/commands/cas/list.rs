@@ -1,7 +1,7 @@
 //! `uwf cas list`
 
 use json_cas::{Hash, StoreError};
-use uwf_engine::type_index::{self, TypeIndex};
+use uwf_engine::root::type_index::{self, TypeIndex};
 
 use super::Row;
 use crate::context::Context;

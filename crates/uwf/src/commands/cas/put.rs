@@ -1,7 +1,8 @@
 //! `uwf cas put`
 
 use json_cas::Draft;
-use uwf_engine::{put as engine, type_index};
+use uwf_engine::root::type_index;
+use uwf_engine::verbs::put as engine;
 
 use super::Named;
 use crate::context::Context;

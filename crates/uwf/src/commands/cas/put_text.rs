@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use uwf_core::node::{Content, Payload};
-use uwf_engine::put;
+use uwf_engine::verbs::put;
 
 use super::Named;
 use crate::context::Context;

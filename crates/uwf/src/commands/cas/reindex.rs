@@ -1,7 +1,7 @@
 //! `uwf cas reindex`
 
 use serde::Serialize;
-use uwf_engine::reindex::{self, Reindexed};
+use uwf_engine::verbs::reindex::{self, Reindexed};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};

@@ -3,7 +3,7 @@
 use json_cas::{Hash, Problem, ProblemKind, StoreError, VerifyReport};
 use serde::Serialize;
 use uwf_engine::error::Kind;
-use uwf_engine::roots;
+use uwf_engine::root::named_nodes;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -78,7 +78,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 /// Nodes that no node refers to, but a thread or a name does, and that are not there.
 fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandError> {
-    let (named, unreadable) = roots::all(&context.home);
+    let (named, unreadable) = named_nodes::all(&context.home);
     unreadable.iter().for_each(|error| context.printer.warn(&error.message));
     for (hash, by) in named {
         let is_told = report.problems.iter().any(|problem| problem.hash == Some(hash));

@@ -2,7 +2,7 @@
 
 use json_cas::{Hash, Node, StoreError, WalkOptions};
 use uwf_engine::error::Kind;
-use uwf_engine::type_index::TypeIndex;
+use uwf_engine::root::type_index::TypeIndex;
 
 use super::Row;
 use crate::context::Context;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use uwf_engine::configure::{self, Configured};
 use uwf_engine::error::{AtPath, Kind};
+use uwf_engine::root::config_file::{self, Configured};
 
 use super::set;
 use super::validate::problems_of;
@@ -43,14 +43,14 @@ impl Report for Edited {
 /// Runs the command.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let home = &context.home;
-    let before = configure::read(&home.config_file())?;
+    let before = config_file::read(&home.config_file())?;
     let draft = draft(context, &before)?;
     let mut edits = 0;
     let configured = loop {
         edits += 1;
         editor::open(&draft)?;
         let after = input::from_file(&draft)?;
-        match configure::replace(home, &before, &after, &|text| problems_of(home, text)) {
+        match config_file::replace(home, &before, &after, &|text| problems_of(home, text)) {
             Ok(configured) => break configured,
             Err(error) => {
                 let error = CommandError::from(error);

@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, BadValue, KeyPath};
-use uwf_engine::configure::{self, Change, Configured};
+use uwf_engine::root::config_file::{self, Change, Configured};
 
 use super::key;
 use super::validate::problems_of;
@@ -78,7 +78,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 /// Makes the change and reports it.
 pub(super) fn done(context: &Context, path: &KeyPath, value: Option<Value>, change: Change) -> CommandResult {
-    let configured = configure::change(&context.home, &[change], &|text| problems_of(&context.home, text))?;
+    let configured = config_file::change(&context.home, &[change], &|text| problems_of(&context.home, text))?;
     warn(context, &configured);
     let file = context.home.config_file().display().to_string();
     Printed::new(&Done { key: path.to_string(), value, file, changed: configured.changed })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use uwf_core::config::{Config, edit};
-use uwf_engine::project;
+use uwf_engine::root::project;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};

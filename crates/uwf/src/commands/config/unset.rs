@@ -1,7 +1,7 @@
 //! `uwf config unset`
 
 use clap_complete::engine::ArgValueCompleter;
-use uwf_engine::configure::Change;
+use uwf_engine::root::config_file::Change;
 
 use super::{key, set};
 use crate::complete;

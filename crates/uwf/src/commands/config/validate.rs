@@ -3,9 +3,10 @@
 use serde::Serialize;
 use uwf_core::config::Config;
 use uwf_core::document::{Document, Problem};
+use uwf_engine::attempt::environment;
 use uwf_engine::error::{Kind, Result};
-use uwf_engine::home::Home;
-use uwf_engine::{configure, environment};
+use uwf_engine::root::config_file;
+use uwf_engine::root::home::Home;
 
 use crate::checked::Checked;
 use crate::context::Context;
@@ -53,7 +54,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// # Errors
 /// `Io`; `Config` when the file is no text, or `.env` is not readable.
 pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
-    let text = configure::read(&home.config_file())?;
+    let text = config_file::read(&home.config_file())?;
     let problems = problems_of(home, &text)?;
     Ok((text, problems))
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use uwf_agents::choice::Choice;
 use uwf_core::config::Config;
 use uwf_core::config::edit::KeyPath;
-use uwf_engine::configure::Change;
+use uwf_engine::root::config_file::Change;
 use uwf_llm::{Endpoint, Secret, Wire};
 
 /// Everything there is to know.

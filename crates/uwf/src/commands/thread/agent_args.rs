@@ -2,7 +2,7 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_core::config::{Config, OutputMode};
-use uwf_engine::bindings::{Bindings, Named};
+use uwf_engine::attempt::bindings::{Bindings, Named};
 
 use crate::complete;
 use crate::error::CommandError;

@@ -13,13 +13,13 @@ use clap::ArgGroup;
 use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::AnswerForm;
-use uwf_engine::answer::{self, Asked, Given};
-use uwf_engine::attempts::Attempt;
-use uwf_engine::child::Signals;
-use uwf_engine::ids;
-use uwf_engine::load::Thread;
-use uwf_engine::step::Report as StepReport;
-use uwf_engine::told;
+use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::recorded::Attempt;
+use uwf_engine::root::ids;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::answer::{self, Asked, Given};
+use uwf_engine::verbs::pages;
+use uwf_engine::verbs::step::Report as StepReport;
 
 use super::which::Which;
 use crate::ask::{Asker, Interruptible};
@@ -157,7 +157,7 @@ fn ask_person(context: &Context, agent: &AgentContext<'_>) -> Result<Answer, Com
 
 /// What a person reads before answering: the last step, which is most often what is to be approved, then the question.
 fn shown(agent: &AgentContext<'_>) -> Result<String, CommandError> {
-    let step = told::last_step(agent.thread(), STEP_SHOWN)?;
+    let step = pages::last_step(agent.thread(), STEP_SHOWN)?;
     let step = step.map(|step| format!("{}\n", step.text)).unwrap_or_default();
     Ok(format!("{step}{}", human::question(agent)))
 }

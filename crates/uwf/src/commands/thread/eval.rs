@@ -3,8 +3,8 @@
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
-use uwf_engine::load::Thread;
-use uwf_engine::moderate;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::moderate;
 
 use super::which::NEWEST;
 use crate::complete;

@@ -7,8 +7,8 @@ use json_cas::{Hash, HashPrefix};
 use serde::Serialize;
 use uwf_core::thread::{ID_LEN, ThreadId};
 use uwf_engine::error::Kind;
-use uwf_engine::fork::{self, Changes};
-use uwf_engine::thread_ids;
+use uwf_engine::root::thread_ids;
+use uwf_engine::verbs::fork::{self, Changes};
 
 use super::which::NEWEST;
 use crate::complete;

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::Kind;
-use uwf_engine::{history, kill};
+use uwf_engine::root::history;
+use uwf_engine::verbs::kill;
 
 use super::which::Which;
 use crate::context::Context;

@@ -8,12 +8,13 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
-use uwf_engine::list::{self, Filter, Listing, Row};
-use uwf_engine::overview::{self, Overview, Overviews};
-use uwf_engine::registry::{self, Registry};
-use uwf_engine::resolve::{self, Origin};
-use uwf_engine::state::State;
-use uwf_engine::{chain, ids, thread_ids};
+use uwf_engine::root::registry::{self, Registry};
+use uwf_engine::root::{ids, thread_ids};
+use uwf_engine::thread::chain;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::find_workflow::{self, Origin};
+use uwf_engine::verbs::list::{self, Filter, Listing, Row};
+use uwf_engine::verbs::overview::{self, Overview, Overviews};
 
 use crate::commands::thread::show;
 use crate::complete;
@@ -262,7 +263,7 @@ fn enough(context: &Context) -> Result<usize, CommandError> {
 
 /// The hashes a workflow is or was stored under: all versions of a name, else the one that is meant.
 fn versions(context: &Context, registry: &Registry, typed: &str) -> Result<Vec<Hash>, CommandError> {
-    let found = resolve::workflow(&context.home, typed, &context.cwd)?;
+    let found = find_workflow::workflow(&context.home, typed, &context.cwd)?;
     for note in &found.notes {
         context.printer.warn(note);
     }

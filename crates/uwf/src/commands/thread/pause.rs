@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
-use uwf_engine::pause;
-use uwf_engine::state::State;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::pause;
 
 use super::which::Which;
 use crate::commands::thread::show;

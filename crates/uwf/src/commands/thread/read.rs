@@ -4,7 +4,7 @@ use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, LeftOut, Source, Told};
-use uwf_engine::transcript::{self, DEFAULT_QUOTA, Place, Request};
+use uwf_engine::verbs::read::{self, DEFAULT_QUOTA, Place, Request};
 
 use super::which::Which;
 use crate::context::Context;
@@ -72,7 +72,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         (None, None, true) => Place::Start,
         (None, None, false) => Place::End,
     };
-    let transcript = transcript::read(&context.home, &thread, &Request { place, quota: args.quota })?;
+    let transcript = read::read(&context.home, &thread, &Request { place, quota: args.quota })?;
     for why in transcript.steps.iter().flat_map(unreadable) {
         context.printer.warn(&why);
     }

@@ -1,7 +1,7 @@
 //! `uwf thread repair`
 
 use serde::Serialize;
-use uwf_engine::repair::{self, Action, Repaired, Row};
+use uwf_engine::verbs::repair::{self, Action, Repaired, Row};
 
 use super::which::Which;
 use crate::context::Context;

@@ -1,6 +1,6 @@
 //! `uwf thread resume`
 
-use uwf_engine::pause;
+use uwf_engine::verbs::pause;
 
 use super::which::Which;
 use crate::commands::thread::pause::Stands;

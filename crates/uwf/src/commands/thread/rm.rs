@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
-use uwf_engine::remove;
+use uwf_engine::verbs::rm;
 
 use super::which::Which;
 use crate::context::Context;
@@ -34,6 +34,6 @@ impl Report for Removed {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    remove::remove(&context.home, &thread)?;
+    rm::remove(&context.home, &thread)?;
     Printed::new(&Removed { thread, archived: false })
 }

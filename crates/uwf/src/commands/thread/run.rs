@@ -8,15 +8,16 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempts::{self, OutputFiles};
-use uwf_engine::child::{self, Signals};
+use uwf_engine::attempt::agent_process::{self, Signals};
+use uwf_engine::attempt::keeper;
+use uwf_engine::attempt::recorded::{self, OutputFiles};
 use uwf_engine::error::Kind;
-use uwf_engine::keeper;
-use uwf_engine::load::Thread;
-use uwf_engine::show;
-use uwf_engine::state::State;
-use uwf_engine::step::{Report as StepReport, Request, Upcoming};
-use uwf_engine::{project, rebind};
+use uwf_engine::root::project;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::rebind;
+use uwf_engine::verbs::show;
+use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming};
 
 use crate::ask::Asker;
 use crate::commands::thread::which::NEWEST;
@@ -109,7 +110,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         };
         steps += 1;
         if report.done {
-            if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
+            if report.reason.as_deref() == Some(uwf_engine::verbs::end::REASON_NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
             return Printed::new(&Ran { error: None, report, code: done });
@@ -126,7 +127,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
 /// waited. What waits for something else goes on waiting.
 fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
     // Paused, say, or there are several children that wait.
-    let Ok(asked) = uwf_engine::answer::asked(&context.home, thread) else { return Err(waits) };
+    let Ok(asked) = uwf_engine::verbs::answer::asked(&context.home, thread) else { return Err(waits) };
     let report = answer::at_terminal(context, &asked)?;
     if let Some(role) = &report.role {
         context.printer.talk(&format!(
@@ -215,7 +216,7 @@ impl Live<'_> {
         if !self.is_terminal {
             return;
         }
-        let Ok(Some(attempt)) = attempts::read(&self.context.home, self.thread) else { return };
+        let Ok(Some(attempt)) = recorded::read(&self.context.home, self.thread) else { return };
         if attempt.closed.is_some() {
             return;
         }
@@ -252,7 +253,7 @@ fn live_line(known: &str, said: &str, columns: usize) -> String {
 }
 
 fn last_line(path: &std::path::Path) -> Option<String> {
-    let text = child::read_capped(path, TAIL).ok()?;
+    let text = agent_process::read_capped(path, TAIL).ok()?;
     let line = text.trim_end().lines().last()?.trim();
     (!line.is_empty()).then(|| line.to_owned())
 }

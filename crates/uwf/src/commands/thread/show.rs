@@ -1,9 +1,9 @@
 //! `uwf thread show`
 
 use serde::Serialize;
-use uwf_engine::delegation::Decided;
-use uwf_engine::show::{self, Shown};
-use uwf_engine::state::State;
+use uwf_engine::attempt::delegation::Decided;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::show::{self, Shown};
 
 use super::which::Which;
 use crate::context::Context;

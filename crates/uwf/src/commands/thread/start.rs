@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
-use uwf_engine::{project, start};
+use uwf_engine::root::project;
+use uwf_engine::verbs::start;
 
 use crate::commands::thread::agent_args::AgentArgs;
 use crate::complete;

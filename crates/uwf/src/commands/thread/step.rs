@@ -8,15 +8,15 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
-use uwf_engine::attempts::Attempt;
-use uwf_engine::bindings::Named;
-use uwf_engine::child::Signals;
-use uwf_engine::keeper;
-use uwf_engine::load::Thread;
-use uwf_engine::moderate::{self, Explained};
-use uwf_engine::plan::Plan;
-use uwf_engine::project;
-use uwf_engine::step::{Report as StepReport, Request, Upcoming};
+use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::bindings::Named;
+use uwf_engine::attempt::keeper;
+use uwf_engine::attempt::plan::Plan;
+use uwf_engine::attempt::recorded::Attempt;
+use uwf_engine::root::project;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::moderate::{self, Explained};
+use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming};
 
 use super::which::Which;
 use crate::commands::thread::agent_args::output_parser;
@@ -188,7 +188,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
 
 /// A step's report; with `exit_code` the command exits with 10 when the thread has ended.
 pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
-    if report.reason.as_deref() == Some(uwf_engine::end::REASON_NO_MATCH) {
+    if report.reason.as_deref() == Some(uwf_engine::verbs::end::REASON_NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
     }
     Printed::new(&Stepped { report, exit_code })

@@ -5,7 +5,7 @@ mod page;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_engine::error::Kind;
-use uwf_engine::expand;
+use uwf_engine::verbs::step_details;
 
 use crate::context::Context;
 use crate::pager::Paging;
@@ -36,7 +36,7 @@ impl Report for Details {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let found = context.node(&args.node).and_then(|hash| Ok(expand::expand(context.home.store(), hash)?));
+    let found = context.node(&args.node).and_then(|hash| Ok(step_details::expand(context.home.store(), hash)?));
     let expanded = found.map_err(|error| match error.kind {
         Kind::NotFound | Kind::Usage => error.hint("`uwf thread steps THREAD` lists the hashes of steps and details"),
         _ => error,

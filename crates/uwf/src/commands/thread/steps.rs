@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
-use uwf_engine::load::Thread;
-use uwf_engine::told;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::pages;
 
 use super::which::Which;
 use crate::context::Context;
@@ -98,7 +98,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     for index in 0..thread.chain()?.len() {
         let step = thread.step(index)?;
         steps.push(Entry::Step {
-            alias: told::alias_of(context.home.store(), step.detail),
+            alias: pages::alias_of(context.home.store(), step.detail),
             hash: step.hash,
             role: step.role,
             output: step.output,

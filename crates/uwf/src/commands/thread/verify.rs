@@ -1,9 +1,9 @@
 //! `uwf thread verify`
 
 use serde::Serialize;
-use uwf_engine::digest::Digest;
 use uwf_engine::error::Kind;
-use uwf_engine::verify::{self, Verdict, Verified};
+use uwf_engine::thread::digest::Digest;
+use uwf_engine::verbs::verify::{self, Verdict, Verified};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};

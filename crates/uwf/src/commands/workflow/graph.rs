@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::workflow::{Transition, mermaid};
-use uwf_engine::load;
+use uwf_engine::thread::load;
 
 use crate::complete;
 use crate::context::Context;

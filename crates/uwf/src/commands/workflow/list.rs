@@ -2,7 +2,8 @@
 
 use json_cas::Hash;
 use serde::Serialize;
-use uwf_engine::{registry, resolve, validate};
+use uwf_engine::root::registry;
+use uwf_engine::verbs::{find_workflow, validate};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -68,7 +69,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
 
 fn project(context: &Context) -> Result<Vec<Row>, CommandError> {
     let mut rows = Vec::new();
-    for (name, file) in resolve::project_files(&context.cwd) {
+    for (name, file) in find_workflow::project_files(&context.cwd) {
         let checked = validate::file(&context.home, &file)?;
         let problem = checked.problems.iter().find(|problem| problem.is_error()).map(|problem| {
             format!("not valid: {} (line {}); `uwf workflow validate` tells all", problem.message, problem.line)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use json_cas::Hash;
 use serde::Serialize;
-use uwf_engine::put::{self, Put};
+use uwf_engine::verbs::put::{self, Put};
 
 use crate::checked::Checked;
 use crate::context::Context;

@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_engine::error::{Error, Kind};
-use uwf_engine::registry;
+use uwf_engine::root::registry;
 
 use crate::complete;
 use crate::context::Context;

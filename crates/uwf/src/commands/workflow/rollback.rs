@@ -3,8 +3,9 @@
 use clap_complete::engine::ArgValueCompleter;
 use json_cas::{Hash, HashPrefix};
 use serde::Serialize;
-use uwf_engine::registry::{self, Entry};
-use uwf_engine::{error, ids};
+use uwf_engine::error;
+use uwf_engine::root::ids;
+use uwf_engine::root::registry::{self, Entry};
 
 use crate::complete;
 use crate::context::Context;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::text::one_line;
 use uwf_core::workflow::{START, Transition, Workflow, role_order};
-use uwf_engine::load;
+use uwf_engine::thread::load;
 
 use crate::complete;
 use crate::context::Context;

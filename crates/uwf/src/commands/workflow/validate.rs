@@ -5,8 +5,8 @@ use std::path::Path;
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_engine::error::Kind;
-use uwf_engine::resolve::{self, Located};
-use uwf_engine::validate::{self, Validated};
+use uwf_engine::verbs::find_workflow::{self, Located};
+use uwf_engine::verbs::validate::{self, Validated};
 
 use crate::checked::Checked;
 use crate::complete;
@@ -65,11 +65,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// The files of the project's workflows.
 fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
     let hint = "name what is to be checked: uwf workflow validate FILE|NAME|-";
-    let dir = resolve::project_dir(&context.cwd).ok_or_else(|| {
-        let what = format!("there is no directory {} here or above, up to the repository", resolve::PROJECT_DIR);
+    let dir = find_workflow::project_dir(&context.cwd).ok_or_else(|| {
+        let what = format!("there is no directory {} here or above, up to the repository", find_workflow::PROJECT_DIR);
         CommandError::usage(what).hint(hint)
     })?;
-    let files: Vec<String> = resolve::files_of(&dir).iter().map(|(_, file)| file.display().to_string()).collect();
+    let files: Vec<String> = find_workflow::files_of(&dir).iter().map(|(_, file)| file.display().to_string()).collect();
     if files.is_empty() {
         let error = CommandError::new(Kind::NotFound, format!("{} has no workflow files", dir.display()));
         return Err(error.hint("they end in .yaml, .yml or .json"));
@@ -89,7 +89,7 @@ fn validated(context: &Context, typed: &str) -> Result<(String, Validated), Comm
     if !is_name {
         return Ok((typed.to_owned(), validate::file(home, path)?));
     }
-    Ok(match resolve::locate(home, typed, &context.cwd)? {
+    Ok(match find_workflow::locate(home, typed, &context.cwd)? {
         Located::File(path, _) => (path.display().to_string(), validate::file(home, &path)?),
         Located::Stored(hash, _) => (typed.to_owned(), validate::stored(home, hash, typed)?),
     })

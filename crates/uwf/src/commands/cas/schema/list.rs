@@ -1,7 +1,7 @@
 //! `uwf cas schema list`
 
 use json_cas::StoreError;
-use uwf_engine::type_index::TypeIndex;
+use uwf_engine::root::type_index::TypeIndex;
 
 use crate::commands::cas::Row;
 use crate::context::Context;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use agent_kit::Context as AgentContext;
 use agent_kit::answer::Answer;
 use uwf_core::prompt;
-use uwf_engine::answer::Asked;
 use uwf_engine::error::{AtPath, Error, Kind};
+use uwf_engine::verbs::answer::Asked;
 
 use super::given;
 use crate::ask::Asker;

@@ -1,0 +1,19 @@
+//! One try to have a role played: its record, its agent and that agent's processes, what is kept when it fails.
+
+pub mod advisors;
+pub mod agent_process;
+pub mod agents;
+pub mod bindings;
+pub mod delegation;
+pub mod environment;
+pub mod keeper;
+pub mod leftover;
+pub mod live_trace;
+pub mod partial_output;
+pub mod plan;
+pub mod processes;
+pub mod program;
+pub mod recorded;
+pub(crate) mod result_line;
+pub mod settings;
+pub mod turns;

@@ -1,0 +1,145 @@
+//! Models that look at a thread as a whole: the supervisor, which may end one that has gone astray, and the summary of one
+//! that is complete. Each is an agent run of its own, a child process, since the engine talks to no model; each is off
+//! unless configured, and costs nothing then. Whatever goes wrong with one is logged and nothing else: a thread does not
+//! fail for want of advice.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::agent_process::{self, Ended, Job, Signals};
+use crate::attempt::agents;
+use crate::attempt::environment;
+use crate::attempt::plan::Plan;
+use crate::attempt::recorded::OutputFiles;
+use crate::error::{Error, Kind, Result};
+use crate::root::log::{Log, log};
+use crate::thread::load::Thread;
+use crate::verbs::end;
+
+/// Name of the supervisor: of its built-in agent, and in `modelOverrides`.
+pub const SUPERVISOR: &str = "supervisor";
+
+/// Name of the summary: of its built-in agent, and in `modelOverrides`.
+pub const SUMMARY: &str = "summary";
+
+/// How long an advisor may take: the step waits for it.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Bytes of an advisor's output that are looked at.
+const OUTPUT_CAP: u64 = 64 << 10;
+
+/// What the supervisor's process prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether the thread goes on.
+    pub verdict: Course,
+    /// Why, one or two sentences.
+    pub reason: String,
+}
+
+/// Whether a thread goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Course {
+    /// It does.
+    Continue,
+    /// It goes round in circles, or what it does makes no sense.
+    Kill,
+}
+
+/// What the summary's process prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// What came of the thread, for somebody who has not followed it.
+    pub summary: String,
+}
+
+/// What is needed to ask about a thread.
+pub(crate) struct Advisors<'a, 'h> {
+    pub(crate) thread: &'a Thread<'h>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) log: &'a Log,
+}
+
+impl Advisors<'_, '_> {
+    /// Why the thread should not go on, when it is time to ask the supervisor and that is what it says.
+    pub(crate) fn objection(&self, signals: &mut Signals) -> Option<String> {
+        let interval = self.plan.config.limits.supervisor_interval?;
+        let steps = self.thread.chain().ok()?.len() as u64;
+        if interval == 0 || !steps.is_multiple_of(interval) {
+            return None;
+        }
+        let Some(model) = self.plan.config.model_for(SUPERVISOR) else {
+            log!(self.log, "B6T4QW9N", Warn, "supervisorInterval is set, but no model: see modelOverrides.supervisor");
+            return None;
+        };
+        match self.ask::<Verdict>(SUPERVISOR, model, signals) {
+            Ok(Verdict { verdict, reason }) => {
+                log!(self.log, "D1K8ZR5C", Info, "the supervisor says {verdict:?}: {reason}");
+                (verdict == Course::Kill).then_some(reason)
+            }
+            Err(error) => {
+                log!(self.log, "W3H7PX0M", Warn, "the supervisor failed: {}", error.message);
+                None
+            }
+        }
+    }
+
+    /// What came of the thread, when a model is configured for that very purpose.
+    pub(crate) fn summary(&self, signals: &mut Signals) -> Option<String> {
+        let model = self.plan.config.model_overrides.get(SUMMARY)?.as_deref()?;
+        self.thread.last.as_ref()?;
+        match self.ask::<Summary>(SUMMARY, model, signals) {
+            Ok(Summary { summary }) => Some(summary).filter(|summary| !summary.trim().is_empty()),
+            Err(error) => {
+                log!(self.log, "J9V2CS6E", Warn, "there is no summary: {}", error.message);
+                None
+            }
+        }
+    }
+
+    fn ask<T: for<'de> Deserialize<'de>>(&self, advisor: &str, model: &str, signals: &mut Signals) -> Result<T> {
+        // Nobody is paid for advice on a thread that was ended a moment ago.
+        end::head_of(self.thread)?;
+        let home = self.thread.home();
+        let run = crate::root::ids::new_ulid().to_string();
+        let files = OutputFiles::of(home, &self.thread.id, &run);
+        let job = self.job(advisor, model, &run, &files)?;
+        let ended = agent_process::run(&job, signals, |_| Ok(()));
+        let out = agent_process::read_capped(&files.out, OUTPUT_CAP)?;
+        let err = agent_process::read_capped(&files.err, OUTPUT_CAP)?;
+        // Left-overs only cost space; the next step sweeps them.
+        let _ = std::fs::remove_file(&files.out).and_then(|()| std::fs::remove_file(&files.err));
+        let words = err.trim_end().lines().last().unwrap_or_default();
+        match ended? {
+            Ended::Exited(0) => serde_json::from_str(out.trim())
+                .map_err(|error| Error::new(Kind::AgentFailed, format!("its reply is not readable: {error}"))),
+            other => Err(Error::new(Kind::AgentFailed, format!("{other:?}; its last words: {words}"))),
+        }
+    }
+
+    fn job(&self, advisor: &str, model: &str, run: &str, files: &OutputFiles) -> Result<Job> {
+        let home = self.thread.home();
+        let config = &self.plan.config;
+        let (thread, role) = (self.thread.id.as_str(), self.thread.position());
+        let env_file = environment::read_env_file(&home.env_file())?;
+        let key: Vec<String> = agents::model_key(config, model).map(str::to_owned).into_iter().collect();
+        let mut env = environment::for_agent(std::env::vars_os(), &env_file, &config.secret_names(), &key);
+        let variables = agents::protocol_variables(home, thread, role, run);
+        env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        Ok(Job {
+            argv: agents::built_in_command_line(home.bin(), advisor, thread, role),
+            cwd: self.plan.settings.workspace.clone(),
+            env,
+            stdout: Some(files.out.clone()),
+            stderr: files.err.clone(),
+            watched: vec![files.out.clone(), files.err.clone()],
+            attempt: run.to_owned(),
+            timeout: Some(LIMIT),
+            idle_timeout: None,
+            grace: config.limits.kill_grace,
+            cap: OUTPUT_CAP,
+        })
+    }
+}

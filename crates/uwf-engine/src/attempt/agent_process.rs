@@ -1,0 +1,336 @@
+//! Running an agent: its output goes to capped files, its time is limited, and nothing of it is left behind.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use durable_files::regular::{self, Refused};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+
+use crate::attempt::{processes, program};
+use crate::error::{AtPath, Error, Kind, Result};
+
+/// How often output files are looked at. A flooding agent writes some ten MB in that time.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What to run and within which limits.
+pub struct Job {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Directory it runs in.
+    pub cwd: PathBuf,
+    /// Its whole environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// File its stdout goes to; nowhere when nobody will read it.
+    pub stdout: Option<PathBuf>,
+    /// File its stderr goes to.
+    pub stderr: PathBuf,
+    /// Files whose growth counts as a sign of life and which are kept below the cap; stdout and stderr among them.
+    pub watched: Vec<PathBuf>,
+    /// Value of its `UWF_ATTEMPT`.
+    pub attempt: String,
+    /// Limit on the whole run.
+    pub timeout: Option<Duration>,
+    /// Limit on a time without output.
+    pub idle_timeout: Option<Duration>,
+    /// Time between TERM and KILL.
+    pub grace: Duration,
+    /// Bytes kept of each watched file.
+    pub cap: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Exited(i32),
+    /// By a signal of somebody else.
+    Signaled(i32),
+    /// By us: it took longer than its timeout.
+    TimedOut(Duration),
+    /// By us: it printed nothing for longer than its idle timeout.
+    Idle(Duration),
+    /// By us: this signal told us to.
+    Cancelled(i32),
+}
+
+/// The signals that tell a keeper or window to end its agent, and the wake-up for a child's death.
+pub struct Signals {
+    told: Arc<AtomicUsize>,
+    wake: UnixStream,
+}
+
+impl Signals {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// `Io` when the handlers cannot be installed.
+    pub fn listen() -> Result<Signals> {
+        let install = || -> std::io::Result<Signals> {
+            let (wake, write) = UnixStream::pair()?;
+            wake.set_nonblocking(true)?;
+            let told = Arc::new(AtomicUsize::new(0));
+            for signal in [SIGINT, SIGTERM, SIGHUP] {
+                let number = usize::try_from(signal).unwrap_or_default();
+                signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?;
+            }
+            for signal in [SIGINT, SIGTERM, SIGHUP, SIGCHLD] {
+                signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+            }
+            Ok(Signals { told, wake })
+        };
+        install().map_err(|error| Error::new(Kind::Io, format!("cannot listen for signals: {error}")))
+    }
+
+    /// The signal that told us to stop, if one did.
+    pub fn stop(&self) -> Option<i32> {
+        match self.told.load(Ordering::SeqCst) {
+            0 => None,
+            signal => i32::try_from(signal).ok(),
+        }
+    }
+
+    /// Sleeps until a signal arrives or the time is over.
+    pub fn wait(&mut self, limit: Duration) {
+        self.poll(limit, None);
+    }
+
+    /// Sleeps until a signal arrives, the time is over, or there is something to read (or nothing ever will be): whether
+    /// that was it.
+    pub fn wait_or_readable(&mut self, limit: Duration, source: impl AsFd) -> bool {
+        self.poll(limit, Some(source.as_fd()))
+    }
+
+    fn poll(&mut self, limit: Duration, source: Option<BorrowedFd<'_>>) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let timeout = Timespec {
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(limit.subsec_nanos()),
+        };
+        let mut polled = vec![PollFd::new(&self.wake, PollFlags::IN)];
+        polled.extend(source.map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN)));
+        // An interrupted poll is a signal, which is what we wait for.
+        let _ = poll(&mut polled, Some(&timeout));
+        let readable = polled.get(1).is_some_and(|source| !source.revents().is_empty());
+        drop(polled);
+        let mut drained = [0u8; 64];
+        while matches!(self.wake.read(&mut drained), Ok(count) if count > 0) {}
+        readable
+    }
+}
+
+/// Runs a job to its end. Everything it started is gone when this returns. `started` is called with the process id; if it
+/// fails, the job is ended.
+///
+/// # Errors
+/// `Config` when the program cannot be started, `Io` for its files and when the machine cannot start any.
+pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result<()>) -> Result<Ended> {
+    let mut child = spawn(job)?;
+    let group = child.id();
+    if let Err(error) = started(group) {
+        processes::end_attempt(Some(group), &job.attempt, Duration::ZERO);
+        let _ = child.wait();
+        return Err(error);
+    }
+    let ended = watch(job, &mut child, signals);
+    match ended {
+        Ended::Exited(_) | Ended::Signaled(_) => {
+            if processes::children_left()
+                || rustix::process::Pid::from_raw(group.cast_signed())
+                    .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+            {
+                processes::end_attempt(Some(group), &job.attempt, job.grace);
+            }
+        }
+        Ended::TimedOut(_) | Ended::Idle(_) | Ended::Cancelled(_) => {
+            processes::end_attempt(Some(group), &job.attempt, job.grace);
+            let _ = child.wait();
+        }
+    }
+    cap_files(job);
+    Ok(ended)
+}
+
+fn check_workspace(dir: &Path) -> Result<()> {
+    match std::fs::metadata(dir) {
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(Error::io("look at", dir, error))
+        }
+        _ => Err(Error::new(Kind::NotFound, format!("the thread's workspace {} does not exist", dir.display()))
+            .hint("give another one: `--cwd DIR`")),
+    }
+}
+
+fn spawn(job: &Job) -> Result<Child> {
+    let stdout = job.stdout.as_deref().map_or_else(|| Ok(Stdio::null()), |path| create(path).map(Stdio::from))?;
+    let stderr = create(&job.stderr)?;
+    let (program, args) = job.argv.split_first().expect("a command line has a program");
+    check_workspace(&job.cwd)?;
+    Command::new(program)
+        .args(args)
+        .current_dir(&job.cwd)
+        .env_clear()
+        .envs(&job.env)
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .process_group(0)
+        .spawn()
+        .map_err(|source| cannot_start(program, args, &job.cwd, &source))
+}
+
+/// Why a program could not be started in a directory, in words that help.
+pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &std::io::Error) -> Error {
+    use rustix::io::Errno;
+    // What the machine lacks at the moment is no fault of the configuration.
+    let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
+    let is_passing = source.raw_os_error().is_some_and(|code| lacks.iter().any(|lack| lack.raw_os_error() == code));
+    let kind = if is_passing { Kind::Io } else { Kind::Config };
+    let because = |why: &dyn std::fmt::Display| Error::new(kind, format!("cannot start agent `{program}`: {why}"));
+    if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
+        && let Err(why) = program::look_up(program, dir)
+    {
+        return because(&why).hint(why.hint());
+    }
+    let error = because(source);
+    match source.kind() {
+        ErrorKind::NotFound => error.hint("a program or library that the file itself asks for is missing"),
+        ErrorKind::ArgumentListTooLong => {
+            let longest = args.iter().map(String::len).max().unwrap_or(0);
+            error.hint(format!("an argument has {longest} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"))
+        }
+        ErrorKind::PermissionDenied => {
+            error.hint("may you execute the file and enter its directories? is its file system mounted `noexec`?")
+        }
+        _ if source.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+            error.hint("a script begins with a line that names its interpreter, such as #!/bin/sh")
+        }
+        _ => error,
+    }
+}
+
+/// Opens an output file so that every write goes to its end, also after the middle was cut out.
+pub fn create(path: &Path) -> Result<File> {
+    regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
+}
+
+fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
+    let begun = Instant::now();
+    let mut alive = begun;
+    let mut sizes = sizes(job);
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return ended(status);
+        }
+        if let Some(signal) = signals.stop() {
+            return Ended::Cancelled(signal);
+        }
+        if let Some(limit) = job.timeout.filter(|limit| begun.elapsed() >= *limit) {
+            return Ended::TimedOut(limit);
+        }
+        if let Some(limit) = job.idle_timeout.filter(|limit| alive.elapsed() >= *limit) {
+            return Ended::Idle(limit);
+        }
+        signals.wait(LOOK);
+        let now = self::sizes(job);
+        if now != sizes {
+            sizes = now;
+            alive = Instant::now();
+            cap_files(job);
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    match status.code() {
+        Some(code) => Ended::Exited(code),
+        None => Ended::Signaled(status.signal().unwrap_or(0)),
+    }
+}
+
+fn sizes(job: &Job) -> Vec<u64> {
+    job.watched.iter().map(|path| path.metadata().map(|meta| meta.len()).unwrap_or(0)).collect()
+}
+
+/// Frees the middle of every file that is over the cap: the first half of the cap and the last stay.
+fn cap_files(job: &Job) {
+    for path in &job.watched {
+        let Ok(size) = path.metadata().map(|meta| meta.len()) else { continue };
+        if size > job.cap {
+            free_middle(path, size, job.cap);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn free_middle(path: &Path, size: u64, cap: u64) {
+    use rustix::fs::FallocateFlags;
+    let Ok(file) = regular::open_with(OpenOptions::new().write(true), path) else { return };
+    let (from, length) = (cap / 2, size - cap);
+    // A file system without holes keeps the bytes; reading still leaves the middle out.
+    let _ = rustix::fs::fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, length);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
+
+/// The error of an agent that has put something else in the place of its output file.
+fn misplaced(path: &Path, error: &std::io::Error) -> Error {
+    let message = format!("the agent put something else in the place of its output file {}: {error}", path.display());
+    Error::new(Kind::AgentFailed, message)
+}
+
+/// Whether there is something, and it is no file.
+fn is_misplaced(error: &std::io::Error) -> bool {
+    matches!(Refused::of(error), Some(Refused::NotRegular(_))) || error.kind() == ErrorKind::IsADirectory
+}
+
+/// The same to be kept with an attempt that failed: of what is no file it says so, since nothing an agent does to its own
+/// files may keep its attempt from being kept.
+///
+/// # Errors
+/// `Io`; an absent file is empty.
+pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
+    match read_capped(path, cap) {
+        Err(error) if error.kind == Kind::AgentFailed => Ok(format!("[{error}]\n")),
+        other => other,
+    }
+}
+
+/// What is kept of an output file: all of it, or its beginning and end with a line that says what was cut. Bytes that
+/// are no UTF-8 are shown as `�`.
+///
+/// # Errors
+/// `AgentFailed` when something else is in its place, `Io`; an absent file is empty.
+pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
+    use std::io::{Seek, SeekFrom};
+    let mut file = match regular::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) if is_misplaced(&error) => return Err(misplaced(path, &error)),
+        other => other.at("open", path)?,
+    };
+    let size = file.metadata().at("read", path)?.len();
+    if size <= cap {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).at("read", path)?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let half = cap / 2;
+    let mut head = Vec::new();
+    file.by_ref().take(half).read_to_end(&mut head).at("read", path)?;
+    file.seek(SeekFrom::Start(size - half)).at("read", path)?;
+    let mut tail = Vec::new();
+    file.take(half).read_to_end(&mut tail).at("read", path)?;
+    let cut = size - 2 * half;
+    Ok(format!("{}\n[… {cut} bytes cut …]\n{}", String::from_utf8_lossy(&head), String::from_utf8_lossy(&tail)))
+}

@@ -1,0 +1,255 @@
+//! An agent as a step runs it, and the command line it becomes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uwf_core::config::{self, Config, ExitMeaning, OutputMode};
+use uwf_core::node;
+
+use crate::attempt::program;
+use crate::root::home::{Home, ROOT_VARIABLES};
+
+/// Prefix of commands that are found in the binary itself when they are not on `PATH`.
+pub const BUILT_IN_PREFIX: &str = "uwf-";
+
+/// Names of the built-in agents.
+pub const BUILT_IN: [&str; 11] =
+    ["acp", "command", "cursor", "docx-diff", "hermes", "human", "llm", "mock", "office", "react", "workflow"];
+
+/// How the variables begin that are the protocol's.
+const OWN_VARIABLES: &str = "UWF_";
+
+/// The built-in agent that is a person.
+pub const HUMAN: &str = "human";
+
+/// The built-in agent that runs a program and reads what it prints.
+pub const COMMAND: &str = "command";
+
+/// The built-in agent that is a workflow.
+pub const WORKFLOW: &str = "workflow";
+
+/// The built-in agent for Cursor's command line.
+pub const CURSOR: &str = "cursor";
+
+/// The built-in agent for hermes-agent.
+pub const HERMES: &str = "hermes";
+
+/// Key of an agent's `config` that says in which format its program's stdout is a trace.
+const TRACE_KEY: &str = "trace";
+
+/// An agent as one attempt uses it: recorded with the attempt, so that the agent process needs no configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSpec {
+    /// Alias, or the command line as given.
+    pub name: String,
+    /// Program.
+    pub command: String,
+    /// Its arguments, templates not yet filled in.
+    pub args: Vec<String>,
+    /// What it prints: `step`, `json`, `text`.
+    pub output: String,
+    /// Model alias.
+    pub model: Option<String>,
+    /// Secrets it is given.
+    pub env: Vec<String>,
+    /// Variables that are set for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Secrets uwf itself needs when it is this agent's process: the keys of the agent's model and of the one that
+    /// extracts. Programs started inside are not given them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_keys: Vec<String>,
+    /// Limit on the whole run, milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Limit on a time without output, milliseconds.
+    pub idle_timeout_ms: Option<u64>,
+    /// Exit codes and whether each counts as success. Pairs, since JSON has no numbers as keys.
+    pub exit_codes: Vec<(i32, bool)>,
+    /// File that must exist after the run.
+    pub expect_file: Option<String>,
+    /// Settings the agent understands.
+    pub config: Map<String, Value>,
+}
+
+impl AgentSpec {
+    /// The agent of an entry of `agents`.
+    pub fn new(name: &str, agent: &config::Agent) -> AgentSpec {
+        let millis = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        AgentSpec {
+            name: name.to_owned(),
+            command: agent.command.clone(),
+            args: agent.args.clone(),
+            output: agent.output.as_str().to_owned(),
+            model: agent.model.clone(),
+            env: agent.env.clone(),
+            set: agent.set.clone(),
+            own_keys: Vec::new(),
+            timeout_ms: agent.timeout.map(millis),
+            idle_timeout_ms: agent.idle_timeout.map(millis),
+            exit_codes: agent.exit_codes.iter().map(|(code, meaning)| (*code, *meaning == ExitMeaning::Ok)).collect(),
+            expect_file: agent.expect_file.clone(),
+            config: agent.config.as_object().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// An agent as it was recorded in a trace; limits are not recorded.
+    pub fn recorded(agent: node::Agent) -> AgentSpec {
+        let mut config = agent.config;
+        let output = config.shift_remove("output").and_then(|output| output.as_str().map(str::to_owned));
+        AgentSpec {
+            name: agent.name,
+            args: agent.args,
+            output: output.unwrap_or_else(|| OutputMode::Step.as_str().to_owned()),
+            model: agent.model,
+            config,
+            ..AgentSpec::new("", &config::Agent::from_command(agent.command, Vec::new()))
+        }
+    }
+
+    /// What it prints.
+    pub fn output_mode(&self) -> OutputMode {
+        OutputMode::ALL.into_iter().find(|mode| mode.as_str() == self.output).unwrap_or_default()
+    }
+
+    /// Whether an exit code means success.
+    pub fn succeeded(&self, code: i32) -> bool {
+        self.exit_codes.iter().find(|(known, _)| *known == code).map_or(code == 0, |(_, succeeded)| *succeeded)
+    }
+
+    /// The node that stands for it in traces.
+    pub fn payload(&self) -> node::Agent {
+        let mut config = self.config.clone();
+        if self.output != OutputMode::Step.as_str() {
+            config.insert("output".to_owned(), Value::from(self.output.as_str()));
+        }
+        node::Agent {
+            name: self.name.clone(),
+            command: self.command.clone(),
+            args: self.args.clone(),
+            config,
+            version: None,
+            model: self.model.clone(),
+        }
+    }
+
+    /// The built-in agent its command names: no such program is on `PATH`, or it is a link to this one.
+    pub fn built_in(&self) -> Option<&str> {
+        built_in(&self.command)
+    }
+
+    /// Whether its command is the built-in agent of this name, also when that is installed on `PATH`.
+    pub fn is_built_in(&self, name: &str) -> bool {
+        program::file_name(&self.command).strip_prefix(BUILT_IN_PREFIX) == Some(name)
+    }
+
+    /// Whether uwf itself is the agent process, which runs the command and records what came of it.
+    pub fn is_wrapped(&self) -> bool {
+        self.output_mode() != OutputMode::Step && self.built_in().is_none()
+    }
+
+    /// The agent of uwf that is its process: the built-in one its command names, or the one that runs its program and
+    /// does the rest. `None` for a program that is an agent itself.
+    pub fn played_by(&self) -> Option<&str> {
+        self.built_in().or_else(|| (self.output_mode() != OutputMode::Step).then_some(COMMAND))
+    }
+
+    /// The variables that are set for its program. Those by which uwf and its agents know each other are not among them.
+    pub fn variables(&self) -> impl Iterator<Item = (&String, &String)> {
+        let is_free = |name: &str| !name.starts_with(OWN_VARIABLES) && !ROOT_VARIABLES.contains(&name);
+        self.set.iter().filter(move |(name, _)| is_free(name))
+    }
+
+    /// Whether there is a program of somebody else's in it, which may miss a secret that it was not given.
+    pub fn runs_a_program(&self) -> bool {
+        !matches!(self.built_in(), Some("human" | "llm" | "mock" | "react" | "workflow"))
+    }
+
+    /// Whether turns it did not record itself can be read from what it leaves: from what its program prints, or from the
+    /// session that keeps.
+    pub fn leaves_trace(&self) -> bool {
+        match self.built_in() {
+            Some(name) => matches!(name, CURSOR | HERMES),
+            None => self.is_wrapped() && self.config.contains_key(TRACE_KEY),
+        }
+    }
+
+    /// The command line of the agent process: the program itself for `output: step`, otherwise uwf, which runs the
+    /// program and does the rest.
+    pub fn command_line(&self, bin: &Path, thread: &str, role: &str) -> Vec<String> {
+        match self.played_by() {
+            Some(name) => built_in_command_line(bin, name, thread, role),
+            None => {
+                let program = std::iter::once(&self.command).chain(&self.args).cloned();
+                program.chain([thread.to_owned(), role.to_owned()]).collect()
+            }
+        }
+    }
+}
+
+/// The built-in agent a command names: no such program is on `PATH`, or it is a link to this one.
+pub fn built_in(command: &str) -> Option<&str> {
+    let name = program::file_name(command).strip_prefix(BUILT_IN_PREFIX)?;
+    match program::find(command) {
+        Some(file) => (BUILT_IN.contains(&name) && program::is_own(&file)).then_some(name),
+        None => (name.len() + BUILT_IN_PREFIX.len() == command.len()).then_some(name),
+    }
+}
+
+/// The command line by which uwf runs one of its own agents.
+pub fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: &str) -> Vec<String> {
+    let bin = bin.to_string_lossy().into_owned();
+    [&bin, "agent", "run", name, thread, role].map(str::to_owned).into()
+}
+
+/// Keys uwf needs when it is the agent's process, by the names of their variables: that of a built-in agent's model, and
+/// that of the model that extracts. None for an agent that is a program of its own.
+pub fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
+    let is_built_in = spec.built_in().is_some();
+    let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
+    let own = own.and_then(|alias| model_key(config, alias));
+    let extracting = extraction_key(config).filter(|_| is_built_in || spec.is_wrapped());
+    let mut keys: Vec<String> = own.into_iter().chain(extracting).map(str::to_owned).collect();
+    keys.dedup();
+    keys
+}
+
+/// Secrets that the steps of a child thread may need, by the names of their variables: those that some agent of the
+/// configuration is given, and the keys of the models that agents and advisors use.
+pub fn keys_of_all(config: &Config) -> Vec<String> {
+    let of_agents = config.agents.iter().flat_map(|(name, agent)| {
+        let spec = AgentSpec::new(name, agent);
+        own_keys(config, &spec).into_iter().chain(spec.env)
+    });
+    let models = config.model_overrides.values().flatten().chain(&config.default_model);
+    let of_models = models.filter_map(|alias| model_key(config, alias)).map(str::to_owned);
+    let keys: BTreeSet<String> = of_agents.chain(of_models).chain(extraction_key(config).map(str::to_owned)).collect();
+    keys.into_iter().collect()
+}
+
+/// The variable that holds the key of the model that extracts.
+pub fn extraction_key(config: &Config) -> Option<&str> {
+    model_key(config, config.model_for("extract")?)
+}
+
+/// The variable that holds the key of a model, by the model's alias.
+pub fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> {
+    let model = config.models.get(alias)?;
+    config.providers.get(&model.provider)?.api_key_env.as_deref()
+}
+
+/// Programs of this home's agents see it under these names.
+pub fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) -> Vec<(String, String)> {
+    let root = home.root().to_string_lossy().into_owned();
+    vec![
+        ("UWF_THREAD".into(), thread.to_owned()),
+        ("UWF_ROLE".into(), role.to_owned()),
+        ("UWF_STORE".into(), home.root().join("cas").to_string_lossy().into_owned()),
+        ("UWF_BIN".into(), home.bin().to_string_lossy().into_owned()),
+        ("UWF_ATTEMPT".into(), attempt.to_owned()),
+        (ROOT_VARIABLES[0].into(), root),
+    ]
+}

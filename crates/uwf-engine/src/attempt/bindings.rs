@@ -1,0 +1,259 @@
+//! Which agent plays a role, as a person or the configuration says: an alias, or a command line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use json_cas::nearest;
+use serde::{Deserialize, Serialize};
+use uwf_core::config::{self, Config, OutputMode};
+use uwf_core::workflow::Workflow;
+
+use crate::attempt::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
+use crate::attempt::environment::Redactor;
+use crate::attempt::program::{self, Unusable};
+use crate::error::{Error, Kind, Result};
+
+/// An agent as it was named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Named {
+    /// An alias of the configuration, or a command line split as a shell splits.
+    pub agent: String,
+    /// What the command line prints, where that was said; an alias says so in the configuration.
+    pub output: Option<OutputMode>,
+}
+
+/// An agent in a record: a text, unless there is more to say.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Plain(String),
+    With { agent: String, output: OutputMode },
+}
+
+impl From<Written> for Named {
+    fn from(written: Written) -> Named {
+        match written {
+            Written::Plain(agent) => Named { agent, output: None },
+            Written::With { agent, output } => Named { agent, output: Some(output) },
+        }
+    }
+}
+
+impl From<Named> for Written {
+    fn from(named: Named) -> Written {
+        match named.output {
+            None => Written::Plain(named.agent),
+            Some(output) => Written::With { agent: named.agent, output },
+        }
+    }
+}
+
+/// The agents a thread is bound to. They go before those of the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Bindings {
+    /// Agents of single roles.
+    #[serde(default)]
+    pub agents: BTreeMap<String, Named>,
+    /// Agent of all other roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_role: Option<Named>,
+}
+
+impl Bindings {
+    /// Whether nothing is bound.
+    pub fn is_empty(&self) -> bool {
+        self.agents.is_empty() && self.every_role.is_none()
+    }
+
+    /// The agent of a role.
+    pub fn of(&self, role: &str) -> Option<&Named> {
+        self.agents.get(role).or(self.every_role.as_ref())
+    }
+
+    /// These bindings with further ones. One for all roles takes the place of everything there was.
+    #[must_use]
+    pub fn with(self, further: Bindings) -> Bindings {
+        if further.every_role.is_some() {
+            return further;
+        }
+        Bindings { agents: self.agents.into_iter().chain(further.agents).collect(), ..self }
+    }
+
+    /// Refuses command lines with a secret in them.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn refuse_secrets(&self, redactor: &Redactor) -> Result<()> {
+        self.agents.values().chain(&self.every_role).try_for_each(|named| named.refuse_secret(redactor))
+    }
+
+    /// Whether the workflow has each role that is bound, and there are such agents. `dir` is where they will work.
+    ///
+    /// # Errors
+    /// `Usage` for a role, those of [`Named::spec`].
+    pub fn check(&self, config: &Config, workflow: &Workflow, dir: &Path) -> Result<()> {
+        for (role, agent) in &self.agents {
+            if !workflow.roles.contains_key(role) {
+                let error = Error::new(Kind::Usage, format!("workflow `{}` has no role `{role}`", workflow.name));
+                let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
+                return Err(near.into_iter().fold(error, Error::hint));
+            }
+            agent.spec(config, dir)?;
+        }
+        self.every_role.as_ref().map_or(Ok(()), |agent| agent.spec(config, dir).map(drop))
+    }
+}
+
+/// Chooses the agent for a role: `--agent` of the step > bound to the thread > `agentOverrides` > `defaultAgent`. `dir`
+/// is where it will work.
+///
+/// # Errors
+/// `Config` when none is configured or the chosen alias does not exist.
+pub fn choose(
+    config: &Config,
+    bound: &Bindings,
+    workflow: &str,
+    role: &str,
+    asked: Option<&Named>,
+    dir: &Path,
+) -> Result<AgentSpec> {
+    if let Some(named) = asked.or_else(|| bound.of(role)) {
+        return named.spec(config, dir);
+    }
+    let Some(alias) = config.agent_for(workflow, role) else {
+        return Err(Error::new(Kind::Config, format!("no agent is configured for role `{role}`"))
+            .hint("set `defaultAgent` in config.yaml")
+            .hint("or bind one to this thread: `uwf run THREAD --agent ALIAS`, or `--agent 'COMMAND ARGS'`"));
+    };
+    let agent = config.agent(alias).ok_or_else(|| unknown(config, alias))?;
+    Ok(AgentSpec::new(alias, agent))
+}
+
+impl Named {
+    /// Refuses a command line that has a secret in it: it would be in the list of processes and in every record of the step.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub fn refuse_secret(&self, redactor: &Redactor) -> Result<()> {
+        match redactor.found_in(&self.agent) {
+            None => Ok(()),
+            Some(name) => {
+                Err(Error::new(Kind::Usage, format!("the agent's command line has the value of {name} in it"))
+                    .hint(format!("leave it out and give the agent the variable: `env: [{name}]` in config.yaml")))
+            }
+        }
+    }
+
+    /// An agent by its alias or command line.
+    pub fn plain(agent: impl Into<String>) -> Named {
+        Named { agent: agent.into(), output: None }
+    }
+
+    /// The agent that is meant. A command line prints a text unless one of its words is a program `uwf-…`, which stores
+    /// its step itself. A relative path is one below `dir`, where the agent will work.
+    ///
+    /// # Errors
+    /// `Config` when it is neither an alias nor a program that could be started, `Usage` when it is an alias and yet was
+    /// said what it prints, or no command line at all.
+    pub fn spec(&self, config: &Config, dir: &Path) -> Result<AgentSpec> {
+        let text = &self.agent;
+        if let Some(agent) = config.agent(text) {
+            if let Some(output) = self.output {
+                let output = output.as_str();
+                return Err(Error::new(
+                    Kind::Usage,
+                    format!("`{text}` is an alias: --output belongs to a command line"),
+                )
+                .hint(format!(
+                    "what an alias prints is in config.yaml: `uwf config set agents.{text}.output {output}`"
+                )));
+            }
+            return Ok(AgentSpec::new(text, agent));
+        }
+        let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
+            Error::new(
+                Kind::Usage,
+                format!("`{text}` is neither an agent alias nor a command line (unbalanced quotes?)"),
+            )
+        })?;
+        if let Err(why) = program::look_up(&words[0], dir)
+            && !words[0].strip_prefix(BUILT_IN_PREFIX).is_some_and(|name| BUILT_IN.contains(&name))
+        {
+            return Err(match why {
+                Unusable::Missing(_) => unknown(config, text),
+                _ => Error::new(Kind::Config, format!("cannot start agent `{text}`: {why}")).hint(why.hint()),
+            });
+        }
+        let output = self.output.unwrap_or_else(|| of_command_line(&words));
+        let agent = config::Agent { output, ..config::Agent::from_command(&words[0], words[1..].to_vec()) };
+        Ok(AgentSpec::new(text, &agent))
+    }
+}
+
+/// What a command line prints when nobody says so.
+fn of_command_line(words: &[String]) -> OutputMode {
+    if words.iter().any(|word| is_uwf_program(word)) { OutputMode::Step } else { OutputMode::Text }
+}
+
+/// Whether a word of a command line is by its name a program that stores its step itself.
+pub fn is_uwf_program(word: &str) -> bool {
+    program::file_name(word).starts_with(BUILT_IN_PREFIX)
+}
+
+fn unknown(config: &Config, alias: &str) -> Error {
+    let known: Vec<&str> = config.agents.keys().map(String::as_str).collect();
+    let error = Error::new(Kind::Config, format!("there is no agent `{alias}`"));
+    if BUILT_IN.contains(&alias) {
+        return error.hint(format!("the built-in agent of that name is `{BUILT_IN_PREFIX}{alias}`"));
+    }
+    if let Some(near) = nearest::nearest(alias, known.iter().copied()) {
+        return error.hint(format!("did you mean `{near}`?"));
+    }
+    let built_in = BUILT_IN.map(|name| format!("{BUILT_IN_PREFIX}{name}"));
+    if let Some(near) = nearest::nearest(alias, built_in.iter().map(String::as_str)) {
+        return error.hint(format!("did you mean `{near}`?"));
+    }
+    let error = if known.is_empty() {
+        error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`")
+    } else {
+        error.hint(format!("agents of config.yaml: {}", known.join(", ")))
+    };
+    error.hint("a program is found on PATH, or by a path relative to the thread's workspace")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_command_line_prints_a_text_unless_a_word_is_a_uwf_program() {
+        let output = |line: &str| Named::plain(line).spec(&Config::default(), Path::new("/")).map(|spec| spec.output);
+        for (line, expected) in [
+            ("sh agent.sh", "text"),
+            ("uwf-mock", "step"),
+            ("env A=1 uwf-mock", "step"),
+            ("env /opt/some/uwf-thing --x", "step"),
+            ("sh -c 'cat; echo uwf-mock'", "text"),
+            ("sh my-uwf-like.sh", "text"),
+        ] {
+            assert_eq!(output(line).unwrap(), expected, "{line}");
+        }
+        let said = Named { agent: "uwf-mock".to_owned(), output: Some(OutputMode::Json) };
+        assert_eq!(said.spec(&Config::default(), Path::new("/")).unwrap().output, "json");
+    }
+
+    #[test]
+    fn a_record_says_no_more_than_there_is() {
+        let bindings = Bindings {
+            agents: [("coder".to_owned(), Named::plain("codex"))].into(),
+            every_role: Some(Named { agent: "cat".to_owned(), output: Some(OutputMode::Json) }),
+        };
+        let written = json!({"agents": {"coder": "codex"}, "everyRole": {"agent": "cat", "output": "json"}});
+        assert_eq!(serde_json::to_value(&bindings).unwrap(), written);
+        assert_eq!(serde_json::from_value::<Bindings>(written).unwrap(), bindings);
+    }
+}

@@ -1,0 +1,152 @@
+//! Window and keeper. `thread step` is a window: it starts uwf once more as a keeper, which performs the whole step in a
+//! session of its own, and reports what the keeper replies. Killing the window loses nothing.
+
+use std::fs::OpenOptions;
+use std::io::{PipeReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use durable_files::regular;
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::agent_process::Signals;
+use crate::attempt::processes;
+use crate::error::{AtPath, Error, Kind, Result, Told};
+use crate::root::home::Home;
+use crate::verbs::recover;
+use crate::verbs::step::{self, Report, Request};
+
+pub use crate::attempt::processes::KEEPER_ARGUMENT;
+
+/// Variable every process of an attempt inherits. A keeper that an agent started performs a step of its own, and must not be
+/// ended with that agent's attempt.
+const ATTEMPT_VARIABLE: &str = "UWF_ATTEMPT";
+
+/// How often a window looks around while its keeper works.
+const TICK: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Reply {
+    Done(Box<Report>),
+    Failed(Told),
+}
+
+/// The window: starts a keeper for one step and waits for it. `tick` is called about ten times a second.
+///
+/// # Errors
+/// What the keeper reports; `Internal` when it dies without a report.
+pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dyn FnMut()) -> Result<Report> {
+    if signals.stop().is_some() {
+        return Err(stopped(signals));
+    }
+    let (mut keeper, mut reply) = start(home, request)?;
+    wait(&keeper, &reply, signals, tick);
+    let mut bytes = Vec::new();
+    // A keeper that died has said nothing, or not all; both read as no reply.
+    let read = reply.read_to_end(&mut bytes).map(|_| bytes);
+    let report = report(home, request, signals, read);
+    // It has replied or is dead, so this is short.
+    let _ = keeper.wait();
+    report
+}
+
+/// What a keeper's reply says, if it could be read.
+fn report(home: &Home, request: &Request, signals: &Signals, reply: std::io::Result<Vec<u8>>) -> Result<Report> {
+    let thread = &request.thread;
+    match serde_json::from_slice(reply.as_deref().unwrap_or_default()) {
+        Ok(Reply::Done(report)) => Ok(*report),
+        Ok(Reply::Failed(told)) => Err(match told.kind {
+            Kind::Interrupted | Kind::Terminated if signals.stop().is_some() => {
+                Error { kind: stopped(signals).kind, ..told.into() }
+            }
+            _ => told.into(),
+        }),
+        Err(_) if signals.stop().is_some() => Err(stopped(signals)),
+        Err(_) => Err(match reply {
+            Err(why) => Error::new(Kind::Io, format!("cannot read what the keeper of thread {thread} replied: {why}"))
+                .hint("`uwf thread show` tells where the thread stands"),
+            Ok(_) => Error::new(Kind::Internal, format!("the keeper of thread {thread} died without a report"))
+                .hint("run the same step again: it takes over what the dead keeper left")
+                .hint(format!("its last words are in {}", keeper_log(home, request).display())),
+        }),
+    }
+}
+
+fn stopped(signals: &Signals) -> Error {
+    let kind = if signals.stop() == Some(signal_hook::consts::SIGINT) { Kind::Interrupted } else { Kind::Terminated };
+    Error::new(kind, "stopped")
+}
+
+fn keeper_log(home: &Home, request: &Request) -> std::path::PathBuf {
+    home.thread_dir(&request.thread).join("keeper.log")
+}
+
+/// Starts a keeper; what it replies comes through the pipe.
+fn start(home: &Home, request: &Request) -> Result<(Child, PipeReader)> {
+    // Of a thread that is not active no directory is made: one that has ended may be being removed.
+    if home.heads().read(request.thread.as_str())?.is_none() {
+        return Err(recover::not_active(home, &request.thread));
+    }
+    home.make_thread_dir(&request.thread)?;
+    // Not the window's stderr: a reader of that would wait for the keeper after the window is gone.
+    let log = keeper_log(home, request);
+    let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
+    let (reply, stdout) = std::io::pipe().map_err(|error| cannot_start(&error))?;
+    let request = serde_json::to_string(request).expect("a request is plain texts");
+    let keeper = Command::new(home.bin())
+        .arg(KEEPER_ARGUMENT)
+        .arg(request)
+        .env(crate::root::home::ROOT_VARIABLES[0], home.root())
+        .env_remove(ATTEMPT_VARIABLE)
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .map_err(|error| cannot_start(&error))?;
+    Ok((keeper, reply))
+}
+
+fn cannot_start(error: &std::io::Error) -> Error {
+    Error::new(Kind::Io, format!("cannot start the keeper: {error}"))
+        .hint("nothing was changed: try again when the machine has room for another process")
+}
+
+/// Waits until the keeper replies or is gone, passing on the wish to stop once. The keeper replies when all is done.
+fn wait(keeper: &Child, reply: &PipeReader, signals: &mut Signals, tick: &mut dyn FnMut()) {
+    let mut is_passed_on = false;
+    while !signals.wait_or_readable(TICK, reply) {
+        tick();
+        if signals.stop().is_some() && !is_passed_on {
+            is_passed_on = true;
+            if let Some(pid) = Pid::from_raw(keeper.id().cast_signed()) {
+                // It may have ended in this moment; then its report is already there.
+                let _ = rustix::process::kill_process(pid, Signal::TERM);
+            }
+        }
+    }
+}
+
+/// The keeper: performs the request and prints its reply.
+///
+/// # Errors
+/// `Usage` when the request is not readable; failures of the step itself are in the reply.
+pub fn keeper_main(request: &str) -> Result<()> {
+    processes::own_session();
+    processes::become_subreaper();
+    let request: Request = serde_json::from_str(request)
+        .map_err(|error| Error::new(Kind::Usage, format!("not a keeper's request: {error}")))?;
+    let perform = || {
+        let mut signals = Signals::listen()?;
+        step::perform(&Home::from_environment()?, &request, &mut signals)
+    };
+    let reply = match perform() {
+        Ok(report) => Reply::Done(Box::new(report)),
+        Err(error) => Reply::Failed(error.into()),
+    };
+    let reply = serde_json::to_vec(&reply).expect("reports are JSON");
+    // The window may be gone; what was done stays done.
+    let _ = std::io::stdout().write_all(&reply);
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! What the next step does about an attempt whose keeper died: end what is left of it, then adopt its result if it
+//! recorded one, else keep what it printed.
+
+use std::time::Duration;
+
+use json_cas::{Hash, StoreError};
+use uwf_core::node::{self, Payload};
+
+use crate::attempt::agent_process;
+use crate::attempt::environment::{self, Redactor};
+use crate::attempt::live_trace::Trace;
+use crate::attempt::partial_output;
+use crate::attempt::processes;
+use crate::attempt::recorded::{self, Attempt, Closed, Outcome, OutputFiles};
+use crate::attempt::turns::Batch;
+use crate::error::{AtPath, Result};
+use crate::root::home::Home;
+use crate::thread::load::Thread;
+
+/// Source of a trace that does not say where it comes from.
+const UNTOLD_SOURCE: &str = "trace";
+
+/// What an open attempt left behind.
+pub enum Left {
+    /// Nothing to take over.
+    Nothing {
+        /// Attempt nodes a next try at this head inherits.
+        earlier: Vec<Hash>,
+        /// The newest attempt, concluded, if there was one.
+        last: Option<Box<Attempt>>,
+    },
+    /// A step that was never linked: finished, or named by an agent and not yet verified.
+    Step(Box<Attempt>, Hash),
+}
+
+/// Deals with the thread's newest attempt. The caller holds the thread's lock, so no live keeper owns it.
+///
+/// # Errors
+/// Those of the record and the store.
+pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
+    let home = thread.home();
+    let nothing = |last: Option<Attempt>| {
+        let earlier = last.as_ref().map(|last| last.earlier_at(thread.head)).unwrap_or_default();
+        Left::Nothing { earlier, last: last.map(Box::new) }
+    };
+    let Some(attempt) = recorded::read(home, &thread.id)? else { return Ok(nothing(None)) };
+    if attempt.closed.is_some() {
+        return Ok(nothing(Some(attempt)));
+    }
+    end_survivors(&attempt, grace)?;
+    // Its agent process may have finished between the first look and its end.
+    let attempt = recorded::read(home, &thread.id)?.unwrap_or(attempt);
+    if attempt.opened.expected_head != thread.head {
+        return Ok(nothing(Some(attempt)));
+    }
+    if let Some(step) = attempt.result() {
+        return Ok(Left::Step(Box::new(attempt), step));
+    }
+    if attempt.only_waits() {
+        suspend(home, &attempt, None)?;
+    } else {
+        let (exit_code, error) = match &attempt.gave_up {
+            Some(gave_up) => (gave_up.exit_code, gave_up.error.as_str()),
+            None => (None, "the keeper of this attempt died before the agent had finished"),
+        };
+        fail(home, &attempt, exit_code, error)?;
+    }
+    recorded::read(home, &thread.id).map(nothing)
+}
+
+/// Ends processes of an attempt that outlived their keeper; never those of another boot. Steps of child threads go on:
+/// they have keepers of their own, and what they do is paid for.
+///
+/// # Errors
+/// Those of [`recorded::boot_id`].
+pub fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
+    let opened = &attempt.opened;
+    if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
+        processes::end_abandoned(&opened.attempt, grace);
+    }
+    Ok(())
+}
+
+/// Concludes the record of an attempt that has to wait: there is nothing to keep of it.
+///
+/// # Errors
+/// Those of the record.
+pub fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
+    let closed = Closed {
+        attempt: attempt.opened.attempt.clone(),
+        outcome: Outcome::Suspended,
+        error: why,
+        node: None,
+        closed_at: crate::root::ids::now_ms(),
+    };
+    recorded::closed(home, &attempt.opened.thread, closed)
+}
+
+/// Keeps a failed attempt as a node and concludes its record. Returns the node.
+///
+/// # Errors
+/// Those of the store and the record.
+pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str) -> Result<Hash> {
+    let opened = &attempt.opened;
+    let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+    // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
+    let env_file = environment::read_env_file(&home.env_file())?;
+    let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
+    let read = |path| agent_process::read_kept(path, opened.output_cap).map(|text| redactor.text(&text));
+    let has_raw = files.raw.try_exists().at("look at", &files.raw)?;
+    let raw = if has_raw { read(&files.raw)? } else { read(&files.out)? };
+    let stderr = read(&files.err)?;
+    let keep = |lead: &str, trace: &Trace| {
+        let mut batch = Batch::default();
+        let node = node::Attempt {
+            role: opened.role.clone(),
+            agent: batch.add(redactor.draft(opened.agent.payload().draft())),
+            raw: batch.content(format!("{lead}{raw}")),
+            stderr: batch.content(format!("{lead}{stderr}")),
+            exit_code,
+            error: Some(redactor.text(error)),
+        };
+        let hash = with_turns(&mut batch, node, trace, &redactor);
+        home.store().put_all(&batch.drafts).map(|_| hash)
+    };
+    let hash = match keep("", &partial_output::turns(home, opened, &files)) {
+        // Whoever knew beforehand what would be printed may have stored a text that has its hash. The id of this attempt
+        // nobody knew.
+        Err(StoreError::Collision { hash }) => {
+            let lead = format!("[attempt {}: there was another text under its hash {hash}]\n", opened.attempt);
+            keep(&lead, &Trace::default())
+        }
+        kept => kept,
+    }?;
+    let closed = Closed {
+        attempt: opened.attempt.clone(),
+        outcome: Outcome::Failed,
+        error: Some(redactor.text(error)),
+        node: Some(hash),
+        closed_at: crate::root::ids::now_ms(),
+    };
+    recorded::closed(home, &opened.thread, closed)?;
+    Ok(hash)
+}
+
+/// The attempt with what its agent did until it failed, as far as that is known.
+fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor: &Redactor) -> Hash {
+    if trace.turns.is_empty() {
+        return batch.add(redactor.draft(attempt.draft()));
+    }
+    let session = trace.session.as_ref();
+    let traced = node::TracedAttempt {
+        attempt,
+        turns: trace.turns.iter().map(|turn| batch.turn(turn, redactor)).collect(),
+        tokens: trace.tokens(),
+        source: session.map_or_else(|| UNTOLD_SOURCE.to_owned(), |session| session.source.clone()),
+        session_id: session.and_then(|session| session.id.clone()),
+    };
+    batch.add(redactor.draft(traced.draft()))
+}

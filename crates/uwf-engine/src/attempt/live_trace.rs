@@ -1,0 +1,314 @@
+//! What an agent has done so far, in files of its attempt: when the attempt fails, in whatever way, its turns are kept
+//! with it. A successful attempt hands its turns in with its answer, and these files are swept.
+//!
+//! `attempts/<id>.trace` is appended to, a JSON line at a time and without sync: after a power loss the turns are not
+//! worth more than the output files. Its lines:
+//!
+//! | line | says |
+//! |---|---|
+//! | `{"text": "…"}` | the next text; texts are counted from 0 and each is written once, so the file grows linearly |
+//! | `{"turn": {…}}` | a turn that is over, its texts by number |
+//! | `{"session": {…}}` | where the trace comes from, the agent's own session id |
+//!
+//! `attempts/<id>.turn` is replaced whole: the turn that is under way, which is over once the other file has as many.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use durable_files::regular;
+use serde::{Deserialize, Serialize};
+use uwf_core::node::Tokens;
+
+use crate::attempt::recorded::OutputFiles;
+use crate::attempt::turns::{ToolCall, Turn};
+use crate::error::{AtPath, Error, Kind, Result};
+
+/// Bytes of a trace that are written, and read: the largest real sessions have some ten MB.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+/// Turns that are written, and read. Each becomes a few files.
+pub const MAX_TURNS: usize = 5_000;
+
+/// A line of the file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Text(String),
+    Turn(Told),
+    Session(Session),
+}
+
+/// Whose trace it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// Where it comes from: `wire`, `acp`, `export`…
+    pub source: String,
+    /// The agent's own session id.
+    pub id: Option<String>,
+    /// Turns the session had before: those of earlier visits of the role.
+    #[serde(default)]
+    pub turns_before: usize,
+}
+
+/// A turn, its texts by their numbers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    /// Turns before it.
+    number: usize,
+    input: Vec<usize>,
+    output: usize,
+    calls: Vec<ToldCall>,
+    tokens: Option<Tokens>,
+    latency_ms: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToldCall {
+    name: String,
+    arguments: usize,
+    result: usize,
+    duration_ms: u64,
+}
+
+/// Writes the trace of an attempt.
+pub struct Writer {
+    file: File,
+    path: PathBuf,
+    open_turn: PathBuf,
+    texts: HashMap<String, usize>,
+    turns: usize,
+    left: u64,
+}
+
+impl Writer {
+    /// Begins the trace of an attempt; one that is there is begun anew.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn begin(files: &OutputFiles) -> Result<Writer> {
+        let path = files.trace.clone();
+        let file = regular::open_with(OpenOptions::new().create(true).append(true), &path).at("create", &path)?;
+        file.set_len(0).at("empty", &path)?;
+        let open_turn = files.turn.clone();
+        Ok(Writer { file, path, open_turn, texts: HashMap::new(), turns: 0, left: MAX_BYTES })
+    }
+
+    /// Whose trace it is; said again, the last counts.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn session(&mut self, session: Session) -> Result<()> {
+        self.write(&Line::Session(session))
+    }
+
+    /// A turn is over.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn turn(&mut self, turn: &Turn) -> Result<()> {
+        if self.turns == MAX_TURNS {
+            return Ok(());
+        }
+        let told = self.told(turn)?;
+        self.turns += 1;
+        self.write(&Line::Turn(told))
+    }
+
+    /// A turn as far as it has got; said again, the last counts.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn under_way(&mut self, turn: &Turn) -> Result<()> {
+        let told = self.told(turn)?;
+        let new = self.open_turn.with_extension("turn-new");
+        regular::write(&new, json(&told)?.as_bytes()).at("write", &new)?;
+        std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)
+    }
+
+    fn told(&mut self, turn: &Turn) -> Result<Told> {
+        let input = turn.input.iter().map(|text| self.text(text)).collect::<Result<_>>()?;
+        let output = self.text(&turn.output)?;
+        let mut calls = Vec::with_capacity(turn.tool_calls.len());
+        for call in &turn.tool_calls {
+            let (arguments, result) = (self.text(&call.arguments)?, self.text(&call.result)?);
+            calls.push(ToldCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms });
+        }
+        Ok(Told { number: self.turns, input, output, calls, tokens: turn.tokens.clone(), latency_ms: turn.latency_ms })
+    }
+
+    /// Number of a text, which is written when it is new.
+    fn text(&mut self, text: &str) -> Result<usize> {
+        if let Some(number) = self.texts.get(text) {
+            return Ok(*number);
+        }
+        let number = self.texts.len();
+        self.write(&Line::Text(text.to_owned()))?;
+        self.texts.insert(text.to_owned(), number);
+        Ok(number)
+    }
+
+    /// Nothing is written beyond the limit: a turn whose texts are not all there is left out by the reader.
+    fn write(&mut self, line: &Line) -> Result<()> {
+        let line = json(line)? + "\n";
+        match self.left.checked_sub(line.len() as u64) {
+            Some(left) => self.left = left,
+            None => {
+                self.left = 0;
+                return Ok(());
+            }
+        }
+        self.file.write_all(line.as_bytes()).at("write", &self.path)
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::new(Kind::Internal, format!("cannot write a trace: {error}")))
+}
+
+/// A trace as far as it got.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Trace {
+    /// Turns, oldest first.
+    pub turns: Vec<Turn>,
+    /// Whose they are, when that was told.
+    pub session: Option<Session>,
+}
+
+impl Trace {
+    /// Tokens of all turns; `None` when one of them was not counted.
+    pub fn tokens(&self) -> Option<Tokens> {
+        let counted: Vec<&Tokens> = self.turns.iter().filter_map(|turn| turn.tokens.as_ref()).collect();
+        if counted.is_empty() || counted.len() < self.turns.len() {
+            return None;
+        }
+        let sum = |of: fn(&Tokens) -> Option<u64>| counted.iter().map(|tokens| of(tokens)).sum::<Option<u64>>();
+        Some(Tokens {
+            input: sum(|tokens| tokens.input),
+            output: sum(|tokens| tokens.output),
+            cached: sum(|tokens| tokens.cached),
+            reasoning: sum(|tokens| tokens.reasoning),
+            cost: counted.iter().map(|tokens| tokens.cost).sum(),
+        })
+    }
+}
+
+/// Reads the trace of an attempt. What is torn or not understood is left out; there may be nothing.
+pub fn read(files: &OutputFiles) -> Trace {
+    let text = beginning(&files.trace);
+    let (mut texts, mut turns, mut session) = (Vec::new(), Vec::new(), None);
+    for line in text.lines() {
+        match serde_json::from_str(line) {
+            Ok(Line::Text(text)) => texts.push(text),
+            Ok(Line::Turn(told)) if turns.len() < MAX_TURNS => turns.extend(turn(told, &texts)),
+            Ok(Line::Session(told)) => session = Some(told),
+            Ok(Line::Turn(_)) | Err(_) => {}
+        }
+    }
+    let under_way: Option<Told> = serde_json::from_str(&beginning(&files.turn)).ok();
+    turns.extend(under_way.filter(|told| told.number == turns.len()).and_then(|told| turn(told, &texts)));
+    Trace { turns, session }
+}
+
+fn turn(told: Told, texts: &[String]) -> Option<Turn> {
+    let text = |number: usize| texts.get(number).cloned();
+    let calls = told.calls.into_iter().map(|call| {
+        let (arguments, result) = (text(call.arguments)?, text(call.result)?);
+        Some(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms })
+    });
+    Some(Turn {
+        tool_calls: calls.collect::<Option<_>>()?,
+        input: told.input.into_iter().map(text).collect::<Option<_>>()?,
+        output: text(told.output)?,
+        tokens: told.tokens,
+        latency_ms: told.latency_ms,
+    })
+}
+
+/// As much of a file as a trace may have; an absent one is empty.
+fn beginning(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    // A trace that cannot be read must not keep the attempt itself from being kept.
+    let _ = regular::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(dir: &Path) -> OutputFiles {
+        let file = |extension: &str| dir.join(format!("a.{extension}"));
+        OutputFiles {
+            out: file("out"),
+            err: file("err"),
+            raw: file("raw"),
+            submitted: file("submitted"),
+            trace: file("trace"),
+            turn: file("turn"),
+        }
+    }
+
+    fn turn(input: &[&str], output: &str, calls: &[&str]) -> Turn {
+        let call = |name: &&str| ToolCall {
+            name: (*name).to_owned(),
+            arguments: "{}".to_owned(),
+            result: format!("result of {name}"),
+            duration_ms: 3,
+        };
+        let input = input.iter().map(ToString::to_string).collect();
+        Turn { output: output.to_owned(), tool_calls: calls.iter().map(call).collect(), ..Turn::asked(input) }
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_each_text_is_there_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let mut writer = Writer::begin(&files).unwrap();
+        let session = Session { source: "wire".to_owned(), id: None, turns_before: 0 };
+        writer.session(session.clone()).unwrap();
+        let long = "the task ".repeat(1000);
+        let first = turn(&[&long], "I look", &["ls"]);
+        writer.under_way(&turn(&[&long], "I", &[])).unwrap();
+        assert_eq!(read(&files).turns, [turn(&[&long], "I", &[])]);
+        writer.turn(&first).unwrap();
+        assert_eq!(read(&files).turns, std::slice::from_ref(&first), "the turn under way is over");
+        let second = turn(&[&long, "I look", "result of ls"], "", &["cat", "ls"]);
+        writer.under_way(&second).unwrap();
+        assert_eq!(read(&files), Trace { turns: vec![first, second], session: Some(session) });
+        assert!(files.trace.metadata().unwrap().len() < 2 * long.len() as u64);
+    }
+
+    #[test]
+    fn a_torn_line_costs_what_it_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let mut writer = Writer::begin(&files).unwrap();
+        let turns = [turn(&["a"], "b", &[]), turn(&["a", "b", "c"], "d", &["t"])];
+        turns.iter().for_each(|turn| writer.turn(turn).unwrap());
+        let whole = std::fs::read(&files.trace).unwrap();
+        for length in 0..whole.len() {
+            std::fs::write(&files.trace, &whole[..length]).unwrap();
+            let read = read(&files).turns;
+            assert!(turns.starts_with(&read), "cut at {length}: {read:?}");
+        }
+        assert_eq!(read(&OutputFiles { trace: dir.path().join("none"), ..files }), Trace::default());
+    }
+
+    #[test]
+    fn tokens_are_summed_when_all_are_known() {
+        let counted = |input, cached| Turn {
+            tokens: Some(Tokens { input, output: Some(1), cached, reasoning: None, cost: Some(0.5) }),
+            ..turn(&[], "", &[])
+        };
+        let trace = |turns| Trace { turns, session: None };
+        let all = Tokens { input: Some(5), output: Some(2), cached: None, reasoning: None, cost: Some(1.0) };
+        assert_eq!(trace(vec![counted(Some(2), Some(1)), counted(Some(3), None)]).tokens(), Some(all));
+        assert_eq!(trace(vec![counted(Some(2), None), turn(&[], "", &[])]).tokens(), None);
+        assert_eq!(trace(Vec::new()).tokens(), None);
+    }
+}

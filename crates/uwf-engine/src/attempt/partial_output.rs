@@ -1,0 +1,71 @@
+//! The turns of a failed attempt whose agent did not record them: a program that prints its events, or keeps a session of
+//! its own. What these mean only the built-in agents know, so a process of uwf is asked to read them.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::attempt::agent_process;
+use crate::attempt::agents;
+use crate::attempt::environment;
+use crate::attempt::live_trace::{self, Trace};
+use crate::attempt::processes;
+use crate::attempt::recorded::{Opened, OutputFiles};
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+
+/// Name of the built-in agent that reads what was left. It is none of those one can configure.
+pub const AGENT: &str = "salvage";
+
+/// How long reading may take: whoever stepped the thread waits for it. An export of hermes takes two or three seconds,
+/// on a busy machine ten times that.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How often is looked whether it has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The turns of a failed attempt: those its agent recorded, else those that can be read from what it left. There may be
+/// none; that they cannot be read never keeps the attempt itself from being kept.
+pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
+    let recorded = live_trace::read(files);
+    let is_readable = opened.reextract.is_none() && opened.agent.leaves_trace();
+    if !recorded.turns.is_empty() || !is_readable || read_left(home, opened, files).is_err() {
+        return recorded;
+    }
+    live_trace::read(files)
+}
+
+/// Lets a process of uwf write down the turns it can read.
+fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<()> {
+    let env_file = environment::read_env_file(&home.env_file())?;
+    let secrets = opened.secrets.iter().cloned().collect();
+    let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
+    let (thread, role) = (opened.thread.as_str(), opened.role.as_str());
+    let variables = agents::protocol_variables(home, thread, role, &opened.attempt);
+    env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+    let argv = agents::built_in_command_line(home.bin(), AGENT, thread, role);
+    let stderr = agent_process::create(&files.err)?;
+    let mut reader = Command::new(&argv[0]);
+    reader.args(&argv[1..]).env_clear().envs(env).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+    // A workspace that is gone is no reason not to look.
+    if opened.workspace.is_dir() {
+        reader.current_dir(&opened.workspace);
+    }
+    let failed =
+        |why: String| Error::new(Kind::Internal, format!("the trace of a failed attempt cannot be read: {why}"));
+    let mut reader = reader.process_group(0).spawn().map_err(|error| failed(error.to_string()))?;
+    let begun = Instant::now();
+    loop {
+        match reader.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(failed(status.to_string())),
+            Ok(None) if begun.elapsed() < LIMIT => std::thread::sleep(LOOK),
+            Ok(None) => break,
+            Err(error) => return Err(failed(error.to_string())),
+        }
+    }
+    processes::end_abandoned(&opened.attempt, Duration::ZERO);
+    // It may have been collected with the others.
+    let _ = reader.wait();
+    Err(failed(format!("it took longer than {} s", LIMIT.as_secs())))
+}

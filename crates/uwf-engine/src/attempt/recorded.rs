@@ -1,0 +1,232 @@
+//! What the record of a thread says of its newest attempt: what was tried, by which processes, and what came of it.
+//!
+//! The newest `opened` line begins it; what stands before that is of earlier attempts. Lines:
+//!
+//! | event | written by | when |
+//! |---|---|---|
+//! | `opened` | keeper | before the agent starts |
+//! | `started` | keeper | when the agent's process exists |
+//! | `answered` | agent process | when the agent has answered in full, and the answer is in its output file |
+//! | `named` | keeper | when an agent that stores its nodes itself has named its step, before that is verified |
+//! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
+//! | `gaveUp` | agent process | instead, when it knows why there is no result |
+//! | `closed` | keeper | when the head moved, or the attempt failed |
+//! | `ended` | whoever ended the thread | when its line is in the history: a second copy of it |
+//!
+//! A line of another attempt (a late result) is ignored: the `opened` line says whose record it is.
+
+mod attempt;
+mod by_hand;
+mod lines;
+mod output;
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use json_cas::Hash;
+use uwf_core::thread::ThreadId;
+
+pub use self::attempt::Attempt;
+pub(crate) use self::by_hand::is_by_hand;
+pub use self::by_hand::{dir_by_hand, open_by_hand};
+use self::lines::Line;
+pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
+pub(crate) use self::output::hand_on;
+pub use self::output::{OutputFiles, sweep};
+use crate::attempt::settings;
+use crate::error::{AtPath, Error, Result};
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::root::{history, record};
+use crate::thread::digest::Digest;
+
+/// Reads the newest attempt; `None` when there was none, or its first line never got written whole (then no agent
+/// was started).
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
+    Ok(newest(&record::read(home, thread)?, thread))
+}
+
+/// The attempt that a process is part of: the thread's newest, or one that is run by hand. `running` is the id the process
+/// was told.
+///
+/// # Errors
+/// `Io` when the record cannot be read.
+pub fn of_process(home: &Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Option<Attempt>> {
+    let Some(running) = running else { return Ok(None) };
+    let attempt = match by_hand::read(home, thread, running) {
+        Some(opened) => Some(Attempt::begun(opened)),
+        None => read(home, thread)?,
+    };
+    Ok(attempt.filter(|attempt| attempt.opened.attempt == running && attempt.opened.role == role))
+}
+
+/// The newest attempt in a record. The lines are looked at from the end, and no further than where it was opened: what
+/// stands before that is of earlier attempts.
+fn newest(record: &[u8], thread: &ThreadId) -> Option<Attempt> {
+    let mut lines = record::newest_first(record).filter_map(Line::parse);
+    let mut later = Vec::new();
+    let opened = lines.find_map(|line| match line {
+        Line::Opened(opened) if opened.thread == *thread => Some(*opened),
+        other => {
+            later.push(other);
+            None
+        }
+    })?;
+    Some(later.into_iter().rev().fold(Attempt::begun(opened), Attempt::with))
+}
+
+/// The digests that attempts of a thread were recorded with, each with the node it is the digest at, newest first.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub(crate) fn digests(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
+    let record = record::read(home, thread)?;
+    let stated = record::newest_first(&record).filter_map(|line| match Line::parse(line)? {
+        Line::Opened(opened) if opened.thread == *thread => opened.digest.map(|digest| (opened.expected_head, digest)),
+        Line::Finished(finished) => finished.digest.map(|digest| (finished.step, digest)),
+        _ => None,
+    });
+    Ok(stated.collect())
+}
+
+/// The step that came of the newest attempt at a role but `current`; `None` when none came of it, or when the record does
+/// not go back so far.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn last_step_of(home: &Home, thread: &ThreadId, role: &str, current: &str) -> Result<Option<Hash>> {
+    let record = record::read(home, thread)?;
+    let mut finished: Vec<Finished> = Vec::new();
+    for line in record::newest_first(&record).filter_map(Line::parse) {
+        match line {
+            Line::Finished(line) => finished.push(line),
+            Line::Opened(opened) if opened.role == role && opened.attempt != current && opened.thread == *thread => {
+                let own = finished.iter().find(|line| line.attempt == opened.attempt);
+                return Ok(own.map(|line| line.step));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished>> {
+    let record = record::read(home, thread)?;
+    let newest = record::newest_first(&record).find_map(|line| match Line::parse(line)? {
+        Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == *thread)),
+        Line::Opened(_) => Some(None),
+        Line::Started(_)
+        | Line::Answered(_)
+        | Line::Named(_)
+        | Line::Finished(_)
+        | Line::GaveUp(_)
+        | Line::Closed(_) => None,
+    });
+    Ok(newest.flatten())
+}
+
+/// Opens an attempt. Written before the agent starts; not synced, because after a power loss no agent is alive and a
+/// record that lacks the line means just that.
+///
+/// # Errors
+/// `Io`.
+pub fn open(home: &Home, opened: Opened) -> Result<()> {
+    let path = home.record_file(&opened.thread);
+    let thread = opened.thread.clone();
+    let line = Line::Opened(Box::new(opened));
+    if path.metadata().at("look at", &path)?.len() > record::LIMIT {
+        let before = record::read(home, &thread)?;
+        record::renew(home, &thread, settings::line_of(&before).unwrap_or_default(), &line)?;
+    } else {
+        record::append(home, &thread, &line)?;
+    }
+    marks::open(home, &thread)
+}
+
+/// Records the agent's process.
+///
+/// # Errors
+/// `Io`.
+pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
+    record::append(home, thread, &Line::Started(started)).map(drop)
+}
+
+/// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now, if anything, or with the value that was
+/// handed in.
+///
+/// # Errors
+/// `Io`.
+pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
+    if is_by_hand(attempt) {
+        return Ok(());
+    }
+    let raw = OutputFiles::of(home, thread, attempt).raw;
+    let bytes = output::size(&raw)?;
+    record::append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
+}
+
+/// Records the step an agent named, so that it need not run again whatever becomes of its verification.
+///
+/// # Errors
+/// `Io`.
+pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
+    record::append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step })).map(drop)
+}
+
+/// Records a result durably. After it returns, the output can't be lost.
+///
+/// # Errors
+/// `Io`.
+pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, digest: Option<Digest>) -> Result<()> {
+    if is_by_hand(attempt) {
+        return Ok(());
+    }
+    let line = Finished { attempt: attempt.to_owned(), step, digest, finished_at: crate::root::ids::now_ms() };
+    let file = record::append(home, thread, &Line::Finished(line))?;
+    file.sync_data().at("sync", home.record_file(thread))
+}
+
+/// Records why there is no result.
+///
+/// # Errors
+/// `Io`.
+pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
+    if is_by_hand(&gave_up.attempt) {
+        return Ok(());
+    }
+    record::append(home, thread, &Line::GaveUp(gave_up)).map(drop)
+}
+
+/// Records how an attempt was concluded.
+///
+/// # Errors
+/// `Io`.
+pub fn closed(home: &Home, thread: &ThreadId, closed: Closed) -> Result<()> {
+    record::append(home, thread, &Line::Closed(closed))?;
+    marks::clear(home, thread, &[Mark::Open])
+}
+
+/// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.
+pub fn ended(home: &Home, finished: &history::Finished) {
+    let _ = record::append(home, &finished.thread, &Line::Ended(finished.clone()));
+}
+
+/// Id of this boot, so that process ids of an earlier one are never acted upon. Empty on a system that has none.
+///
+/// # Errors
+/// `Io` when it cannot be told just now: taken for another boot, processes would not be ended and answers not be read.
+pub fn boot_id() -> Result<String> {
+    let path = Path::new("/proc/sys/kernel/random/boot_id");
+    match std::fs::read_to_string(path) {
+        Ok(id) => Ok(id.trim().to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Error::io("read", path, error)),
+    }
+}

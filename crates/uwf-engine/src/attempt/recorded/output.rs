@@ -1,0 +1,94 @@
+//! The files an attempt's output is kept in until it is read.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use durable_files::regular;
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Result};
+use crate::root::home::Home;
+
+/// Files one attempt writes its output to.
+#[derive(Debug, Clone)]
+pub struct OutputFiles {
+    /// Stdout of the agent process.
+    pub out: PathBuf,
+    /// Stderr of everything in the attempt.
+    pub err: PathBuf,
+    /// Stdout of the command inside, for agents with `output: text` or `json`.
+    pub raw: PathBuf,
+    /// Value that was handed in through the submit tool.
+    pub submitted: PathBuf,
+    /// What the agent has done so far: see [`crate::attempt::live_trace`].
+    pub trace: PathBuf,
+    /// The turn it is at.
+    pub turn: PathBuf,
+}
+
+impl OutputFiles {
+    /// The files of an attempt.
+    pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
+        let is_by_hand = super::is_by_hand(attempt);
+        let dir = if is_by_hand { super::dir_by_hand(home, thread, attempt) } else { home.attempts_dir(thread) };
+        let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
+        OutputFiles {
+            out: file("out"),
+            err: file("err"),
+            raw: file("raw"),
+            submitted: file("submitted"),
+            trace: file("trace"),
+            turn: file("turn"),
+        }
+    }
+}
+
+impl OutputFiles {
+    /// Whether there is a value that was handed in. It was written whole or not at all, and durably; whatever else stands
+    /// there was not handed in.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be told.
+    pub fn has_value(&self) -> Result<bool> {
+        let is_no_value =
+            [ErrorKind::NotFound, ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
+        match regular::read_to_string(&self.submitted, regular::MAX_OBJECT) {
+            Err(error) if is_no_value.contains(&error.kind()) => Ok(false),
+            text => Ok(json_cas::json::parse(&text.at("read", &self.submitted)?).is_ok()),
+        }
+    }
+}
+
+/// Bytes of a file; none when there is none.
+pub(super) fn size(path: &Path) -> Result<u64> {
+    match path.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        meta => Ok(meta.at("look at", path)?.len()),
+    }
+}
+
+/// Gives a new attempt the value that was handed in to an earlier one, if there is one.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn hand_on(home: &Home, thread: &ThreadId, from: &str, to: &str) -> Result<()> {
+    let [from, to] = [from, to].map(|attempt| OutputFiles::of(home, thread, attempt).submitted);
+    match std::fs::hard_link(&from, &to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        linked => linked.at("write", &to),
+    }
+}
+
+/// Removes output files of attempts other than `keep`, and of `keep` too when it is `None`.
+pub fn sweep(home: &Home, thread: &ThreadId, keep: Option<&str>) {
+    let Ok(entries) = std::fs::read_dir(home.attempts_dir(thread)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let of_kept = keep.is_some_and(|keep| name.to_string_lossy().starts_with(keep));
+        if !of_kept {
+            let path = entry.path();
+            // Left-overs only cost space; the next sweep tries again.
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A thread's local settings: where it works, which agents it uses, how far it may go. Never part of a node, since
+//! they are a choice of the machine it runs on.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::bindings::Bindings;
+use crate::attempt::delegation::Decisions;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::home::Home;
+use crate::root::record;
+use crate::thread::digest::Digest;
+
+/// How a line of settings begins. A damaged one is known by it too, so that no older one is taken in its place.
+const PREFIX: &[u8] = br#"{"event":"settings""#;
+
+/// A line of the thread's record; of several the newest holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// Directory agents of this thread work in, absolute.
+    pub workspace: PathBuf,
+    /// Agents it is bound to, as given by `--agent`.
+    #[serde(flatten)]
+    pub bound: Bindings,
+    /// Workflows that play its roles and those of its child threads, as they were when it started.
+    #[serde(default, skip_serializing_if = "Decisions::is_empty")]
+    pub workflows: Decisions,
+    /// Most steps this thread may have; the configuration's limit holds when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u64>,
+    /// The head the thread had when this record was made: what the index is rebuilt from while there is no attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_at: Option<Hash>,
+    /// Digest of the thread at that head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// The thread whose role this one plays, for a child thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ThreadId>,
+}
+
+/// A directory as the workspace of a thread: absolute, without links.
+///
+/// # Errors
+/// `NotFound` or `Io` when there is no such directory; `Data` when its path is no UTF-8, which the record of a thread,
+/// prompts and agents' arguments need.
+pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
+    let found = std::fs::canonicalize(cwd.join(dir)).at("find the workspace", dir)?;
+    if found.to_str().is_some() {
+        return Ok(found);
+    }
+    Err(Error::new(Kind::Data, format!("the path of the workspace is not UTF-8: {}", found.display()))
+        .hint("agents can work in another directory: --cwd DIR"))
+}
+
+/// The line, with what it is about.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+enum Line<'s> {
+    Settings(&'s Settings),
+}
+
+impl Settings {
+    /// Reads a thread's settings; `None` when this machine has no record of the thread.
+    ///
+    /// # Errors
+    /// `Io` when the record cannot be read, `Data` when they are not what was written.
+    pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
+        let record = record::read(home, thread)?;
+        line_of(&record).map(serde_json::from_slice).transpose().map_err(|error| {
+            let path = home.record_file(thread);
+            Error::new(Kind::Data, format!("the settings in {} are not readable: {error}", path.display()))
+                .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
+                .hint("agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`")
+        })
+    }
+
+    /// These settings as a line of a record.
+    ///
+    /// # Errors
+    /// `Internal`.
+    pub fn text(&self) -> Result<String> {
+        record::text(&Line::Settings(self))
+    }
+
+    /// Writes these settings at the end of an open record.
+    pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<()> {
+        record::write(home, thread, record, &Line::Settings(self))
+    }
+
+    /// These settings, as those of a thread that is begun at a head.
+    pub(crate) fn begun_at(&self, head: Hash) -> Settings {
+        Settings { begun_at: Some(head), ..self.clone() }
+    }
+
+    /// Adds these settings to a thread's record durably; it is made if need be.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
+        let file = record::open_or_create(home, thread)?;
+        self.write(home, thread, &file)?;
+        file.sync_all().at("sync", home.record_file(thread))?;
+        Ok(durable_files::sync_dir(&home.threads_dir())?)
+    }
+}
+
+/// The line of a record that has the settings.
+pub(crate) fn line_of(record: &[u8]) -> Option<&[u8]> {
+    record::newest_first(record).find(|line| line.starts_with(PREFIX))
+}

@@ -1,0 +1,132 @@
+//! What an agent did, turn by turn, and the nodes that tell it.
+
+use std::collections::{HashMap, HashSet};
+
+use json_cas::{Draft, Hash};
+use serde::{Deserialize, Serialize};
+use uwf_core::node::{Content, Payload, ReactToolCall, ReactTurn, Tokens};
+use uwf_core::prompt::Prompt;
+
+use crate::attempt::environment::Redactor;
+
+/// One exchange.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Texts that together were the input, in order; each is stored once.
+    pub input: Vec<String>,
+    /// What came back.
+    pub output: String,
+    /// Tool calls it made.
+    pub tool_calls: Vec<ToolCall>,
+    /// Token counts.
+    pub tokens: Option<Tokens>,
+    /// Milliseconds from input to output.
+    pub latency_ms: u64,
+}
+
+impl Turn {
+    /// An exchange of which only the input is known yet.
+    pub fn asked(input: Vec<String>) -> Turn {
+        Turn { input, output: String::new(), tool_calls: Vec::new(), tokens: None, latency_ms: 0 }
+    }
+
+    /// The exchange of a prompt for a text, when nothing more is known of it.
+    pub fn of(prompt: &Prompt, output: &str, latency_ms: u64) -> Turn {
+        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
+        Turn { output: output.to_owned(), latency_ms, ..Turn::asked(input) }
+    }
+}
+
+/// One tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Tool.
+    pub name: String,
+    /// Arguments as the model wrote them.
+    pub arguments: String,
+    /// What the tool answered.
+    pub result: String,
+    /// Milliseconds.
+    pub duration_ms: u64,
+}
+
+/// Nodes to be stored together, each once.
+#[derive(Default)]
+pub struct Batch {
+    /// The nodes; those below another come before it.
+    pub drafts: Vec<Draft>,
+    known: HashSet<Hash>,
+    /// Nodes of the texts that were added, by the text before redaction: each turn's input repeats most of the one before.
+    texts: HashMap<String, Hash>,
+}
+
+impl Batch {
+    /// Adds a node.
+    pub fn add(&mut self, draft: Draft) -> Hash {
+        let hash = draft.hash();
+        if self.known.insert(hash) {
+            self.drafts.push(draft);
+        }
+        hash
+    }
+
+    /// Adds a text.
+    pub fn content(&mut self, text: String) -> Hash {
+        self.add(Content { text }.draft())
+    }
+
+    /// Adds a text without its secrets.
+    fn redacted(&mut self, text: &str, redactor: &Redactor) -> Hash {
+        if let Some(node) = self.texts.get(text) {
+            return *node;
+        }
+        let node = self.content(redactor.text(text));
+        self.texts.insert(text.to_owned(), node);
+        node
+    }
+
+    /// Adds a turn with its texts and tool calls, secrets redacted; always by the same redactor.
+    pub fn turn(&mut self, turn: &Turn, redactor: &Redactor) -> Hash {
+        let input = turn.input.iter().map(|text| self.redacted(text, redactor)).collect();
+        let output = self.redacted(&turn.output, redactor);
+        let tool_calls = turn
+            .tool_calls
+            .iter()
+            .map(|call| {
+                let arguments = self.redacted(&call.arguments, redactor);
+                let result = self.redacted(&call.result, redactor);
+                let call = ReactToolCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms };
+                self.add(call.draft())
+            })
+            .collect();
+        let turn = ReactTurn { input, output, tool_calls, tokens: turn.tokens.clone(), latency_ms: turn.latency_ms };
+        self.add(turn.draft())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redactor(secret: &str) -> Redactor {
+        Redactor::new([], &[("API_KEY".to_owned(), secret.to_owned())])
+    }
+
+    fn texts(batch: &Batch) -> Vec<&str> {
+        batch.drafts.iter().filter_map(|draft| draft.payload()["text"].as_str()).collect()
+    }
+
+    #[test]
+    fn a_text_that_several_turns_have_is_stored_once_and_redacted() {
+        let redactor = redactor("sk-0123456789");
+        let mut batch = Batch::default();
+        let turn = Turn {
+            output: "two".to_owned(),
+            ..Turn::asked(vec!["the key sk-0123456789".to_owned(), "two".to_owned()])
+        };
+        let stored = batch.turn(&turn, &redactor);
+        assert_eq!(texts(&batch), ["the key [redacted API_KEY]", "two"]);
+        assert_eq!(batch.turn(&turn, &redactor), stored);
+        assert_eq!(batch.drafts.len(), 3, "nothing twice");
+    }
+}

@@ -1,0 +1,17 @@
+//! The storage root: its paths and files, names and ids, and the locks and marks of its threads.
+
+pub mod config_file;
+pub mod env_file;
+pub mod history;
+pub mod home;
+pub mod ids;
+pub mod lock;
+pub mod log;
+pub mod marks;
+pub mod named_nodes;
+pub mod project;
+pub(crate) mod record;
+pub mod registry;
+pub mod sharing;
+pub mod thread_ids;
+pub mod type_index;

@@ -1,0 +1,142 @@
+//! Puts a secret into `.env`: only its owner can read the file, and all other lines stay as they are.
+
+use std::path::Path;
+
+use crate::error::{Error, Kind, Result};
+use crate::root::config_file;
+use crate::root::home::Home;
+
+/// Sets a variable in `.env`, which is made if there is none. True when the file is another than before.
+///
+/// # Errors
+/// `Config` when the file is not readable as it is, or cannot hold the value; `Busy`, `Io`. No message holds the value.
+pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
+    let path = home.env_file();
+    let _lock = config_file::lock(home)?;
+    config_file::stays_inside(home, &path)?;
+    let before = config_file::read(&path)?;
+    let others = variables(&before, &path)?;
+    if others.iter().any(|(known, _)| known == name) && last(&others, name) == Some(value) {
+        crate::attempt::environment::protect_env_file(&path)?;
+        return Ok(false);
+    }
+    let after = ["", "'", "\""].iter().map(|quote| with_line(&before, name, &quoted(value, quote))).find(|text| {
+        // Whatever the file holds, it must say the same as before, and this one thing more.
+        variables(text, &path)
+            .is_ok_and(|now| last(&now, name) == Some(value) && rest(&now, name) == rest(&others, name))
+    });
+    let after = after.ok_or_else(|| {
+        Error::new(Kind::Config, format!("{} cannot hold the value for `{name}`", path.display()))
+            .hint("a key is one line without quotes; is something else in the clipboard?")
+    })?;
+    durable_files::replace_private(&path, after.as_bytes())?;
+    Ok(true)
+}
+
+fn variables(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
+    let read: std::result::Result<_, _> = dotenvy::from_read_iter(text.as_bytes()).collect();
+    // The parser's message quotes the line, which may hold a key.
+    read.map_err(|_| {
+        Error::new(Kind::Config, format!("{} has a line that is not NAME=value", path.display()))
+            .hint("correct or remove it; nothing was written")
+    })
+}
+
+fn last<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
+    variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+fn rest<'v>(variables: &'v [(String, String)], name: &str) -> Vec<&'v (String, String)> {
+    variables.iter().filter(|(known, _)| known != name).collect()
+}
+
+fn quoted(value: &str, quote: &str) -> String {
+    let value = if quote == "\"" {
+        value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$")
+    } else {
+        value.to_owned()
+    };
+    format!("{quote}{value}{quote}")
+}
+
+/// The text with the value in every line that sets the variable, or in a new last line.
+fn with_line(text: &str, name: &str, value: &str) -> String {
+    let mut found = false;
+    let mut out = String::with_capacity(text.len() + name.len() + value.len() + 2);
+    for line in text.split_inclusive('\n') {
+        match beginning(line, name) {
+            Some(beginning) => {
+                found = true;
+                let end = &line[line.trim_end_matches(['\r', '\n']).len()..];
+                out.push_str(&format!("{beginning}{value}{end}"));
+            }
+            None => out.push_str(line),
+        }
+    }
+    if !found {
+        let newline = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
+        out.push_str(&format!("{newline}{name}={value}\n"));
+    }
+    out
+}
+
+/// `NAME=`, with what stands before it, of a line that sets the variable.
+fn beginning<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+    let before_value = &line[..=line.find('=')?];
+    let words: Vec<&str> = before_value.trim_end_matches('=').split_whitespace().collect();
+    matches!(words.as_slice(), [known] | ["export", known] if *known == name).then_some(before_value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn after(before: &str, value: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        if !before.is_empty() {
+            fs::write(home.env_file(), before).unwrap();
+        }
+        assert!(set(&home, "KEY", value).unwrap());
+        assert!(!set(&home, "KEY", value).unwrap(), "the second time changes nothing");
+        assert_eq!(fs::metadata(home.env_file()).unwrap().permissions().mode() & 0o777, 0o600);
+        let text = fs::read_to_string(home.env_file()).unwrap();
+        assert_eq!(last(&variables(&text, &home.env_file()).unwrap(), "KEY"), Some(value));
+        text
+    }
+
+    #[test]
+    fn one_line_changes_and_the_others_stay() {
+        assert_eq!(after("", "sk-1"), "KEY=sk-1\n");
+        assert_eq!(after("# mine\nA=1", "sk-1"), "# mine\nA=1\nKEY=sk-1\n");
+        assert_eq!(after("A=1\nexport KEY = old # note\nB='2'\n", "sk-1"), "A=1\nexport KEY =sk-1\nB='2'\n");
+        assert_eq!(after("KEY=a\r\nB=1\r\nKEY=b\r\n", "sk-1"), "KEY=sk-1\r\nB=1\r\nKEY=sk-1\r\n");
+        assert_eq!(after("MY_KEY=1\nKEYS=2\n", "sk-1"), "MY_KEY=1\nKEYS=2\nKEY=sk-1\n");
+    }
+
+    #[test]
+    fn values_are_read_back_as_they_are() {
+        for value in ["a b", "a#b", "a $HOME", "it's", "a\\b", "\"x\"", "a'\"$b", "äö", "a=b=="] {
+            after("A=1\n", value);
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_understood_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        for (before, value) in
+            [("what is this\n", "sk-secret"), ("A=1\n", "sk-secret\nline"), ("A=\"x\nKEY=y\n\"\n", "sk-secret")]
+        {
+            fs::write(home.env_file(), before).unwrap();
+            let told = set(&home, "KEY", value).map_err(|error| error.to_string());
+            match told {
+                Err(told) => assert!(!told.contains("secret"), "{told}"),
+                Ok(_) => assert!(fs::read_to_string(home.env_file()).unwrap().starts_with(before), "{before}"),
+            }
+        }
+    }
+}

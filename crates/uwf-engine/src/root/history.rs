@@ -1,0 +1,61 @@
+//! Finished threads, as `history.jsonl` has them.
+
+use std::collections::HashSet;
+
+use json_cas::Hash;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_core::node::EndStatus;
+use uwf_core::thread::ThreadId;
+
+use crate::error::Result;
+use crate::root::home::Home;
+
+/// One line of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finished {
+    /// Its id.
+    pub thread: ThreadId,
+    /// Workflow it ran; absent when its nodes were not readable any more when somebody ended it.
+    pub workflow: Option<Hash>,
+    /// Its last StepNode, or the StartNode when there was none.
+    pub head: Hash,
+    /// Unix milliseconds.
+    pub completed_at: u64,
+    /// Completed or killed. A line of an older store has none: completed.
+    #[serde(default = "completed")]
+    pub status: EndStatus,
+    /// The thread-end node. A line of an older store has none.
+    #[serde(default)]
+    pub end: Option<Hash>,
+}
+
+fn completed() -> EndStatus {
+    EndStatus::Completed
+}
+
+/// The newest line about a thread.
+///
+/// # Errors
+/// Those of the journal; a line that is not readable counts as absent.
+pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
+    Ok(home.journal().newest(thread.as_str())?.and_then(|line| finished(&line)))
+}
+
+/// Every finished thread, oldest first; of a thread that is listed twice the newest line.
+///
+/// # Errors
+/// Those of the journal.
+pub fn all(home: &Home) -> Result<Vec<Finished>> {
+    let mut seen = HashSet::new();
+    let records = home.journal().records()?.readable;
+    let newest_first = records.iter().rev().filter_map(finished).filter(|line| seen.insert(line.thread.clone()));
+    let mut lines: Vec<Finished> = newest_first.collect();
+    lines.reverse();
+    Ok(lines)
+}
+
+fn finished(line: &Value) -> Option<Finished> {
+    Finished::deserialize(line).ok()
+}

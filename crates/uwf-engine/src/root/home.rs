@@ -1,0 +1,351 @@
+//! The storage root. This is the one place that knows the paths.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Journal, Objects, Store};
+use uwf_core::config::Config;
+use uwf_core::document::Problem;
+use uwf_core::foreign;
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::config_file;
+
+/// Environment variables that name the storage root, the first that is set wins.
+pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
+
+/// Permissions of a storage root that uwf creates.
+const ROOT_MODE: u32 = 0o700;
+
+/// The key that has the id of a thread in its line in the history.
+const HISTORY_KEY: &str = "thread";
+
+/// What the name of a record ends with, after the id of its thread.
+const RECORD_SUFFIX: &str = ".jsonl";
+
+/// A storage root: where nodes, heads, configuration and the records of running threads are.
+pub struct Home {
+    root: PathBuf,
+    bin: PathBuf,
+    store: Store,
+    heads: Arc<dyn Heads>,
+    journal: Arc<dyn Journal>,
+    index: Option<FsHeads>,
+}
+
+impl Home {
+    /// Opens a storage root in which everything is a file. Nothing is read or created. `bin` is the `uwf` program that
+    /// keepers and agents of this home are started from.
+    pub fn open(root: impl Into<PathBuf>, bin: impl Into<PathBuf>) -> Home {
+        let root = root.into();
+        let index = FsHeads::new(HeadsFiles {
+            index: index_file(&root),
+            journal: history_file(&root),
+            lock: heads_lock(&root),
+            name_key: HISTORY_KEY.to_owned(),
+        });
+        let objects = Arc::new(FsObjects::new(objects_dir(&root)));
+        Home { index: Some(index.clone()), ..Home::over(root, bin, objects, Arc::new(index)) }
+    }
+
+    /// A storage root whose nodes and heads are kept elsewhere. What belongs to this machine stays in files below `root`:
+    /// locks, records and settings of threads, configuration, caches.
+    pub fn over<H>(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, objects: Arc<dyn Objects>, heads: Arc<H>) -> Home
+    where
+        H: Heads + Journal + 'static,
+    {
+        let store = Store::new(objects).with_known(foreign::known_schema);
+        Home { store, heads: heads.clone(), journal: heads, index: None, bin: bin.into(), root: root.into() }
+    }
+
+    /// Opens the root the environment names, `~/.uncaged/workflow` when it names none.
+    ///
+    /// # Errors
+    /// `Config` when neither a root variable nor `HOME` is set, `Internal` when this program's own path is unknown.
+    pub fn from_environment() -> Result<Home> {
+        Home::at(&root_from_environment()?)
+    }
+
+    /// Opens a root that was named, with this program as its `uwf`.
+    ///
+    /// # Errors
+    /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
+    pub fn at(root: &Path) -> Result<Home> {
+        let bin = std::env::current_exe()
+            .map_err(|source| Error::new(Kind::Io, format!("cannot find the path of uwf itself: {source}")))?;
+        Ok(Home::open(std::path::absolute(root).at("make absolute", root)?, bin))
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The `uwf` program.
+    pub fn bin(&self) -> &Path {
+        &self.bin
+    }
+
+    /// Nodes.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Heads of active threads.
+    pub fn heads(&self) -> &dyn Heads {
+        &*self.heads
+    }
+
+    /// The history: what is left of the heads of finished threads.
+    pub fn journal(&self) -> &dyn Journal {
+        &*self.journal
+    }
+
+    /// Index and history as files, for whoever makes a broken index anew.
+    ///
+    /// # Errors
+    /// `Usage` when they are kept elsewhere.
+    pub(crate) fn index(&self) -> Result<&FsHeads> {
+        self.index.as_ref().ok_or_else(|| {
+            Error::new(
+                Kind::Usage,
+                "the heads of this storage root are not in files of it: there is no index to recover",
+            )
+        })
+    }
+
+    /// The configuration; defaults when there is no file.
+    ///
+    /// # Errors
+    /// `Config` with every problem of the file that is an error.
+    pub fn config(&self) -> Result<Config> {
+        self.checked_config().map(|(config, _)| config)
+    }
+
+    /// The configuration and its warnings.
+    ///
+    /// # Errors
+    /// As [`Home::config`].
+    pub fn checked_config(&self) -> Result<(Config, Vec<Problem>)> {
+        let path = self.config_file();
+        let text = config_file::read(&path)?;
+        let (config, problems) = Config::parse(&text, &path.display().to_string());
+        let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
+        if errors.is_empty() {
+            return Ok((config, problems));
+        }
+        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let hints = errors.iter().filter_map(|problem| problem.hint.clone()).collect();
+        Err(Error { hints, ..Error::new(Kind::Config, told.join("\n")) })
+    }
+
+    /// `config.yaml`.
+    pub fn config_file(&self) -> PathBuf {
+        self.root.join("config.yaml")
+    }
+
+    /// `threads.yaml`, the index of active threads.
+    pub fn index_file(&self) -> PathBuf {
+        index_file(&self.root)
+    }
+
+    /// `history.jsonl`, a line per finished thread.
+    pub fn history_file(&self) -> PathBuf {
+        history_file(&self.root)
+    }
+
+    /// Lock of index and history.
+    pub fn heads_lock(&self) -> PathBuf {
+        heads_lock(&self.root)
+    }
+
+    /// What is edited in place of `config.yaml`, until it is valid.
+    pub fn config_draft(&self) -> PathBuf {
+        self.root.join("config.draft.yaml")
+    }
+
+    /// Lock of whoever changes the configuration.
+    pub fn config_lock(&self) -> PathBuf {
+        self.root.join("config.lock")
+    }
+
+    /// Configurations of projects that somebody trusts: path and content of each.
+    pub fn trusted_file(&self) -> PathBuf {
+        self.root.join("trusted.json")
+    }
+
+    /// `.env`.
+    pub fn env_file(&self) -> PathBuf {
+        self.root.join(".env")
+    }
+
+    /// `registry.yaml`.
+    pub fn registry_file(&self) -> PathBuf {
+        self.root.join("registry.yaml")
+    }
+
+    /// `workflows.yaml` of an older store.
+    pub fn older_registry_file(&self) -> PathBuf {
+        self.root.join("workflows.yaml")
+    }
+
+    /// `workflow.yaml`, in which a still older store has its names below `workflows`.
+    pub fn oldest_registry_file(&self) -> PathBuf {
+        self.root.join("workflow.yaml")
+    }
+
+    /// Lock of the registry.
+    pub fn registry_lock(&self) -> PathBuf {
+        self.root.join("registry.lock")
+    }
+
+    /// Directory of the nodes' files.
+    pub fn objects_dir(&self) -> PathBuf {
+        objects_dir(&self.root)
+    }
+
+    /// Directory of all threads' local records.
+    pub fn threads_dir(&self) -> PathBuf {
+        self.root.join("threads")
+    }
+
+    /// Directory of one thread's lock, logs, and what there is of it while it works. No name in it is made
+    /// durable, so nothing in it is counted on after a power cut: what is to last is in [`Home::record_file`].
+    pub fn thread_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.threads_dir().join(thread.as_str())
+    }
+
+    /// Held by whoever steps the thread.
+    pub fn thread_lock(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("lock")
+    }
+
+    /// What is known of the thread on this machine: its settings, and what became of its newest attempts.
+    pub fn record_file(&self, thread: &ThreadId) -> PathBuf {
+        self.threads_dir().join(format!("{thread}{RECORD_SUFFIX}"))
+    }
+
+    /// Directory of the attempts' output files.
+    pub fn attempts_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("attempts")
+    }
+
+    /// Names of the thread's child threads.
+    pub fn children_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("children")
+    }
+
+    /// Log of the thread.
+    pub fn log_file(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("log.jsonl")
+    }
+
+    /// State marks of all threads.
+    pub fn marks_dir(&self) -> PathBuf {
+        self.root.join("marks")
+    }
+
+    /// Chain cache of a thread.
+    pub fn chain_file(&self, thread: &ThreadId) -> PathBuf {
+        self.cache_dir().join("chains").join(thread.as_str())
+    }
+
+    /// What the heads of a large index said the last time.
+    pub fn heads_cache(&self) -> PathBuf {
+        self.cache_dir().join("heads")
+    }
+
+    /// Which type each node has.
+    pub fn type_index(&self) -> PathBuf {
+        self.cache_dir().join("types")
+    }
+
+    /// In which way each model gives structured output.
+    pub fn model_modes(&self) -> PathBuf {
+        self.cache_dir().join("model-modes.json")
+    }
+
+    /// What can be derived and may be deleted.
+    pub fn cache_dir(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// Threads that have a record.
+    ///
+    /// # Errors
+    /// `Io` when the directory cannot be listed.
+    pub(crate) fn recorded_threads(&self) -> Result<BTreeSet<ThreadId>> {
+        let dir = self.threads_dir();
+        let entries = match std::fs::read_dir(&dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            other => other.at("list", &dir)?,
+        };
+        let mut threads = BTreeSet::new();
+        for entry in entries {
+            let name = entry.at("list", &dir)?.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(RECORD_SUFFIX));
+            threads.extend(id.and_then(|id| id.parse::<ThreadId>().ok()));
+        }
+        Ok(threads)
+    }
+
+    /// Directories in which files are written under a temporary name first.
+    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 4] {
+        [self.root().to_owned(), self.objects_dir(), self.threads_dir(), self.cache_dir()]
+    }
+
+    /// Creates the storage root if it is missing, for its owner alone: prompts and answers may be anything. Whoever wants
+    /// to share a root creates it beforehand; it is left as it is.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be created.
+    pub fn make_root(&self) -> Result<()> {
+        if self.root.exists() {
+            return Ok(());
+        }
+        std::fs::DirBuilder::new().recursive(true).mode(ROOT_MODE).create(&self.root).at("create", &self.root)
+    }
+
+    /// Creates the directory of a thread.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be created.
+    pub fn make_thread_dir(&self, thread: &ThreadId) -> Result<PathBuf> {
+        let dir = self.thread_dir(thread);
+        std::fs::create_dir_all(&dir).at("create", &dir)?;
+        Ok(dir)
+    }
+}
+
+fn objects_dir(root: &Path) -> PathBuf {
+    root.join("cas")
+}
+
+fn index_file(root: &Path) -> PathBuf {
+    root.join("threads.yaml")
+}
+
+fn history_file(root: &Path) -> PathBuf {
+    root.join("history.jsonl")
+}
+
+fn heads_lock(root: &Path) -> PathBuf {
+    root.join("threads.lock")
+}
+
+fn root_from_environment() -> Result<PathBuf> {
+    let named = ROOT_VARIABLES.iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+    if let Some(root) = named {
+        let root = PathBuf::from(root);
+        return std::path::absolute(&root).at("make absolute", &root);
+    }
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or_else(|| {
+        Error::new(Kind::Config, "cannot tell where the storage root is: HOME is not set")
+            .hint(format!("set {} to a directory", ROOT_VARIABLES[0]))
+    })?;
+    Ok(PathBuf::from(home).join(".uncaged").join("workflow"))
+}

@@ -1,0 +1,85 @@
+//! The thread lock: one stepper per thread, "running" is this lock held by a live process.
+
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use durable_files::FileLock;
+use rustix::process::Pid;
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::home::Home;
+
+/// How long a second stepper tries before it says "busy".
+pub const BUSY_WAIT: Duration = Duration::from_millis(250);
+
+/// Takes a thread's lock.
+///
+/// # Errors
+/// `Busy` when another process holds it for [`BUSY_WAIT`].
+pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
+    take_within(home, thread, BUSY_WAIT)?.ok_or_else(|| {
+        Error::new(Kind::Busy, format!("thread {thread} is being stepped by another process"))
+            .hint("try again when it has finished; `uwf thread show` tells what it is doing")
+    })
+}
+
+/// Takes a thread's lock within a time; `None` when somebody else holds it all that time.
+///
+/// # Errors
+/// `Io`.
+pub fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Result<Option<FileLock>> {
+    home.make_thread_dir(thread)?;
+    FileLock::acquire(&home.thread_lock(thread), wait).map_err(Error::from)
+}
+
+/// Whether a live process holds the thread's lock.
+///
+/// # Errors
+/// `Io` when that cannot be told.
+pub fn is_held(home: &Home, thread: &ThreadId) -> Result<bool> {
+    FileLock::is_held(&home.thread_lock(thread)).map_err(Error::from)
+}
+
+/// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
+/// holder, and a recycled process id is told apart by whether that process has the lock file open. Its command line would
+/// not tell: a keeper has that of its window, where the thread may be named by a part of its id, or by its workflow.
+///
+/// # Errors
+/// `Io` when that cannot be told: the process may be another user's.
+pub(crate) fn keeper_of(home: &Home, thread: &ThreadId) -> Result<Option<Pid>> {
+    let lock = home.thread_lock(thread);
+    let owner = FileLock::owner(&lock)?;
+    let Some(pid) = owner.and_then(|owner| owner.trim().parse().ok()) else { return Ok(None) };
+    if cfg!(target_os = "linux") && !has_open(pid, &lock)? {
+        return Ok(None);
+    }
+    Ok(Pid::from_raw(pid))
+}
+
+/// Whether a process has a file open, whatever the file is called there.
+fn has_open(pid: i32, path: &Path) -> Result<bool> {
+    let identity = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    let wanted = identity(path).at("look at", path)?;
+    let dir = PathBuf::from(format!("/proc/{pid}/fd"));
+    let open = match std::fs::read_dir(&dir) {
+        // It has ended.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        other => other.at("list", &dir)?,
+    };
+    let mut unread = Ok(false);
+    for descriptor in open {
+        let found = descriptor.and_then(|descriptor| identity(&descriptor.path()));
+        match found {
+            Ok(found) if found == wanted => return Ok(true),
+            Ok(_) => {}
+            // Closed meanwhile, or the process has ended.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // It may be another one that leads to a disk which is gone.
+            Err(error) => unread = Err(Error::io("look at what is open in", &dir, error)),
+        }
+    }
+    unread
+}

@@ -1,0 +1,189 @@
+//! Marks: one small file per thread and condition, so that one readdir tells the state of all threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+
+use durable_files::regular;
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Error, Result};
+use crate::root::home::Home;
+
+/// What a mark says about its thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mark {
+    /// Somebody stopped it for now.
+    Paused,
+    /// It waits for a person.
+    Waiting,
+    /// It hit a limit.
+    Limited,
+    /// Its last attempt failed.
+    Stuck,
+    /// An attempt is open: whether a live process is at it, the lock tells. It spares listings a look at every thread.
+    Open,
+}
+
+impl Mark {
+    /// Every mark, the one that decides a thread's state first.
+    pub const ALL: [Mark; 5] = [Mark::Paused, Mark::Waiting, Mark::Limited, Mark::Stuck, Mark::Open];
+
+    /// File name extension and state name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mark::Paused => "paused",
+            Mark::Waiting => "waiting",
+            Mark::Limited => "limited",
+            Mark::Stuck => "stuck",
+            Mark::Open => "open",
+        }
+    }
+}
+
+/// Content of a mark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// Role the thread was at.
+    pub role: Option<String>,
+    /// Why, one line.
+    pub why: String,
+    /// Since when, Unix milliseconds.
+    pub since: u64,
+    /// What is asked of a person, when more than a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
+}
+
+impl Reason {
+    /// Why a thread is marked at a role, since now. A wait says why in the first line of its message; what follows is
+    /// asked.
+    pub fn of(mark: Mark, role: &str, message: &str) -> Reason {
+        let split = message.split_once('\n').filter(|_| mark == Mark::Waiting);
+        let (why, asks) = split.map_or((message, None), |(why, asks)| (why, Some(asks.to_owned())));
+        Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::root::ids::now_ms(), asks }
+    }
+
+    /// The message it was made of.
+    pub fn message(&self) -> String {
+        self.asks.as_ref().map_or_else(|| self.why.clone(), |asks| format!("{}\n{asks}", self.why))
+    }
+}
+
+/// Sets a mark.
+///
+/// # Errors
+/// `Io` when it cannot be written.
+pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Result<()> {
+    let dir = home.marks_dir();
+    fs::create_dir_all(&dir).at("create", &dir)?;
+    let path = dir.join(file_name(thread, mark));
+    let mut line = serde_json::to_string(reason).expect("a reason is plain text and a number");
+    line.push('\n');
+    // A torn mark still marks; nothing else is decided by its content.
+    regular::write(&path, line.as_bytes()).at("write", &path)
+}
+
+/// Makes what was set and cleared last durable: for marks by which a person decided something.
+///
+/// # Errors
+/// `Io`.
+pub fn sync(home: &Home, thread: &ThreadId, mark: Mark) -> Result<()> {
+    let dir = home.marks_dir();
+    for path in [dir.join(file_name(thread, mark)), dir] {
+        match durable_files::sync_file(&path) {
+            Err(error) if error.source.kind() == ErrorKind::NotFound => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+/// Sets [`Mark::Open`]: a second name of the thread's lock file, since that costs no new file. Nothing is read from it.
+///
+/// # Errors
+/// `Io` when it cannot be made.
+pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
+    let path = home.marks_dir().join(file_name(thread, Mark::Open));
+    match fs::hard_link(home.thread_lock(thread), &path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        // The first mark of all, or a file system without links.
+        Err(_) => {
+            let reason = Reason {
+                role: None,
+                why: "an attempt is open".to_owned(),
+                since: crate::root::ids::now_ms(),
+                asks: None,
+            };
+            set(home, thread, Mark::Open, &reason)
+        }
+    }
+}
+
+/// Removes marks; those that are not set are no error.
+///
+/// # Errors
+/// `Io` when one cannot be removed.
+pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
+    for mark in marks {
+        let path = home.marks_dir().join(file_name(thread, *mark));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &path, error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reads one mark. One that cannot be read is none.
+pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
+    read(home, thread, mark).ok().flatten()
+}
+
+/// Reads one mark on which it depends what is done.
+///
+/// # Errors
+/// `Io` when it cannot be read.
+pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
+    let path = home.marks_dir().join(file_name(thread, mark));
+    let bytes = match regular::read(&path, regular::MAX_TEXT).at("read", &path) {
+        // What is no file is no mark.
+        Err(error) if error.is_damage() => return Ok(None),
+        other => other?,
+    };
+    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, asks: None };
+    Ok(Some(serde_json::from_slice(&bytes).unwrap_or(unreadable)))
+}
+
+/// The marks of every marked thread, by one readdir; each thread's deciding mark first.
+///
+/// # Errors
+/// `Io` when the directory exists and cannot be read.
+pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
+    let dir = home.marks_dir();
+    let entries = match fs::read_dir(&dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        other => other.at("list", &dir)?,
+    };
+    let mut marks: BTreeMap<String, BTreeSet<Mark>> = BTreeMap::new();
+    for entry in entries {
+        let name = entry.at("list", &dir)?.file_name();
+        let Some((thread, extension)) = name.to_str().and_then(|name| name.split_once('.')) else { continue };
+        let Some(mark) = Mark::ALL.into_iter().find(|mark| mark.name() == extension) else { continue };
+        marks.entry(thread.to_owned()).or_default().insert(mark);
+    }
+    Ok(marks)
+}
+
+/// The marks of one thread.
+pub fn of(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
+    let dir = home.marks_dir();
+    Mark::ALL.into_iter().filter(|mark| dir.join(file_name(thread, *mark)).exists()).collect()
+}
+
+fn file_name(thread: &ThreadId, mark: Mark) -> String {
+    format!("{thread}.{}", mark.name())
+}

@@ -1,0 +1,44 @@
+//! What a storage root needs of its nodes: heads of threads and workflows with a name. All else lies below.
+
+use json_cas::Hash;
+
+use crate::error::{Error, Result};
+use crate::root::home::Home;
+use crate::root::{history, registry};
+
+/// Each node that something beside the nodes refers to, with what it is to it; and what could not be read.
+pub fn all(home: &Home) -> (Vec<(Hash, String)>, Vec<Error>) {
+    let found = [active(home), finished(home), workflows(home)];
+    let mut roots = Vec::new();
+    let mut unreadable = Vec::new();
+    for found in found {
+        match found {
+            Ok(found) => roots.extend(found),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    (roots, unreadable)
+}
+
+fn active(home: &Home) -> Result<Vec<(Hash, String)>> {
+    let heads = home.heads().list()?;
+    Ok(heads.into_iter().map(|(id, head)| (head, format!("the head of thread {id}"))).collect())
+}
+
+fn finished(home: &Home) -> Result<Vec<(Hash, String)>> {
+    let mut roots = Vec::new();
+    for line in history::all(home)? {
+        roots.push((line.head, format!("the head of thread {}", line.thread)));
+        roots.extend(line.end.map(|end| (end, format!("the end of thread {}", line.thread))));
+    }
+    Ok(roots)
+}
+
+fn workflows(home: &Home) -> Result<Vec<(Hash, String)>> {
+    let mut roots = Vec::new();
+    for (name, entry) in registry::read(home)? {
+        roots.push((entry.hash, format!("the workflow `{name}`")));
+        roots.extend(entry.history.iter().map(|past| (past.hash, format!("an earlier workflow `{name}`"))));
+    }
+    Ok(roots)
+}

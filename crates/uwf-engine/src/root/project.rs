@@ -1,0 +1,207 @@
+//! A project's own configuration, `.workflows/config.yaml`: laid over the user's once somebody has said that it is to be
+//! trusted, and only as long as it is what was trusted then.
+//!
+//! Such a file names programs that are run. It comes with a repository, and an agent that works there can write it; so what
+//! counts is not its name but its content, all of which is kept in the storage root when it is trusted.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use durable_files::regular;
+use uwf_core::config::Config;
+use uwf_core::document::Problem;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::settings::Settings;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::config_file;
+use crate::root::home::Home;
+use crate::verbs::find_workflow::{self, PROJECT_CONFIG};
+
+/// Bytes of such a file. It is written by people, and kept whole for each project.
+const MAX_BYTES: u64 = 256 << 10;
+
+/// A project's configuration as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The file, without links in its path.
+    pub file: PathBuf,
+    /// What it says.
+    text: String,
+    /// Whether it is trusted.
+    pub trust: Trust,
+}
+
+/// What was said of a project's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// It is trusted as it is.
+    Trusted,
+    /// It was trusted when it said something else.
+    Changed,
+    /// It was never trusted.
+    Unknown,
+}
+
+impl Project {
+    /// Directory that holds `.workflows`.
+    pub fn dir(&self) -> &Path {
+        // The file was found as `.workflows/config.yaml` in it.
+        self.file.parent().and_then(Path::parent).unwrap_or(&self.file)
+    }
+
+    /// What the file itself says.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Why it does not count; `None` when it does.
+    pub fn ignored(&self) -> Option<String> {
+        let why = match self.trust {
+            Trust::Trusted => return None,
+            Trust::Changed => "it has changed since it was trusted",
+            Trust::Unknown => "it is not trusted",
+        };
+        let (file, dir) = (self.file.display(), self.dir().display());
+        Some(format!("{file} is ignored: {why}. Read it, then `uwf config trust {dir}`"))
+    }
+}
+
+/// The configuration of the project that a directory belongs to: that of the next `.workflows` above it, in the same
+/// repository.
+///
+/// # Errors
+/// `Config` when it is too large or no text, `Io`.
+pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
+    let Some(file) = find_workflow::project_dir(dir).map(|found| found.join(PROJECT_CONFIG)) else { return Ok(None) };
+    let file = match std::fs::canonicalize(file.parent().unwrap_or(dir)) {
+        Ok(parent) => parent.join(PROJECT_CONFIG),
+        Err(_) => file,
+    };
+    let text = match regular::read_to_string(&file, MAX_BYTES) {
+        Ok(text) => text,
+        Err(missing) if missing.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(Error { kind: Kind::Config, ..Error::io("read", &file, source) }),
+    };
+    let trust = match trusted(home)?.get(&file.to_string_lossy().into_owned()) {
+        Some(known) if *known == text => Trust::Trusted,
+        Some(_) => Trust::Changed,
+        None => Trust::Unknown,
+    };
+    Ok(Some(Project { file, text, trust }))
+}
+
+/// The configuration that holds in a directory: the user's, and over it that of the project, if it is trusted.
+///
+/// # Errors
+/// `Config` with every problem of either file that is an error.
+pub fn config(home: &Home, dir: &Path) -> Result<Config> {
+    checked_config(home, dir).map(|(config, ..)| config)
+}
+
+/// The same with the warnings about both files, and the project, trusted or not.
+///
+/// # Errors
+/// As [`config`].
+pub fn checked_config(home: &Home, dir: &Path) -> Result<(Config, Vec<Problem>, Option<Project>)> {
+    let (user, mut problems) = home.checked_config()?;
+    let project = of(home, dir)?;
+    let Some(trusted) = project.as_ref().filter(|project| project.trust == Trust::Trusted) else {
+        return Ok((user, problems, project));
+    };
+    let (config, further) = over(&user, trusted)?;
+    problems.extend(further);
+    Ok((config, problems, project))
+}
+
+/// The configuration that holds where this process works: an agent's process works in the thread's workspace.
+///
+/// # Errors
+/// As [`config`].
+pub fn config_here(home: &Home) -> Result<Config> {
+    match std::env::current_dir() {
+        Ok(dir) => config(home, &dir),
+        // It is gone, and its project with it.
+        Err(_) => home.config(),
+    }
+}
+
+/// The project a thread belongs to: that of its workspace.
+///
+/// # Errors
+/// As [`of`], and those of the thread's record.
+pub fn of_thread(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
+    match Settings::load(home, thread)? {
+        Some(settings) => of(home, &settings.workspace),
+        None => Ok(None),
+    }
+}
+
+/// Trusts the configuration of the project that a directory belongs to, as it is now.
+///
+/// # Errors
+/// `NotFound` when there is none, `Config` when it has errors, and then it is not trusted; `Busy`, `Io`.
+pub fn trust(home: &Home, dir: &Path) -> Result<(Project, Config, Vec<Problem>)> {
+    let project = known(home, dir)?;
+    let (config, problems) = over(&home.config()?, &project)?;
+    let key = project.file.to_string_lossy().into_owned();
+    change(home, |trusted| drop(trusted.insert(key, project.text.clone())))?;
+    Ok((Project { trust: Trust::Trusted, ..project }, config, problems))
+}
+
+/// Trusts the configuration of a project no more.
+///
+/// # Errors
+/// `NotFound` when there is none, `Busy`, `Io`.
+pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
+    let project = known(home, dir)?;
+    let key = project.file.to_string_lossy().into_owned();
+    change(home, |trusted| drop(trusted.remove(&key)))?;
+    Ok(Project { trust: Trust::Unknown, ..project })
+}
+
+fn known(home: &Home, dir: &Path) -> Result<Project> {
+    of(home, dir)?.ok_or_else(|| {
+        Error::new(
+            Kind::NotFound,
+            format!("no project of {} has a {}/{PROJECT_CONFIG}", dir.display(), find_workflow::PROJECT_DIR),
+        )
+        .hint("it is looked for in the directory and above it, up to the one that holds `.git`")
+    })
+}
+
+/// The user's configuration with the project's over it, and the warnings about that.
+fn over(user: &Config, project: &Project) -> Result<(Config, Vec<Problem>)> {
+    let (config, problems) = user.with_project(&project.text, &project.file.display().to_string(), project.dir());
+    let (errors, warnings): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(Problem::is_error);
+    if errors.is_empty() {
+        return Ok((config, warnings));
+    }
+    let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let hints = errors.into_iter().filter_map(|problem| problem.hint).collect();
+    Err(Error { hints, ..Error::new(Kind::Config, told.join("\n")) })
+}
+
+/// Path of each file that was trusted, and what it said.
+fn trusted(home: &Home) -> Result<BTreeMap<String, String>> {
+    let path = home.trusted_file();
+    match regular::read(&path, regular::MAX_TEXT) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            Error::new(Kind::Config, format!("{} is not readable: {error}", path.display()))
+                .hint("remove it, then trust your projects again: `uwf config trust DIR`")
+        }),
+        Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
+        other => other.map(|_| BTreeMap::new()).at("read", &path),
+    }
+}
+
+fn change(home: &Home, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
+    std::fs::create_dir_all(home.root()).at("create", home.root())?;
+    let _lock = config_file::lock(home)?;
+    let mut trusted = trusted(home)?;
+    edit(&mut trusted);
+    let text = serde_json::to_string_pretty(&trusted)
+        .map_err(|error| Error::new(Kind::Internal, format!("what is trusted cannot be written: {error}")))?;
+    Ok(durable_files::replace(&home.trusted_file(), format!("{text}\n").as_bytes())?)
+}

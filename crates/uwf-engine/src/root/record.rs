@@ -1,0 +1,121 @@
+//! The record of a thread: `threads/<id>.jsonl`, what this machine knows of it beside index and nodes.
+//!
+//! It is one file of lines that is only appended to: first the settings ([`crate::attempt::settings`]), then what became of the
+//! newest attempts ([`crate::attempt::recorded`]). It lies beside the directory of its thread and not in it, so that a thread is
+//! begun with one new name, and that name is durable from then on: what a step records costs one sync.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+
+use durable_files::regular;
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::home::Home;
+
+/// Bytes after which a record is begun anew, some twenty attempts: it is read five times a step.
+pub(crate) const LIMIT: u64 = 16 << 10;
+
+/// The field that says which line it is.
+#[derive(Deserialize)]
+struct Tag<'l> {
+    event: &'l str,
+}
+
+/// What a line is about; `None` when it is none, being torn for instance.
+pub(crate) fn event(line: &[u8]) -> Option<&str> {
+    serde_json::from_slice::<Tag<'_>>(line).ok().map(|tag| tag.event)
+}
+
+/// The record; without a byte when there is none.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub(crate) fn read(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
+    let path = home.record_file(thread);
+    match regular::read(&path, regular::MAX_TEXT) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.at("read", &path),
+    }
+}
+
+/// The lines of a record. Some are empty: each is led by a line break too, so that a torn one before it does no harm.
+pub(crate) fn newest_first(record: &[u8]) -> impl Iterator<Item = &[u8]> {
+    record.rsplit(|byte| *byte == b'\n')
+}
+
+/// Adds a line to a record that is there. Of a thread that was removed no record is made anew, though an agent that
+/// outlived its keeper may still answer.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> Result<File> {
+    let path = home.record_file(thread);
+    let file = regular::open_with(OpenOptions::new().append(true), &path).at("open", &path)?;
+    write(home, thread, &file, line)?;
+    Ok(file)
+}
+
+/// Opens a record to append to it; it is made if need be.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn open_or_create(home: &Home, thread: &ThreadId) -> Result<File> {
+    let path = home.record_file(thread);
+    let open = || regular::open_with(OpenOptions::new().create(true).append(true), &path);
+    match open() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let dir = home.threads_dir();
+            std::fs::create_dir_all(&dir).at("create", &dir)?;
+            open().at("create", &path)
+        }
+        other => other.at("open", &path),
+    }
+}
+
+/// Writes a line at the end of an open record, in one `write`.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn write(home: &Home, thread: &ThreadId, mut file: &File, line: &impl Serialize) -> Result<()> {
+    file.write_all(text(line)?.as_bytes()).at("write", home.record_file(thread))
+}
+
+/// Puts a record of two lines in the place of a long one, durably: what it takes the place of is what a lost index would
+/// be rebuilt from.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn renew(home: &Home, thread: &ThreadId, settings: &[u8], line: &impl Serialize) -> Result<()> {
+    let record = [settings, text(line)?.as_bytes()].concat();
+    Ok(durable_files::replace(&home.record_file(thread), &record)?)
+}
+
+/// A line as it is written.
+///
+/// # Errors
+/// `Internal`.
+pub(crate) fn text(line: &impl Serialize) -> Result<String> {
+    let json = serde_json::to_string(line)
+        .map_err(|error| Error::new(Kind::Internal, format!("cannot write the record of a thread: {error}")))?;
+    Ok(format!("\n{json}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_record_is_made_by_what_comes_late() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        let thread = crate::root::ids::new_thread_id();
+        drop(open_or_create(&home, &thread).unwrap());
+        append(&home, &thread, &"in time").unwrap();
+        assert_eq!(newest_first(&read(&home, &thread).unwrap()).nth(1), Some(b"\"in time\"".as_slice()));
+        std::fs::remove_file(home.record_file(&thread)).unwrap();
+        assert!(append(&home, &thread, &"too late").is_err());
+        assert!(!home.record_file(&thread).exists());
+    }
+}

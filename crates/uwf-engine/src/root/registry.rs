@@ -1,0 +1,266 @@
+//! Workflow names: `registry.yaml` maps each to a hash and the hashes it had before.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use durable_files::FileLock;
+use durable_files::regular;
+use json_cas::{Hash, HashError};
+use serde::Serialize;
+use yaml_tree::{Data, Node, Position};
+
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+
+/// How long to wait for another writer of the registry.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// Hashes a name keeps in its history. People roll back a version or two; nobody has yet gone back a hundred.
+const HISTORY_LIMIT: usize = 100;
+
+/// What to do when the names are gone.
+pub const NAMES_ARE_LOST: &str =
+    "the workflows are in the store (`uwf cas list --type Workflow`); `uwf workflow put FILE` names one again";
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// The workflow.
+    pub hash: Hash,
+    /// When the name was given to it, Unix milliseconds.
+    pub timestamp: u64,
+    /// What it stood for before, newest first.
+    pub history: Vec<Past>,
+}
+
+/// What a name stood for before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Past {
+    /// The workflow.
+    pub hash: Hash,
+    /// When the name was given to it, Unix milliseconds.
+    pub timestamp: u64,
+}
+
+/// All names.
+pub type Registry = BTreeMap<String, Entry>;
+
+/// Where the names are in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    AtTop,
+    BelowWorkflows,
+}
+
+/// Reads the registry; that of an older store when there is no newer one.
+///
+/// # Errors
+/// `Data` when the file is not readable, `Io`.
+pub fn read(home: &Home) -> Result<Registry> {
+    let files = [
+        (home.registry_file(), Names::AtTop),
+        (home.older_registry_file(), Names::AtTop),
+        (home.oldest_registry_file(), Names::BelowWorkflows),
+    ];
+    for (path, names) in files {
+        match regular::read(&path, regular::MAX_TEXT) {
+            Ok(bytes) => {
+                let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&path, "it is not UTF-8 text"))?;
+                // A workflow may have this file name too; it is not the registry then.
+                if names == Names::BelowWorkflows && !text.lines().any(|line| line.starts_with("workflows:")) {
+                    continue;
+                }
+                return parse(&path, text, names);
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Taken for none, it would be written anew, with one name in it.
+                if path.is_symlink() {
+                    return Err(unreadable(&path, "it is a link that leads nowhere"));
+                }
+            }
+            Err(error) => return Err(Error::io("read", &path, error)),
+        }
+    }
+    Ok(Registry::new())
+}
+
+/// Whether the registry is gone: there is none, but somebody has written one before, or was about to.
+pub fn is_gone(home: &Home) -> bool {
+    let files = [home.registry_file(), home.older_registry_file(), home.oldest_registry_file()];
+    home.registry_lock().exists() && !files.iter().any(|file| file.exists())
+}
+
+/// Changes the registry under its lock. `change` returns what the caller wants to know.
+///
+/// # Errors
+/// `Busy` when another writer holds the lock too long, what `change` fails with, `Io`.
+pub fn update<T>(home: &Home, change: impl FnOnce(&mut Registry) -> Result<T>) -> Result<T> {
+    home.make_root()?;
+    let path = home.registry_lock();
+    let _lock = FileLock::acquire(&path, LOCK_WAIT)?
+        .ok_or_else(|| Error::new(Kind::Busy, format!("another process holds {}", path.display())).hint("try again"))?;
+    let before = read(home)?;
+    let mut registry = before.clone();
+    let told = change(&mut registry)?;
+    if registry != before {
+        durable_files::replace(&home.registry_file(), write(&registry).as_bytes())?;
+    }
+    Ok(told)
+}
+
+/// Gives a name to a workflow; what it stood for goes to its history.
+pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
+    let Some(entry) = registry.get_mut(name) else {
+        registry.insert(name.to_owned(), Entry { hash, timestamp: now_ms, history: Vec::new() });
+        return;
+    };
+    if entry.hash == hash {
+        return;
+    }
+    entry.history.retain(|past| past.hash != hash);
+    entry.history.insert(0, Past { hash: entry.hash, timestamp: entry.timestamp });
+    entry.history.truncate(HISTORY_LIMIT);
+    entry.hash = hash;
+    entry.timestamp = now_ms;
+}
+
+/// Gives a name back to an earlier hash, the newest of its history when none is named. The two swap places.
+///
+/// # Errors
+/// `NotFound` when the name, or the hash in its history, does not exist.
+pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_ms: u64) -> Result<(Hash, Hash)> {
+    let entry = registry
+        .get_mut(workflow)
+        .ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{workflow}` in the registry")))?;
+    let from = entry.hash;
+    let target = match to {
+        Some(hash) if hash == from => return Ok((from, from)),
+        Some(hash) => entry.history.iter().find(|past| past.hash == hash).map(|past| past.hash),
+        None => entry.history.first().map(|past| past.hash),
+    };
+    let target = target.ok_or_else(|| {
+        let what =
+            to.map_or_else(|| "no earlier version".to_owned(), |hash| format!("no version {hash} in its history"));
+        Error::new(Kind::NotFound, format!("workflow `{workflow}` has {what}"))
+            .hint(format!("`uwf workflow history {workflow}` lists them"))
+    })?;
+    name(registry, workflow, target, now_ms);
+    Ok((from, target))
+}
+
+fn parse(path: &Path, text: &str, names: Names) -> Result<Registry> {
+    if text.trim().is_empty() {
+        return Err(unreadable(path, "it is empty"));
+    }
+    let root = yaml_tree::parse(text).map_err(|error| unreadable_at(path, error.at, &error.message))?;
+    let root = root.ok_or_else(|| unreadable(path, "it is empty"))?;
+    let names = match names {
+        Names::AtTop => &root,
+        Names::BelowWorkflows => root.get("workflows").ok_or_else(|| unreadable(path, "it has no `workflows`"))?,
+    };
+    if !matches!(names.data, Data::Mapping(_)) {
+        return Err(unreadable_at(path, names.at, "a mapping of names is expected"));
+    }
+    let mut registry = Registry::new();
+    for name in names.entries() {
+        let entry = entry(&name.value).map_err(|(at, why)| unreadable_at(path, at, &why))?;
+        if registry.insert(name.key.clone(), entry).is_some() {
+            return Err(unreadable_at(path, name.key_at, &format!("the name `{}` occurs twice", name.key)));
+        }
+    }
+    Ok(registry)
+}
+
+type Unreadable = (Position, String);
+
+/// One entry: the full form, or just the hash. Hashes are taken as they are written, also those that are numbers to YAML.
+fn entry(node: &Node) -> std::result::Result<Entry, Unreadable> {
+    match &node.data {
+        Data::Scalar { .. } => Ok(Entry { hash: hash(node)?, timestamp: 0, history: Vec::new() }),
+        Data::Mapping(_) => {
+            let Past { hash, timestamp } = past(node)?;
+            let history = match node.get("history").map(|history| &history.data) {
+                Some(Data::Sequence(items)) => items.iter().map(past).collect::<std::result::Result<_, _>>()?,
+                Some(Data::Scalar { .. } | Data::Mapping(_)) => {
+                    return Err((node.at, "`history` is not a list".to_owned()));
+                }
+                None => Vec::new(),
+            };
+            Ok(Entry { hash, timestamp, history })
+        }
+        Data::Sequence(_) => Err(neither(node)),
+    }
+}
+
+fn past(node: &Node) -> std::result::Result<Past, Unreadable> {
+    let hash = hash(node.get("hash").ok_or_else(|| neither(node))?)?;
+    let timestamp = node.get("timestamp").and_then(|timestamp| timestamp.as_number()?.as_u64());
+    Ok(Past { hash, timestamp: timestamp.ok_or_else(|| neither(node))? })
+}
+
+fn hash(node: &Node) -> std::result::Result<Hash, Unreadable> {
+    let text = node.as_written().ok_or_else(|| neither(node))?;
+    text.parse().map_err(|error: HashError| (node.at, error.to_string()))
+}
+
+fn neither(node: &Node) -> Unreadable {
+    (node.at, "an entry is neither a hash nor `{hash, timestamp, history}`".to_owned())
+}
+
+fn unreadable_at(path: &Path, Position { line, column }: Position, why: &str) -> Error {
+    unreadable(path, &format!("line {line} column {column}: {why}"))
+}
+
+fn unreadable(path: &Path, why: &str) -> Error {
+    Error::new(Kind::Data, format!("{} is not readable: {why}", path.display()))
+        .hint("repair it or restore it from a backup; the workflows themselves are safe in the store")
+}
+
+/// Bytes of a key that YAML readers take without a mark before it. None that uwf gives is nearly as long.
+const LONGEST_SIMPLE_KEY: usize = 1_000;
+
+/// Hashes are always quoted: one of digits only is a number to YAML readers.
+fn write(registry: &Registry) -> String {
+    use std::fmt::Write as _;
+    if registry.is_empty() {
+        return "{}\n".to_owned();
+    }
+    let mut text = String::new();
+    for (name, entry) in registry {
+        let name = serde_json::Value::from(name.as_str()).to_string();
+        let key = if name.len() > LONGEST_SIMPLE_KEY { format!("? {name}\n") } else { name };
+        // Writing to a String never fails.
+        let _ = write!(text, "{key}:\n  hash: \"{}\"\n  timestamp: {}\n", entry.hash, entry.timestamp);
+        if entry.history.is_empty() {
+            text.push_str("  history: []\n");
+            continue;
+        }
+        text.push_str("  history:\n");
+        for past in &entry.history {
+            let _ = write!(text, "    - hash: \"{}\"\n      timestamp: {}\n", past.hash, past.timestamp);
+        }
+    }
+    text
+}
+
+/// Where the registry is, for messages.
+pub fn path(home: &Home) -> PathBuf {
+    home.registry_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_however_long_its_names_are() {
+        let past = Past { hash: Hash::from_u64(1), timestamp: 3 };
+        let entry = Entry { hash: Hash::from_u64(7), timestamp: 5, history: vec![past] };
+        let long = ["a".repeat(999), "b".repeat(1_100), "\"\n: #{".repeat(700), "é".repeat(5_000)];
+        let names = ["short", "~", "null"].into_iter().map(str::to_owned).chain(long);
+        let registry: Registry = names.map(|name| (name, entry.clone())).collect();
+        assert_eq!(parse(Path::new("registry.yaml"), &write(&registry), Names::AtTop).unwrap(), registry);
+    }
+}

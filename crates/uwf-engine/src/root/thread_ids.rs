@@ -1,0 +1,108 @@
+//! From what a person typed to a thread id: the whole id, a unique beginning or end of one, or `@` for the newest.
+
+use json_cas::nearest;
+use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
+
+use crate::error::{Error, Kind, Result};
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::ids;
+
+/// What is typed for the newest thread; with a number behind it, for one before: `@2` is the second newest.
+pub const NEWEST: char = '@';
+
+/// Shortest beginning or end that is looked up.
+pub const MIN_SYMBOLS: usize = 4;
+
+/// The thread meant by what was typed.
+///
+/// # Errors
+/// `Usage` when it cannot be one, `NotFound` when there is none, `Usage` when it is not unique.
+pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
+    // As a listing shows it on a narrow terminal.
+    let typed = typed.trim_start_matches('…');
+    if let Ok(id) = typed.parse() {
+        return Ok(id);
+    }
+    if let Some(place) = typed.strip_prefix(NEWEST) {
+        return newest(home, typed, place);
+    }
+    if typed.len() < MIN_SYMBOLS || typed.len() > ID_LEN || !typed.bytes().all(is_symbol) {
+        return Err(Error::new(
+            Kind::Usage,
+            format!("`{typed}` is not a thread id, nor at least {MIN_SYMBOLS} symbols of its beginning or end"),
+        ));
+    }
+    let wanted = typed.to_ascii_uppercase();
+    let ids = all(home)?;
+    let mut matches: Vec<&String> = ids.iter().filter(|id| id.starts_with(&wanted) || id.ends_with(&wanted)).collect();
+    matches.dedup();
+    match matches.as_slice() {
+        [one] => one.parse().map_err(|error| Error::new(Kind::Data, format!("{error}"))),
+        [] => {
+            let error = Error::new(Kind::NotFound, format!("no thread begins or ends with `{typed}`"));
+            Err(match nearest::nearest(&wanted, ids.iter().map(|id| &id[ID_LEN - wanted.len()..])) {
+                Some(near) => error.hint(format!("did you mean …{near}?")),
+                None => error.hint("`uwf thread list --all` lists every thread"),
+            })
+        }
+        several => {
+            let shown: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
+            let more = if several.len() > 5 { ", …" } else { "" };
+            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}{more}", shown.join(", ")))
+                .hint("give more symbols"))
+        }
+    }
+}
+
+/// The thread that is the newest, or so many places from it. Threads of which the start is unknown come last.
+fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
+    let place = if place.is_empty() { Some(1) } else { place.parse::<usize>().ok().filter(|place| *place > 0) };
+    let Some(place) = place else {
+        return Err(Error::new(Kind::Usage, format!("`{typed}` names no thread"))
+            .hint("@ is the newest thread, @2 the one before"));
+    };
+    let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
+    ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
+    let count = ids.len();
+    ids.into_iter().rev().nth(place - 1).ok_or_else(|| match count {
+        0 => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there is none yet"))
+            .hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one"),
+        1 => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there is only one")),
+        count => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there are {count}")),
+    })
+}
+
+/// How many symbols at the end tell all these threads apart.
+pub fn distinct_suffix<'i>(ids: impl IntoIterator<Item = &'i str>) -> usize {
+    let mut reversed: Vec<Vec<u8>> = ids.into_iter().map(|id| id.bytes().rev().collect()).collect();
+    reversed.sort_unstable();
+    let shared = |pair: &[Vec<u8>]| pair[0].iter().zip(&pair[1]).take_while(|(a, b)| a == b).count();
+    reversed.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(MIN_SYMBOLS)
+}
+
+/// The ids of all threads, active and finished, sorted.
+///
+/// # Errors
+/// Those of index and history.
+pub fn all(home: &Home) -> Result<Vec<String>> {
+    let active = home.heads().list()?.into_iter().map(|(id, _)| id);
+    let finished = history::all(home)?.into_iter().map(|line| line.thread.to_string());
+    let mut ids: Vec<String> = active.chain(finished).filter(|id| id.len() == ID_LEN).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distinct_suffix_is_as_short_as_can_be() {
+        assert_eq!(distinct_suffix([]), 4);
+        assert_eq!(distinct_suffix(["01AAAAAAAB"]), 4);
+        assert_eq!(distinct_suffix(["01AAAAAAAB", "02AAAAAAAB", "03CAAAAAAB"]), 9);
+        assert_eq!(distinct_suffix(["01AAAAAAAB", "01AAAAAAAC"]), 4);
+    }
+}

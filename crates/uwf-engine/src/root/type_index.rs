@@ -1,0 +1,239 @@
+//! The type index: which type each node has, so that listing the nodes of a type does not read every node again.
+//!
+//! `cache/types` is a flat file of 24-byte records, little-endian u64s: a node, its type, XXH64 of the 16 bytes before.
+//! Which nodes exist is always asked of the store. The index only remembers what never changes, since the hash of a node
+//! covers its type: so it cannot be out of date, records that are damaged are read from their nodes again, and the file
+//! may be deleted at any time.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use durable_files::regular;
+use json_cas::nearest;
+use json_cas::{Hash, Store, StoreError};
+use serde_json::Value;
+use uwf_core::node::{FOREIGN_TYPES, Kind, OWN_TYPES};
+
+use crate::error::{self, Error, Result};
+use crate::root::home::Home;
+
+const RECORD: usize = 24;
+
+/// Types of nodes, remembered across processes.
+pub struct TypeIndex<'h> {
+    home: &'h Home,
+    known: HashMap<Hash, Hash>,
+    learned: Vec<(Hash, Hash)>,
+    titles: HashMap<Hash, Option<String>>,
+    is_damaged: bool,
+}
+
+impl<'h> TypeIndex<'h> {
+    /// What is remembered; nothing when there is no file.
+    pub fn load(home: &'h Home) -> TypeIndex<'h> {
+        let bytes = regular::read(&home.type_index(), regular::MAX_LIST).unwrap_or_default();
+        let records = bytes.chunks_exact(RECORD);
+        let torn = !records.remainder().is_empty();
+        let count = records.len();
+        let known: HashMap<Hash, Hash> = records.filter_map(decode).collect();
+        let is_damaged = torn || known.len() < count;
+        TypeIndex { home, known, learned: Vec::new(), titles: HashMap::new(), is_damaged }
+    }
+
+    /// The type of a node that is in the store. The node is read only when its type is not remembered.
+    ///
+    /// # Errors
+    /// Those of reading the node.
+    pub fn type_of(&mut self, node: Hash) -> std::result::Result<Hash, StoreError> {
+        if let Some(type_hash) = self.known.get(&node) {
+            return Ok(*type_hash);
+        }
+        let type_hash = self.home.store().get(node)?.type_hash;
+        self.known.insert(node, type_hash);
+        self.learned.push((node, type_hash));
+        Ok(type_hash)
+    }
+
+    /// Whether nodes of this type are schemas: it is its own type.
+    ///
+    /// # Errors
+    /// Those of reading the type; one that is missing is no schema.
+    pub fn is_meta_schema(&mut self, type_hash: Hash) -> std::result::Result<bool, StoreError> {
+        match self.type_of(type_hash) {
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            other => Ok(other? == type_hash),
+        }
+    }
+
+    /// What people call a type; `None` when it has no title or is not readable.
+    pub fn title(&mut self, type_hash: Hash) -> Option<String> {
+        let store = self.home.store();
+        self.titles.entry(type_hash).or_insert_with(|| title(store, type_hash)).clone()
+    }
+
+    /// Keeps what was learned. A failure costs time later, nothing else.
+    pub fn save(self) {
+        let path = self.home.type_index();
+        let _ = if self.is_damaged {
+            rewrite(&path, &self.known)
+        } else if self.learned.is_empty() {
+            Ok(())
+        } else {
+            append(&path, &self.learned)
+        };
+    }
+}
+
+/// What people call a type: the name of its kind, else the title of its schema.
+pub fn title(store: &Store, type_hash: Hash) -> Option<String> {
+    if let Some(kind) = Kind::of(type_hash) {
+        return Some(kind.title().to_owned());
+    }
+    let schema = store.try_get(type_hash).ok().flatten()?;
+    schema.payload.get("title").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The type meant by what was typed: the title of one of our own node types, a hash, or the unique beginning of one. A
+/// whole hash need not exist.
+///
+/// # Errors
+/// `NotFound` with the nearest title, `Usage` for a beginning that is not unique.
+pub fn resolve(home: &Home, typed: &str) -> Result<Hash> {
+    if let Some(own) = OWN_TYPES.iter().find(|own| own.kind.title().eq_ignore_ascii_case(typed)) {
+        return Ok(own.hash);
+    }
+    home.store().resolve_prefix(typed).map_err(|error| match error {
+        StoreError::BadHash(_) | StoreError::NoSuchPrefix { .. } => unknown(typed),
+        other => other.into(),
+    })
+}
+
+/// All types that hold the kind of node meant by what was typed: for a title those of other implementations too.
+///
+/// # Errors
+/// Those of [`resolve`].
+pub fn resolve_all(home: &Home, typed: &str) -> Result<Vec<Hash>> {
+    let own = OWN_TYPES.iter().map(|own| (own.kind, own.hash));
+    let titled: Vec<Hash> = own
+        .chain(FOREIGN_TYPES.iter().copied())
+        .filter(|(kind, _)| kind.title().eq_ignore_ascii_case(typed))
+        .map(|(_, hash)| hash)
+        .collect();
+    if titled.is_empty() { Ok(vec![resolve(home, typed)?]) } else { Ok(titled) }
+}
+
+fn unknown(typed: &str) -> Error {
+    let titles = OWN_TYPES.iter().map(|own| own.kind.title());
+    let error = Error::new(error::Kind::NotFound, format!("there is no type `{typed}`"));
+    match nearest::did_you_mean(typed, titles.clone()) {
+        Some(near) => error.hint(near),
+        None => error.hint(format!(
+            "a type is a hash, at least 4 symbols of its beginning, or one of {}; `uwf cas schema list` shows all",
+            titles.collect::<Vec<_>>().join(", ")
+        )),
+    }
+}
+
+fn word(chunk: &[u8], at: usize) -> u64 {
+    chunk[at..at + 8].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+fn encode((node, type_hash): (Hash, Hash)) -> [u8; RECORD] {
+    let mut record = [0; RECORD];
+    record[..8].copy_from_slice(&node.as_u64().to_le_bytes());
+    record[8..16].copy_from_slice(&type_hash.as_u64().to_le_bytes());
+    let check = json_cas::xxh64(&record[..16]).as_u64();
+    record[16..].copy_from_slice(&check.to_le_bytes());
+    record
+}
+
+fn decode(record: &[u8]) -> Option<(Hash, Hash)> {
+    let is_whole = json_cas::xxh64(&record[..16]).as_u64() == word(record, 16);
+    is_whole.then(|| (Hash::from_u64(word(record, 0)), Hash::from_u64(word(record, 8))))
+}
+
+/// One `write`, so that records of two processes do not mix.
+fn append(path: &Path, learned: &[(Hash, Hash)]) -> std::io::Result<()> {
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir)?;
+    }
+    let bytes: Vec<u8> = learned.iter().flat_map(|entry| encode(*entry)).collect();
+    regular::open_with(OpenOptions::new().append(true).create(true), path)?.write_all(&bytes)
+}
+
+/// Not durable on purpose: it can be derived.
+fn rewrite(path: &Path, known: &HashMap<Hash, Hash>) -> std::io::Result<()> {
+    let Some(dir) = path.parent() else { return Ok(()) };
+    std::fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let bytes: Vec<u8> = known.iter().flat_map(|(node, type_hash)| encode((*node, *type_hash))).collect();
+    file.write_all(&bytes)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uwf_core::node::{CONTENT, Content, Payload};
+
+    fn with_texts(texts: &[&str]) -> (tempfile::TempDir, Home, Vec<Hash>) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        crate::verbs::put::ensure_types(&home).unwrap();
+        let nodes =
+            texts.iter().map(|text| home.store().put(&Content { text: (*text).to_owned() }.draft()).unwrap()).collect();
+        (dir, home, nodes)
+    }
+
+    fn learn(home: &Home, nodes: &[Hash]) {
+        let mut index = TypeIndex::load(home);
+        nodes.iter().for_each(|node| assert_eq!(index.type_of(*node).unwrap(), CONTENT));
+        index.save();
+    }
+
+    fn size(home: &Home) -> usize {
+        std::fs::read(home.type_index()).unwrap().len()
+    }
+
+    #[test]
+    fn what_was_learned_is_there_the_next_time_and_nothing_is_learned_twice() {
+        let (_dir, home, nodes) = with_texts(&["a", "b", "c"]);
+        learn(&home, &nodes[..2]);
+        learn(&home, &nodes);
+        learn(&home, &nodes);
+        assert_eq!(size(&home), 3 * RECORD);
+        assert_eq!(TypeIndex::load(&home).known.len(), 3);
+    }
+
+    #[test]
+    fn damage_is_noticed_and_repaired() {
+        let (_dir, home, nodes) = with_texts(&["a", "b"]);
+        learn(&home, &nodes);
+        let whole = std::fs::read(home.type_index()).unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x10;
+            std::fs::write(home.type_index(), &flipped).unwrap();
+            learn(&home, &nodes);
+            std::fs::write(home.type_index(), &whole[..at]).unwrap();
+            learn(&home, &nodes);
+            assert_eq!(size(&home), 2 * RECORD, "after damage at byte {at}");
+        }
+    }
+
+    #[test]
+    fn types_are_found_by_title_beginning_and_hash() {
+        let (_dir, home, _) = with_texts(&[]);
+        assert_eq!(resolve(&home, "Content").unwrap(), CONTENT);
+        assert_eq!(resolve(&home, "fxefd3").unwrap(), CONTENT);
+        assert_eq!(resolve(&home, "0000000000000").unwrap(), Hash::from_u64(0));
+        let error = resolve(&home, "contnet").unwrap_err();
+        assert_eq!(
+            (error.message.as_str(), error.hints[0].as_str()),
+            ("there is no type `contnet`", "did you mean `content`?")
+        );
+        assert_eq!(resolve_all(&home, "StepNode").unwrap().len(), 3);
+    }
+}

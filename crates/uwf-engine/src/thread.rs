@@ -1,0 +1,10 @@
+//! Reading threads: from a head to its nodes, the chain of steps, where the moderator sends them next.
+
+pub mod chain;
+pub mod closure;
+pub mod digest;
+pub mod evaluate;
+pub mod load;
+pub mod message;
+pub mod moderate;
+pub mod state;

@@ -1,0 +1,274 @@
+//! The chain cache: for each thread a flat file of fixed-width records, one per step, so that no command walks 10,000 nodes.
+//!
+//! Records are in thread order and only appended. The file is trusted up to the first record that is not whole, and only
+//! as far as its last record is the head or an ancestor of it; it can be deleted at any time. It is read whole: 40 bytes a step.
+
+use std::collections::HashMap;
+
+use json_cas::Hash;
+use uwf_core::thread::ThreadId;
+
+use self::records::Cached;
+pub use self::records::{Record, role_key};
+use crate::error::{AtPath, Result};
+use crate::root::home::Home;
+use crate::thread::load;
+
+mod records;
+
+/// Steps that [`count`] walks back at most.
+pub const COUNTED: usize = 16;
+
+/// The steps of a thread, oldest first.
+#[derive(Default)]
+pub struct Chain {
+    records: Vec<Record>,
+    /// Checksum of the last record in the cache.
+    sum: u64,
+}
+
+impl Chain {
+    /// The chain that ends at `head` (`None`: no step yet), from the cache as far as it can be trusted, the rest from
+    /// the nodes; what was missing is added to the cache.
+    ///
+    /// # Errors
+    /// Those of reading StepNodes.
+    pub fn load(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Chain> {
+        let Some(head) = head else { return Ok(Chain::default()) };
+        let path = home.chain_file(thread);
+        let Cached { mut records, sum, is_whole } = records::read(&path).ok().flatten().unwrap_or_default();
+        let cached = records.len();
+        let missing = walk_back(home, head, &mut records)?;
+        let kept = records.len();
+        let is_kept = kept == cached && is_whole;
+        records.extend(missing.into_iter().rev());
+        if !is_kept {
+            let sum = records::rewrite(&path, &records);
+            return Ok(Chain { records, sum });
+        }
+        let sum = records::append(&path, kept, sum, &records[kept..]);
+        Ok(Chain { records, sum })
+    }
+
+    /// The chain once a step follows, which is added to the cache too. Where that fails, the next reader brings the cache up
+    /// to date.
+    pub(crate) fn followed_by(&self, home: &Home, thread: &ThreadId, record: Record) -> Chain {
+        let sum = records::append(&home.chain_file(thread), self.records.len(), self.sum, &[record]);
+        Chain { records: [self.records.as_slice(), &[record]].concat(), sum }
+    }
+
+    /// Number of steps.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is no step yet.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Record of step `index`, from 0; `None` behind the last.
+    pub fn get(&self, index: usize) -> Option<Record> {
+        self.records.get(index).copied()
+    }
+
+    /// All records, oldest first.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// How often a role was played.
+    pub fn count_of(&self, role: &str) -> usize {
+        self.of(role).count()
+    }
+
+    /// Position of the first step of a role.
+    pub fn first_of(&self, role: &str) -> Option<usize> {
+        self.of(role).next()
+    }
+
+    /// Position of the last step of a role.
+    pub fn last_of(&self, role: &str) -> Option<usize> {
+        self.of(role).next_back()
+    }
+
+    /// Positions of the steps of a role.
+    fn of(&self, role: &str) -> impl DoubleEndedIterator<Item = usize> {
+        let role = role_key(role);
+        self.records.iter().enumerate().filter(move |(_, record)| record.role == role).map(|(index, _)| index)
+    }
+}
+
+/// Number of steps up to `head` (`None`: no step yet) where that costs little: the cache is up to date, or there are few steps.
+///
+/// # Errors
+/// Those of reading StepNodes.
+pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Option<usize>> {
+    let Some(head) = head else { return Ok(Some(0)) };
+    if let Ok(Some(cached)) = records::read(&home.chain_file(thread))
+        && cached.records.last().is_some_and(|record| record.step == head)
+    {
+        return Ok(Some(cached.records.len()));
+    }
+    let mut next = Some(head);
+    for count in 0..=COUNTED {
+        let Some(step) = next else { return Ok(Some(count)) };
+        next = load::step_node(home.store(), step)?.0.prev;
+    }
+    Ok(None)
+}
+
+/// The last step the cache has, be it the thread's or not; where its end is damaged, the last before that.
+///
+/// # Errors
+/// `Io` when there is a cache that cannot be read.
+pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<Hash>> {
+    let path = home.chain_file(thread);
+    let cached = records::read(&path).at("read", &path)?;
+    Ok(cached.and_then(|cached| cached.records.last().map(|record| record.step)))
+}
+
+/// Collects records from `head` back to the newest one the cache has, newest first, and cuts the cache there. The
+/// common cases, cache at the head or one step behind, cost no search.
+fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<Record>> {
+    let mut missing = Vec::new();
+    let mut next = Some(head);
+    let mut known = None;
+    while let Some(hash) = next {
+        if records.last().is_some_and(|record| record.step == hash) {
+            return Ok(missing);
+        }
+        if missing.len() == 1 {
+            let positions: HashMap<Hash, usize> =
+                records.iter().enumerate().map(|(index, record)| (record.step, index)).collect();
+            known = Some(positions);
+        }
+        if let Some(index) = known.as_ref().and_then(|known| known.get(&hash)) {
+            records.truncate(index + 1);
+            return Ok(missing);
+        }
+        let (step, _) = load::step_node(home.store(), hash)?;
+        missing.push(Record::of(hash, &step));
+        next = step.prev;
+    }
+    records.clear();
+    Ok(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_core::node::{Content, Payload, StepNode};
+
+    use super::records::RECORD;
+    use super::*;
+    use crate::verbs::put;
+
+    const STEPS: usize = 40;
+
+    struct Long {
+        home: Home,
+        thread: ThreadId,
+        records: Vec<Record>,
+        _dir: tempfile::TempDir,
+    }
+
+    impl Long {
+        /// A thread whose first step is the only one of `planner`, with its cache.
+        fn new() -> Long {
+            let dir = tempfile::tempdir().unwrap();
+            let home = Home::open(dir.path(), "uwf");
+            put::ensure_types(&home).unwrap();
+            let mut drafts = vec![Content { text: "an answer".to_owned() }.draft()];
+            let output = drafts[0].hash();
+            let mut records: Vec<Record> = Vec::new();
+            for number in 0..STEPS {
+                let role = if number == 0 { "planner" } else { "coder" }.to_owned();
+                let prev = records.last().map(|record| record.step);
+                let agent = "a".to_owned();
+                let step = StepNode { start: Hash::from_u64(1), prev, role, output, detail: output, agent };
+                let draft = step.draft();
+                records.push(Record::of(draft.hash(), &step));
+                drafts.push(draft);
+            }
+            home.store().put_all(&drafts).unwrap();
+            let thread: ThreadId = "01ARZ3NDEKTSV4RRFFQ69G5FAW".parse().unwrap();
+            let long = Long { home, thread, records, _dir: dir };
+            assert_eq!(long.load().records(), long.records, "from the nodes");
+            long
+        }
+
+        fn load(&self) -> Chain {
+            Chain::load(&self.home, &self.thread, self.records.last().map(|record| record.step)).unwrap()
+        }
+
+        fn spoil(&self, record: usize) {
+            let path = self.home.chain_file(&self.thread);
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[record * RECORD + 9] ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+        }
+    }
+
+    #[test]
+    fn roles_are_found_first_last_and_counted() {
+        let long = Long::new();
+        let chain = long.load();
+        assert_eq!((chain.len(), chain.get(2), chain.get(STEPS)), (STEPS, Some(long.records[2]), None));
+        assert_eq!((chain.last_of("coder"), chain.last_of("planner")), (Some(STEPS - 1), Some(0)));
+        assert_eq!((chain.first_of("coder"), chain.count_of("coder")), (Some(1), STEPS - 1));
+        assert_eq!((chain.last_of("tester"), chain.count_of("tester")), (None, 0));
+    }
+
+    #[test]
+    fn a_cache_that_is_some_steps_behind_is_brought_up_to_date() {
+        let long = Long::new();
+        let path = long.home.chain_file(&long.thread);
+        let whole = std::fs::read(&path).unwrap();
+        for behind in [1, 2, STEPS - 1] {
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_len(((STEPS - behind) * RECORD) as u64).unwrap();
+            assert_eq!(long.load().records(), long.records, "{behind} behind");
+            assert_eq!(std::fs::read(&path).unwrap(), whole, "{behind} behind");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_shorter_than_its_cache_has_its_own_steps() {
+        let long = Long::new();
+        let head = long.records[2].step;
+        let chain = Chain::load(&long.home, &long.thread, Some(head)).unwrap();
+        assert_eq!(chain.records(), &long.records[..3]);
+        assert_eq!(last_known(&long.home, &long.thread).unwrap(), Some(head));
+    }
+
+    #[test]
+    fn steps_are_counted_where_that_costs_little() {
+        let long = Long::new();
+        let of = |index: usize| count(&long.home, &long.thread, Some(long.records[index].step)).unwrap();
+        assert_eq!(count(&long.home, &long.thread, None).unwrap(), Some(0));
+        assert_eq!(of(STEPS - 1), Some(STEPS));
+        std::fs::remove_file(long.home.chain_file(&long.thread)).unwrap();
+        assert_eq!((of(0), of(COUNTED - 1)), (Some(1), Some(COUNTED)));
+        assert_eq!((of(COUNTED), of(STEPS - 1)), (None, None));
+    }
+
+    #[test]
+    fn a_chain_that_goes_on_is_the_one_that_is_read_afterwards() {
+        let mut long = Long::new();
+        let record = Record { step: Hash::from_u64(7), ..long.records[1] };
+        let followed = long.load().followed_by(&long.home, &long.thread, record);
+        long.records.push(record);
+        assert_eq!(followed.records(), long.records);
+        assert_eq!(long.load().records(), long.records, "from the cache");
+    }
+
+    #[test]
+    fn a_damaged_record_is_replaced_by_what_the_nodes_say() {
+        let long = Long::new();
+        for spoiled in [0, 3, STEPS - 2, STEPS - 1] {
+            long.spoil(spoiled);
+            assert_eq!(long.load().records(), long.records, "record {spoiled} was spoiled");
+            assert_eq!(last_known(&long.home, &long.thread).unwrap(), long.records.last().map(|last| last.step));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What makes the run of a thread tamper-evident. The hash by which nodes are named is not cryptographic: whoever can write
+//! to the store can put another node in the place of one. So the line that records a finished step carries a BLAKE3 digest
+//! over the nodes of that step, chained with the digest of the step before: one value stands for the whole run.
+//!
+//! ```text
+//! node  = BLAKE3( type, 13 ASCII symbols ‖ payload, canonical CBOR )
+//! nodes = for each node of the closure, in ascending order of their hashes: hash, 13 ASCII symbols ‖ node, 32 bytes
+//! start = BLAKE3( 32 zero bytes ‖ nodes of the StartNode )
+//! step  = BLAKE3( digest before, 32 bytes ‖ nodes of the StepNode )
+//! ```
+//!
+//! Which nodes belong to a step is said in [`closure`].
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use json_cas::{Hash, Store};
+use serde::{Deserialize, Serialize};
+use uwf_core::node::StepNode;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::recorded;
+use crate::attempt::settings::Settings;
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::thread::closure::{self, Bounds, Part};
+use crate::thread::load::{self, Thread};
+
+/// The digest of a thread at one of its nodes. Written as 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest(blake3::Hash);
+
+impl Display for Digest {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_hex())
+    }
+}
+
+impl FromStr for Digest {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Digest> {
+        blake3::Hash::from_hex(text).map(Digest).map_err(|_| {
+            Error::new(Kind::Usage, format!("`{text}` is no digest")).hint("a digest has 64 hexadecimal digits")
+        })
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> String {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Digest> {
+        text.parse()
+    }
+}
+
+/// Takes up the nodes of a closure in any order.
+#[derive(Default)]
+pub struct Digester(Vec<(Hash, blake3::Hash)>);
+
+impl Digester {
+    /// Takes up a node.
+    pub fn add(&mut self, part: &Part) {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&part.node.type_hash.to_ascii()).update(&part.cbor);
+        self.0.push((part.hash, hasher.finalize()));
+    }
+
+    /// The digest once these nodes follow; `None` before the start of a thread.
+    pub fn after(mut self, before: Option<Digest>) -> Digest {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(before.map_or([0; 32], |before| *before.0.as_bytes()).as_slice());
+        self.0.sort_unstable_by_key(|(hash, _)| hash.to_ascii());
+        for (hash, node) in self.0 {
+            hasher.update(&hash.to_ascii()).update(node.as_bytes());
+        }
+        Digest(hasher.finalize())
+    }
+}
+
+/// The digest at a thread's start.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn of_start(store: &Store, start: Hash) -> Result<Digest> {
+    of(store, &Bounds::below(start), None)
+}
+
+/// The digest at a step.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn of_step(store: &Store, before: Digest, hash: Hash, step: &StepNode) -> Result<Digest> {
+    of(store, &Bounds::of_step(hash, step), Some(before))
+}
+
+fn of(store: &Store, bounds: &Bounds, before: Option<Digest>) -> Result<Digest> {
+    let mut digester = Digester::default();
+    closure::each(store, bounds, |part| digester.add(part))?;
+    Ok(digester.after(before))
+}
+
+/// The digests of a thread at its start and each of its steps up to `head`, made from the nodes as they are.
+///
+/// # Errors
+/// Those of the nodes; `Data` when `head` is neither start nor step.
+pub fn computed(home: &Home, head: Hash) -> Result<Vec<(Hash, Digest)>> {
+    let store = home.store();
+    let thread = Thread::at(home, crate::root::ids::new_thread_id(), head)?;
+    let mut steps = Vec::new();
+    let mut next = thread.last.map(|last| (head, last));
+    while let Some((hash, step)) = next {
+        next = step.prev.map(|prev| load::step_node(store, prev).map(|(step, _)| (prev, step))).transpose()?;
+        steps.push((hash, step));
+    }
+    let mut digest = of_start(store, thread.start_hash)?;
+    let mut found = vec![(thread.start_hash, digest)];
+    for (hash, step) in steps.into_iter().rev() {
+        digest = of_step(store, digest, hash, &step)?;
+        found.push((hash, digest));
+    }
+    Ok(found)
+}
+
+/// The digest at one node, made from the nodes as they are.
+///
+/// # Errors
+/// As [`computed`].
+pub fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
+    last(&computed(home, head)?)
+}
+
+/// The newest of a thread's digests.
+///
+/// # Errors
+/// `Internal` when there is none: a thread has a start.
+pub(crate) fn last(digests: &[(Hash, Digest)]) -> Result<Digest> {
+    let last = digests.last().map(|(_, digest)| *digest);
+    last.ok_or_else(|| Error::new(Kind::Internal, "a thread has no digest at its start"))
+}
+
+/// All digests the record of a thread still has, newest first. Older ones are dropped with the attempts they belong to; the
+/// newest stands for them too.
+///
+/// # Errors
+/// Those of the record.
+pub fn recorded(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
+    let mut found = recorded::digests(home, thread)?;
+    let settings = match Settings::load(home, thread) {
+        Err(error) if error.kind == Kind::Data => None,
+        settings => settings?,
+    };
+    found.extend(settings.and_then(|settings| settings.begun_at.zip(settings.digest)));
+    Ok(found)
+}
+
+/// The recorded digest at a node of a thread.
+///
+/// # Errors
+/// Those of the record.
+pub fn recorded_at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> {
+    Ok(recorded(home, thread)?.into_iter().find(|(at, _)| *at == node).map(|(_, digest)| digest))
+}
+
+/// The digest at a thread's head, to go on from: the recorded one, or else one that begins the chain anew with the nodes as
+/// they are.
+///
+/// # Errors
+/// Those of record and nodes.
+pub fn at_head(thread: &Thread<'_>) -> Result<Digest> {
+    match recorded_at(thread.home(), &thread.id, thread.head)? {
+        Some(digest) => Ok(digest),
+        None => computed_at(thread.home(), thread.head),
+    }
+}

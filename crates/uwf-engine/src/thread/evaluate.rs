@@ -1,0 +1,125 @@
+//! The sandbox for conditions that are not plain: a child `uwf` with a memory limit and a deadline, so that no
+//! expression can hang or kill the engine.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_core::moderator::{self, Evaluate};
+
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+
+/// Address space of the child. Conditions over 10,000 steps take a tenth of it.
+pub const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
+
+/// Time the child has.
+pub const TIME_LIMIT: Duration = Duration::from_secs(2);
+
+/// Bytes a result may have: it goes through pipes and memory of whoever asked.
+pub const MAX_ANSWER: u64 = 16 * 1024 * 1024;
+
+/// Hidden argument that makes `uwf` the child.
+pub const CHILD_ARGUMENT: &str = "__evaluate";
+
+/// What the child answers. A missing value is not null, so it has a word of its own.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    Value(Value),
+    Missing,
+    Error(String),
+}
+
+/// Evaluates in a child process. `Ok(Err)` is the expression's own failure, or one of the limits.
+///
+/// # Errors
+/// `Internal` when the child cannot be started.
+pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<Option<Value>, String>> {
+    let mut child = Command::new(home.bin())
+        .arg(CHILD_ARGUMENT)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| {
+            Error::new(
+                Kind::Internal,
+                format!("cannot start {} to evaluate a condition: {error}", home.bin().display()),
+            )
+        })?;
+    let input = serde_json::to_vec(request).expect("an expression and a JSON context");
+    let mut stdin = child.stdin.take().expect("stdin was piped");
+    // The child reads everything before it evaluates; when it dies early the write fails and its answer is missing.
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let stdout = child.stdout.take().expect("stdout was piped");
+    let reader = std::thread::spawn(move || {
+        let mut answer = Vec::new();
+        // A child that has more to say fails to write it, because nobody reads it.
+        stdout.take(MAX_ANSWER + 1).read_to_end(&mut answer).map(|_| answer)
+    });
+    let in_time = wait_until(&mut child, TIME_LIMIT);
+    let answer = reader.join().ok().and_then(std::io::Result::ok).unwrap_or_default();
+    // A failed write shows as a missing answer.
+    let _ = writer.join();
+    if !in_time {
+        return Ok(Err(format!("took longer than {} s", TIME_LIMIT.as_secs())));
+    }
+    if answer.len() as u64 > MAX_ANSWER {
+        return Ok(Err(format!("gave more than {} MB", MAX_ANSWER / 1024 / 1024)));
+    }
+    match serde_json::from_slice(&answer) {
+        Ok(Answer::Value(value)) => Ok(Ok(Some(value))),
+        Ok(Answer::Missing) => Ok(Ok(None)),
+        Ok(Answer::Error(error)) => Ok(Err(error)),
+        Err(_) => {
+            Ok(Err(format!("took more than {} MB of memory, or recursed too deeply", MEMORY_LIMIT / 1024 / 1024)))
+        }
+    }
+}
+
+/// The child: reads a request from stdin, limits itself, evaluates, answers on stdout. Returns what to print.
+///
+/// # Errors
+/// `Internal` when the request is not readable.
+pub fn child_main() -> Result<Vec<u8>> {
+    let mut input = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut input)
+        .map_err(|error| Error::new(Kind::Internal, format!("cannot read the request: {error}")))?;
+    let request: Evaluate = serde_json::from_slice(&input)
+        .map_err(|error| Error::new(Kind::Internal, format!("the request is not readable: {error}")))?;
+    limit_memory();
+    let answer = match moderator::evaluate(&request) {
+        Ok(Some(value)) => Answer::Value(value),
+        Ok(None) => Answer::Missing,
+        Err(error) => Answer::Error(error.to_string()),
+    };
+    Ok(serde_json::to_vec(&answer).unwrap_or_default())
+}
+
+fn limit_memory() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // Where the limit cannot be set, the deadline still holds.
+    let _ = setrlimit(Resource::As, Rlimit { current: Some(MEMORY_LIMIT), maximum: Some(MEMORY_LIMIT) });
+}
+
+/// Waits for the child's end, kills it at the deadline. Whether it ended by itself.
+fn wait_until(child: &mut Child, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return false;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}

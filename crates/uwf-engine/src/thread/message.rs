@@ -1,0 +1,119 @@
+//! What an agent wrote beside its structured output: what pages show of a step, and what later roles are told of it.
+
+use json_cas::{Hash, Node, Store};
+use serde::Deserialize;
+use serde_json::Value;
+use uwf_core::extract::{self, Extraction};
+use uwf_core::node::Kind;
+
+use crate::error::Result;
+use crate::thread::load;
+
+/// The fields that are looked at in a detail, of whichever type it is.
+const LOOKED_AT: &[&str] = &["raw", "extractedBy", "text", "turns"];
+
+/// What a step's detail says beside the output, wherever the step was made: that of a role played by a workflow is told by
+/// the step its thread ended with.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
+    // A long prompt asks this a hundred times.
+    let node = store.get_fields(detail, LOOKED_AT)?;
+    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        return spoken(store, detail, &node, None);
+    }
+    let (detail, node) = load::telling(store, detail)?;
+    spoken(store, detail, &node, None)
+}
+
+/// The text of a step's detail without the output it may hold; `None` when there is no more to it than the output.
+/// `schema` is the type of the output: with it a header that is not written as asked for is found too.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn spoken(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
+    let Some(raw) = raw(store, detail, node)? else { return Ok(None) };
+    let text = match node.payload.get("extractedBy").and_then(Value::as_str) {
+        // Handed in as a value: the text is that value, or what was said beside it.
+        Some("submit") if serde_json::from_str::<Value>(raw.trim()).is_ok() => return Ok(None),
+        // The value came from elsewhere, so the text holds no header that could be read.
+        Some("feedback" | "llm") => raw,
+        _ => beside_output(store, raw, schema),
+    };
+    Ok(Some(text).filter(|text| !text.trim().is_empty()))
+}
+
+/// The whole text a step's detail tells of, if it tells of one.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
+    Ok(match Kind::of(node.type_hash) {
+        Some(Kind::ReactSession) => {
+            let session: Session = load::payload(detail, node)?;
+            text_of(&store.get(session.raw)?.payload)
+        }
+        Some(Kind::Content | Kind::HermesRaw) => text_of(&node.payload),
+        Some(Kind::HermesDetail) => last_words(store, &node.payload)?,
+        _ => None,
+    })
+}
+
+/// What is needed of a session node.
+#[derive(Deserialize)]
+struct Session {
+    raw: Hash,
+}
+
+/// All of the text when the output cannot be told apart from it.
+fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
+    let found = schema.and_then(|schema| store.schema(schema).ok()).map(|schema| extract::frontmatter(&raw, &schema));
+    match found {
+        Some(Extraction::Found(found)) => found.body,
+        Some(Extraction::Failed(_)) | None => after_header(&raw).map_or_else(|| raw.clone(), str::to_owned),
+    }
+}
+
+/// What follows the header a text begins with, when it is written as asked for.
+fn after_header(raw: &str) -> Option<&str> {
+    let text = raw.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
+    let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
+    let mut offset = 0;
+    for line in rest.split_inclusive('\n') {
+        offset += line.len();
+        if line.trim_end() == "---" {
+            return Some(&rest[offset..]);
+        }
+    }
+    None
+}
+
+/// A text node's text; earlier implementations made the text itself the payload.
+fn text_of(payload: &Value) -> Option<String> {
+    payload.as_str().or_else(|| payload.get("text")?.as_str()).map(str::to_owned)
+}
+
+/// The text of the last turn of a session that an earlier implementation recorded.
+fn last_words(store: &Store, session: &Value) -> Result<Option<String>> {
+    let turns = session.get("turns").and_then(Value::as_array);
+    let Some(last) = turns.and_then(|turns| turns.last()).and_then(Value::as_str).and_then(|turn| turn.parse().ok())
+    else {
+        return Ok(None);
+    };
+    let turn = store.get(last)?;
+    Ok(turn.payload.get("content").and_then(Value::as_str).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_header;
+
+    #[test]
+    fn the_header_is_left_out() {
+        assert_eq!(after_header("---\na: 1\n---\nbody\n"), Some("body\n"));
+        assert_eq!(after_header("\n---\r\na: 1\r\n---\r\nbody"), Some("body"));
+        assert_eq!(after_header("no header"), None);
+        assert_eq!(after_header("---\nunclosed"), None);
+    }
+}

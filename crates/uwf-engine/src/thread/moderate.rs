@@ -1,0 +1,186 @@
+//! Asking the moderator: loads just the part of the history its conditions read, and carries out the evaluations it
+//! hands back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_core::moderator::{
+    Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress, Reads, StepView,
+};
+use uwf_core::workflow::{END, Workflow};
+
+use crate::error::{Error, Kind, Result};
+use crate::thread::evaluate;
+use crate::thread::load::{self, Thread};
+use crate::verbs::end;
+
+/// Steps that are read for a glance.
+const GLANCED: usize = 4;
+
+/// How a decision came about, as reports tell it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// The role chosen, or `$END`.
+    pub next: String,
+    /// Every transition that was looked at, in order.
+    pub considered: Vec<Line>,
+}
+
+/// One transition that was looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Where it leads.
+    pub role: String,
+    /// Name of its condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// Its expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expression: Option<String>,
+    /// What that gave, absent when it gave nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Whether it was taken.
+    pub matched: bool,
+    /// Why.
+    pub why: String,
+}
+
+/// The next role of a thread, or its end.
+///
+/// # Errors
+/// `Data` when a condition cannot be evaluated; those of the nodes it reads.
+pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
+    let moderator = match Moderator::at(workflow, thread.position()) {
+        Ok(moderator) => moderator,
+        // A role without transitions: nothing matches.
+        Err(ModeratorError::NoPosition { .. }) => {
+            return Ok(Decision { next: Next::End(EndReason::NoMatch), trace: Vec::new() });
+        }
+        Err(error) => return Err(refused(thread, &error)),
+    };
+    let history = history(thread, &moderator.reads())?;
+    let mut progress = moderator.decide(&history).map_err(|error| refused(thread, &error))?;
+    loop {
+        progress = match progress {
+            Progress::Decided(decision) => return Ok(decision),
+            Progress::Evaluate { request, resume } => {
+                let answer = evaluate::in_child(thread.home(), &request)?;
+                resume.answer(answer).map_err(|error| refused(thread, &error))?
+            }
+        };
+    }
+}
+
+/// The next role of a thread, or its end, where that costs little: no condition is evaluated in a process of its own, and few
+/// steps are read.
+pub fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
+    let moderator = match Moderator::at(workflow, thread.position()) {
+        Ok(moderator) => moderator,
+        Err(ModeratorError::NoPosition { .. }) => return Some(Next::End(EndReason::NoMatch)),
+        Err(_) => return None,
+    };
+    let reads = moderator.reads();
+    if reads.positions(thread.chain().ok()?.len()).len() > GLANCED {
+        return None;
+    }
+    match moderator.decide(&history(thread, &reads).ok()?).ok()? {
+        Progress::Decided(decision) => Some(decision.next),
+        Progress::Evaluate { .. } => None,
+    }
+}
+
+/// Evaluates any expression on a thread, in the sandbox.
+///
+/// # Errors
+/// `Data` when it cannot be evaluated.
+pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
+    let condition = uwf_core::moderator::Condition::compile(expression)
+        .map_err(|error| Error::new(Kind::Data, error.to_string()))?;
+    let history = history(thread, condition.reads())?;
+    evaluate::in_child(thread.home(), &Evaluate::new(expression, &history))?
+        .map_err(|message| Error::new(Kind::Data, format!("`{expression}` could not be evaluated: {message}")))
+}
+
+/// The part of a thread's history that conditions read.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
+    let chain = thread.chain()?;
+    let store = thread.home().store();
+    let mut history = History {
+        thread_id: thread.id.to_string(),
+        workflow: thread.start.workflow.to_string(),
+        prompt: thread.start.prompt.clone(),
+        depth: thread.start.depth.unwrap_or(0),
+        total: chain.len(),
+        ..History::default()
+    };
+    for position in reads.positions(chain.len()) {
+        let step = thread.step(position)?;
+        let extracted_by = if reads.extracted_by { load::extracted_by(store, step.detail)? } else { None };
+        history.steps.push(StepView {
+            role: step.role,
+            output: step.output,
+            detail: step.detail.to_string(),
+            agent: step.agent,
+            extracted_by,
+        });
+    }
+    if history.is_complete() {
+        return Ok(history);
+    }
+    for role in &reads.count_of {
+        history.counts.insert(role.clone(), chain.count_of(role));
+    }
+    for role in &reads.first_of {
+        if let Some(first) = chain.first_of(role) {
+            history.first_of.insert(role.clone(), thread.step(first)?.output);
+        }
+    }
+    for role in &reads.last_of {
+        if let Some(last) = chain.last_of(role) {
+            history.last_of.insert(role.clone(), thread.step(last)?.output);
+        }
+    }
+    Ok(history)
+}
+
+/// A decision as reports tell it.
+pub fn explain(decision: &Decision) -> Explained {
+    let next = match &decision.next {
+        Next::Role(role) => role.clone(),
+        Next::End(_) => END.to_owned(),
+    };
+    let considered = decision.trace.iter().map(|line| Line {
+        role: line.role.clone(),
+        condition: line.condition.clone(),
+        expression: line.expression.clone(),
+        value: line.value.clone(),
+        matched: line.matched,
+        why: why(line.note, line.matched),
+    });
+    Explained { next, considered: considered.collect() }
+}
+
+/// Name of an end's reason in reports and nodes.
+pub fn reason(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Graph => end::REASON_END,
+        EndReason::NoMatch => end::REASON_NO_MATCH,
+    }
+}
+
+fn why(note: Note, matched: bool) -> String {
+    match note {
+        Note::Unconditional => "it has no condition".to_owned(),
+        Note::Boolean => format!("the expression gave {matched}"),
+        Note::Counted => format!("the value counts as {matched}"),
+        Note::Missing => "the expression gave nothing, which counts as false".to_owned(),
+    }
+}
+
+fn refused(thread: &Thread<'_>, error: &ModeratorError) -> Error {
+    Error::new(Kind::Data, format!("thread {} cannot be routed from `{}`: {error}", thread.id, thread.position()))
+        .hint(format!("`uwf thread eval {} EXPR` shows what an expression gives", thread.id))
+}

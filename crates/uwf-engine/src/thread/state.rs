@@ -1,0 +1,88 @@
+//! The state of a thread, derived from index, marks and locks; never a stored word.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use uwf_core::node::EndStatus;
+use uwf_core::thread::ThreadId;
+
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::marks::Mark;
+
+/// What a thread is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It can be stepped.
+    Active,
+    /// A live process steps it.
+    Running,
+    /// Somebody stopped it for now.
+    Paused,
+    /// It waits for a person.
+    Waiting,
+    /// It hit a limit.
+    Limited,
+    /// Its last attempt failed.
+    Stuck,
+    /// Its graph came to the end.
+    Completed,
+    /// Somebody ended it.
+    Killed,
+    /// Its nodes are not readable.
+    Corrupt,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [State; 9] = [
+        State::Active,
+        State::Running,
+        State::Paused,
+        State::Waiting,
+        State::Limited,
+        State::Stuck,
+        State::Completed,
+        State::Killed,
+        State::Corrupt,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Active => "active",
+            State::Running => "running",
+            State::Paused => "paused",
+            State::Waiting => "waiting",
+            State::Limited => "limited",
+            State::Stuck => "stuck",
+            State::Completed => "completed",
+            State::Killed => "killed",
+            State::Corrupt => "corrupt",
+        }
+    }
+}
+
+/// State of an active thread with these marks. The lock is probed only when an attempt is open; one that cannot be, another
+/// user's, is taken for free, as a state is told and nothing follows from it.
+pub fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<Mark>) -> State {
+    if marks.contains(&Mark::Open) && lock::is_held(home, id).unwrap_or(false) {
+        return State::Running;
+    }
+    match marks.iter().find(|mark| **mark != Mark::Open) {
+        Some(Mark::Paused) => State::Paused,
+        Some(Mark::Waiting) => State::Waiting,
+        Some(Mark::Limited) => State::Limited,
+        Some(Mark::Stuck) => State::Stuck,
+        Some(Mark::Open) | None => State::Active,
+    }
+}
+
+/// State of a finished thread.
+pub fn of_finished(status: EndStatus) -> State {
+    match status {
+        EndStatus::Completed => State::Completed,
+        EndStatus::Killed => State::Killed,
+    }
+}

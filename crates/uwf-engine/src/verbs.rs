@@ -1,0 +1,31 @@
+//! One file per command.
+
+pub mod agent_link;
+pub mod answer;
+pub mod child_threads;
+pub mod doctor;
+pub mod end;
+pub mod find_workflow;
+pub mod fork;
+pub mod kill;
+pub mod list;
+pub(crate) mod new_thread;
+pub mod overview;
+pub mod pages;
+pub mod pause;
+pub mod put;
+pub mod read;
+pub mod rebind;
+pub mod recover;
+pub mod reextract;
+pub mod reindex;
+pub mod repair;
+pub mod rm;
+pub mod run_by_hand;
+pub mod show;
+pub mod start;
+pub mod step;
+pub mod step_details;
+pub mod validate;
+pub mod verified;
+pub mod verify;

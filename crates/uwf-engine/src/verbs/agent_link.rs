@@ -1,0 +1,51 @@
+//! `uwf agent link`: names for the built-in agents, so that they can be called as any other program.
+
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
+use crate::attempt::program;
+use crate::error::{AtPath, Error, Kind, Result};
+
+/// A name for a built-in agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Linked {
+    /// The link.
+    pub path: PathBuf,
+    /// Whether it is new.
+    pub made: bool,
+}
+
+/// Makes a link `uwf-NAME` to the program `bin` for every built-in agent. The directory is made if need be. A link that
+/// leads nowhere is made anew, since its program has moved.
+///
+/// # Errors
+/// `Usage` when something else has one of the names, and then nothing is made; `Io`.
+pub fn link(bin: &Path, dir: &Path) -> Result<Vec<Linked>> {
+    std::fs::create_dir_all(dir).at("create", dir)?;
+    let paths = BUILT_IN.map(|name| dir.join(format!("{BUILT_IN_PREFIX}{name}")));
+    let taken: Vec<String> = paths
+        .iter()
+        .filter(|path| path.exists() && !program::is_own(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    if !taken.is_empty() {
+        let is = if taken.len() == 1 { "is" } else { "are" };
+        return Err(Error::new(Kind::Usage, format!("{} {is} another program", taken.join(", ")))
+            .hint("nothing was changed; move it away, or choose another directory"));
+    }
+    paths.into_iter().map(|path| one(bin, path)).collect()
+}
+
+fn one(bin: &Path, path: PathBuf) -> Result<Linked> {
+    if program::is_own(&path) {
+        return Ok(Linked { path, made: false });
+    }
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        other => other.at("remove", &path)?,
+    }
+    symlink(bin, &path).at("create", &path)?;
+    Ok(Linked { path, made: true })
+}

@@ -1,0 +1,165 @@
+//! `thread answer`: a person plays the next role. It is a step whose agent has answered already, so no process is
+//! started for it; the head moves as in every step.
+
+use json_cas::Hash;
+use uwf_core::moderator::Next;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::agent_process::Signals;
+use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
+use crate::attempt::leftover::{self, Left};
+use crate::attempt::plan::Plan;
+use crate::attempt::recorded::{self, Attempt};
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::marks::{self, Mark};
+use crate::thread::load::{self, Thread};
+use crate::thread::moderate;
+use crate::verbs::child_threads;
+use crate::verbs::step::{self, Report, Request, Step};
+
+/// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
+const MAX_GENERATIONS: usize = 64;
+
+/// What a person is asked, as the thread stood when it was looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its head; the answer is to this position and no other.
+    pub head: Hash,
+    /// Role that is played by answering.
+    pub role: String,
+    /// Agent the answer is recorded under.
+    pub agent: AgentSpec,
+    /// Unix milliseconds since when the thread waits; `None` when nobody stepped it to here.
+    pub since: Option<u64>,
+}
+
+/// Whom a thread asks: it waits, or its next role is bound to a person. Where a child thread plays that role, its only child
+/// that waits is asked for it.
+///
+/// # Errors
+/// `NotFound` when it is not active, `Waiting` when it is paused, `Usage` when nobody is asked, or several children are; those
+/// of the moderator.
+pub fn asked(home: &Home, id: &ThreadId) -> Result<Asked> {
+    asked_within(home, id, MAX_GENERATIONS)
+}
+
+fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked> {
+    let (thread, head) = Thread::active(home, id)?;
+    step::refuse_paused(home, id)?;
+    let plan = Plan::load(&thread, None)?;
+    let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
+        return Err(Error::new(Kind::Usage, format!("thread {id} asks nobody: its next step ends it"))
+            .hint(format!("end it: `uwf thread step {id}`")));
+    };
+    let mark = marks::get(home, id, Mark::Waiting);
+    let waiting = recorded::read(home, id)?.filter(|last| mark.is_some() && last.was_suspended_at(head.hash, &role));
+    let agent = match waiting {
+        Some(last) => last.opened.agent,
+        None => plan.agent(&role, None).map(named_human)?,
+    };
+    let since = mark.as_ref().map(|reason| reason.since);
+    if agent.is_built_in(WORKFLOW) {
+        let waiting: Vec<ThreadId> = child_threads::active(home, id)?
+            .into_iter()
+            .filter(|child| marks::of(home, child).contains(&Mark::Waiting))
+            .collect();
+        return match waiting.as_slice() {
+            [only] if generations > 0 => asked_within(home, only, generations - 1),
+            [] => {
+                let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
+                Err(Error::new(Kind::Usage, format!("thread {id} asks nobody itself: {why}"))
+                    .hint(format!("step it: `uwf thread step {id}`")))
+            }
+            several => Err(several.iter().fold(
+                Error::new(Kind::Usage, format!("several child threads of thread {id} wait")),
+                |error, child| error.hint(format!("answer one: `uwf thread answer {child}`")),
+            )),
+        };
+    }
+    if mark.is_none() && !agent.is_built_in(HUMAN) {
+        return Err(Error::new(
+            Kind::Usage,
+            format!("thread {id} does not wait for a person: its next role `{role}` is played by `{}`", agent.name),
+        )
+        .hint(format!("step it: `uwf thread step {id}`")));
+    }
+    Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since })
+}
+
+/// An agent without an alias goes by the name of the built-in one.
+fn named_human(agent: AgentSpec) -> AgentSpec {
+    let is_unnamed = agent.name == format!("{BUILT_IN_PREFIX}{HUMAN}");
+    AgentSpec { name: if is_unnamed { HUMAN.to_owned() } else { agent.name }, ..agent }
+}
+
+/// What is to be recorded.
+pub struct Given<'g> {
+    /// The output it comes to as part of an attempt; nothing is stored.
+    pub output: &'g dyn Fn(&Attempt) -> Result<Hash>,
+    /// Stores the step of an attempt, with everything below it, records the attempt as finished and returns the StepNode.
+    pub store: &'g dyn Fn(&Attempt) -> Result<Hash>,
+}
+
+/// Records an answer and moves the head. If the same one was recorded before and only the move is missing, since that
+/// process was killed, that is made up for.
+///
+/// # Errors
+/// `Busy` when somebody else steps the thread or has answered first, those of `given`; whatever fails, the thread goes
+/// on waiting.
+pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
+    let id = &asked.thread;
+    let lock = lock::take(home, id)?;
+    lock.write_owner(&std::process::id().to_string())?;
+    let (thread, head) = match Thread::active(home, id) {
+        Err(ended) if ended.kind == Kind::NotFound => return Err(too_late(asked, "the thread has ended")),
+        other => other?,
+    };
+    if head.hash != asked.head {
+        return Err(too_late(asked, &format!("the head is {} now", head.hash)));
+    }
+    step::refuse_paused(home, id)?;
+    let plan = Plan::load(&thread, None)?;
+    let request = Request::plain(id.clone());
+    let step = Step::new(&thread, &head, &plan, &request);
+    let mut signals = Signals::listen()?;
+    let earlier = match leftover::left_over(&thread, plan.config.limits.kill_grace)? {
+        Left::Nothing { earlier, .. } => earlier,
+        Left::Step(attempt, recorded) => {
+            refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
+            let report = step.adopt(&attempt, recorded, &mut signals)?;
+            return Ok(Report { adopted: true, ..report });
+        }
+    };
+    let attempt = step.open(&asked.role, asked.agent.clone(), earlier)?;
+    let link = |stored| {
+        let recorded = recorded::read(home, id)?.and_then(|record| record.finished);
+        step.link(&attempt, stored, recorded.as_ref(), &mut signals)
+    };
+    (given.store)(&attempt).and_then(link).inspect_err(|_| {
+        let record = recorded::read(home, id).ok().flatten();
+        if record.is_some_and(|record| record.closed.is_none() && record.finished.is_none()) {
+            // Left open, the next step concludes it just so.
+            let _ = leftover::suspend(home, &attempt, Some("the answer could not be stored".to_owned()));
+        }
+    })
+}
+
+/// Of two answers the one that was recorded counts, and whoever gives the other is told so.
+fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<()> {
+    let (step, _) = load::step_node(thread.home().store(), recorded)?;
+    if step.output == output {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Busy, format!("role `{}` has another answer already, {}", step.role, step.output))
+        .hint(format!("`uwf cas get {}` shows it, `uwf thread step {}` takes it over", step.output, thread.id))
+        .hint("nothing of this one was recorded"))
+}
+
+fn too_late(asked: &Asked, now: &str) -> Error {
+    Error::new(Kind::Busy, format!("role `{}` was played by somebody else meanwhile: {now}", asked.role))
+        .hint(format!("`uwf thread read {}` shows what was answered; nothing of yours was recorded", asked.thread))
+}

@@ -1,0 +1,201 @@
+//! Child threads: a role that is played by a workflow has a thread of its own, found again whenever the role is tried
+//! again at the same head.
+//!
+//! Which thread a child belongs to is the local machine's business, like every record of a thread: the child's settings
+//! name its parent, and the parent's directory `children/` has an empty file for each child, so that killing and
+//! pausing reach them. Nodes know only the parent's head and the depth.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use durable_files::regular;
+use json_cas::{Hash, Swap};
+use uwf_core::node::StartNode;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::settings::Settings;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::history::{self, Finished};
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::root::marks::{self, Mark, Reason};
+use crate::thread::load::Thread;
+use crate::verbs::{kill, new_thread, start};
+
+/// Threads above a thread that are looked at. Far more than any `maxDepth`, so that only a record that names itself as
+/// its parent is stopped.
+const MAX_ANCESTORS: usize = 64;
+
+/// A child as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Child {
+    /// It can be stepped.
+    Active(ThreadId),
+    /// It has ended.
+    Ended(Finished),
+}
+
+/// What a child thread is to do, asked for only when it has to be begun.
+pub struct Task {
+    /// The workflow as the configuration names it.
+    pub workflow: String,
+    /// Its prompt.
+    pub prompt: String,
+    /// Its workspace, agents and limits; the parent is filled in.
+    pub settings: Settings,
+}
+
+/// The child thread of a role at the parent's head: the one there is, else a new one.
+///
+/// # Errors
+/// `Limit` when it would be deeper than `maxDepth`, `Config` when there is no such workflow, those of `task`, store and
+/// index.
+pub fn find_or_begin(
+    parent: &Thread<'_>,
+    role: &str,
+    max_depth: u32,
+    task: impl FnOnce() -> Result<Task>,
+) -> Result<Child> {
+    let home = parent.home();
+    let id = id_for(parent, role);
+    if let Some(child) = find(home, &id)? {
+        return Ok(child);
+    }
+    let depth = parent.start.depth.unwrap_or(0).saturating_add(1);
+    if depth > max_depth {
+        return Err(Error::new(
+            Kind::Limit,
+            format!("role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"),
+        )
+        .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"));
+    }
+    let task = task()?;
+    let decided = Settings::load(home, &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
+    let settings = Settings { parent: Some(parent.id.clone()), workflows: decided, ..task.settings };
+    let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;
+    let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) };
+    let head = start::put_start(home, &start)?;
+    begin(home, parent, id, head, &Settings { workflows, ..settings })
+}
+
+/// Whether a role has a child thread at the parent's head that has ended.
+///
+/// # Errors
+/// Those of the index and the history.
+pub fn has_ended(parent: &Thread<'_>, role: &str) -> Result<bool> {
+    Ok(matches!(find(parent.home(), &id_for(parent, role))?, Some(Child::Ended(_))))
+}
+
+/// Known to its parent first, then in the index: whoever kills the parent finds it, or it finds the parent killed.
+fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &Settings) -> Result<Child> {
+    let dir = home.children_dir(&parent.id);
+    fs::create_dir_all(&dir).at("create", &dir)?;
+    let note = dir.join(id.as_str());
+    regular::write(&note, b"").at("write", &note)?;
+    match new_thread::begin(home, &id, head, settings)? {
+        Swap::Done | Swap::Moved(Some(_)) => {}
+        Swap::Moved(None) => return Err(Error::new(Kind::Internal, format!("child thread {id} cannot be begun"))),
+    }
+    if home.heads().read(parent.id.as_str())?.is_none() {
+        kill::kill(home, &id)?;
+        return Err(Error::not_active(&parent.id));
+    }
+    Ok(Child::Active(id))
+}
+
+fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
+    if home.heads().read(id.as_str())?.is_some() {
+        return Ok(Some(Child::Active(id.clone())));
+    }
+    Ok(history::of(home, id)?.map(Child::Ended))
+}
+
+/// The id of the child a role has at a thread's head. The time in it is that of the head, so that it is listed where it
+/// began, but no earlier than the parent: equal nodes of several threads share the time of the first.
+pub fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
+    let time = ids::started_at(&parent.id).unwrap_or(0).max(parent.head_timestamp_ms);
+    let bytes = |salt: u8| {
+        let text = format!("{salt} {} {} {role}", parent.id, parent.head);
+        u128::from(json_cas::xxh64(text.as_bytes()).as_u64())
+    };
+    // The 80 random bits of a ULID.
+    ThreadId::from(ulid::Ulid::from_parts(time, bytes(0) << 64 | bytes(1)))
+}
+
+/// The children of a thread that are active, on this machine.
+///
+/// # Errors
+/// Those of the directory and the index.
+pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
+    let known = known(home, parent)?;
+    if known.is_empty() {
+        return Ok(known);
+    }
+    let heads: BTreeSet<String> = home.heads().list()?.into_iter().map(|(id, _)| id).collect();
+    Ok(known.into_iter().filter(|id| heads.contains(id.as_str())).collect())
+}
+
+fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
+    let dir: PathBuf = home.children_dir(parent);
+    let entries = match fs::read_dir(&dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.at("list", &dir)?,
+    };
+    let mut ids: Vec<ThreadId> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// The thread a child belongs to, when this machine knows it.
+pub fn parent_of(home: &Home, id: &ThreadId) -> Option<ThreadId> {
+    Settings::load(home, id).ok().flatten().and_then(|settings| settings.parent)
+}
+
+/// The thread that is paused, this one or one above it, and why.
+///
+/// # Errors
+/// `Io` when that cannot be told: somebody wanted a paused thread to stay where it is.
+pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> {
+    let mut at = Some(id.clone());
+    for _ in 0..MAX_ANCESTORS {
+        let Some(thread) = at else { return Ok(None) };
+        if let Some(reason) = marks::read(home, &thread, Mark::Paused)? {
+            return Ok(Some((thread, reason)));
+        }
+        at = match Settings::load(home, &thread) {
+            Err(error) if !error.is_damage() => return Err(error),
+            other => other.ok().flatten().and_then(|settings| settings.parent),
+        };
+    }
+    Ok(None)
+}
+
+/// The reason of a child's pause, which is that of a thread above it.
+pub fn paused_with(above: &ThreadId, reason: Reason) -> Reason {
+    Reason { role: None, why: format!("paused with thread {above}: {}", reason.why), ..reason }
+}
+
+/// Threads that are paused because one above them is, and which one that is. Only the children of paused threads are
+/// looked at.
+///
+/// # Errors
+/// Those of the directories.
+pub fn paused_below(home: &Home, marks: &BTreeMap<String, BTreeSet<Mark>>) -> Result<BTreeMap<ThreadId, ThreadId>> {
+    let mut below = BTreeMap::new();
+    let paused = marks.iter().filter(|(_, marks)| marks.contains(&Mark::Paused)).filter_map(|(id, _)| id.parse().ok());
+    for top in paused {
+        let top: ThreadId = top;
+        let mut open = vec![top.clone()];
+        while let Some(thread) = open.pop() {
+            for child in known(home, &thread)? {
+                if below.insert(child.clone(), top.clone()).is_none() {
+                    open.push(child);
+                }
+            }
+        }
+    }
+    Ok(below)
+}

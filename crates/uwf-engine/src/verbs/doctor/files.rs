@@ -1,0 +1,215 @@
+//! The storage root as files.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use durable_files::FileLock;
+use uwf_core::thread::ThreadId;
+
+use super::{Finding, Remedy, counted};
+use crate::attempt::environment;
+use crate::error::{AtPath, Error, Result};
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::sharing::{self, Sharing};
+
+/// Age from which on a temporary file is nobody's: no write takes that long.
+pub(super) const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// How long a lock of the whole root may be held: writers need milliseconds.
+const LONG_HOLD: Duration = Duration::from_secs(1);
+
+/// Free bytes below which the next agent's output may not fit.
+const LITTLE_SPACE: u64 = 256 << 20;
+
+/// File systems on which locks and syncs are somebody else's promise: `f_type` of statfs(2), name.
+const NETWORK_FILE_SYSTEMS: [(u64, &str); 9] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB2"),
+    (0x0102_1997, "9P"),
+    (0x6573_5546, "FUSE"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x00C3_6400, "Ceph"),
+    (0x5346_414F, "AFS"),
+];
+
+/// Whether the root is there, can be written, and is on a disk of this machine.
+pub(super) fn root(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+    let root = home.root();
+    if !root.exists() {
+        let message =
+            format!("{} does not exist yet; the first command that stores something makes it", root.display());
+        return Ok(vec![Finding::ok("storage", message)]);
+    }
+    if let Err(error) = tempfile::Builder::new().prefix(durable_files::TEMP_PREFIX).tempfile_in(root) {
+        // The error names the path itself.
+        let error = Error::io("write to", root, error.kind().into());
+        return Ok(vec![Finding::of_error("storage", &error)]);
+    }
+    let space = rustix::fs::statvfs(root).map_err(std::io::Error::from).at("look at", root)?;
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    let message = format!("{} can be written, {} free", root.display(), bytes(free));
+    let place = match (network(root)?, free < LITTLE_SPACE) {
+        (Some(name), _) => Finding::warn("storage", format!("{} is on a network file system ({name})", root.display()))
+            .hint("locks and syncs may not hold there; a local disk is safer"),
+        (None, true) => Finding::warn("storage", message).hint("free some space: an agent's output is stored whole"),
+        (None, false) => Finding::ok("storage", message),
+    };
+    let half = sharing::of(home) == Sharing::HalfGroup;
+    let shared = Finding::warn(
+        "sharing",
+        format!("{} is writable for a group, but what one makes in it is not the group's", root.display()),
+    )
+    .hint(format!("`find {} -type d -exec chmod g+ws {{}} +`, and `umask 002` for each person", root.display()));
+    Ok([place].into_iter().chain(half.then_some(shared)).collect())
+}
+
+#[cfg(target_os = "linux")]
+fn network(root: &Path) -> Result<Option<&'static str>> {
+    let found = rustix::fs::statfs(root).map_err(std::io::Error::from).at("look at", root)?;
+    // The type's width and sign differ from machine to machine; the numbers fit into 32 bits.
+    let kind = found.f_type as u64 & 0xFFFF_FFFF;
+    Ok(NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn network(_: &Path) -> Result<Option<&'static str>> {
+    Ok(None)
+}
+
+/// Whether others can read `.env`, and we can.
+pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+    let path = home.env_file();
+    if !path.exists() {
+        return Ok(vec![Finding::ok("env-file", "there is no .env; keys come from the environment")]);
+    }
+    let entries = environment::read_env_file(&path)?.len();
+    let told = format!("{} has {}", path.display(), counted(entries, "entry"));
+    if !environment::is_open_to_others(&path)? {
+        return Ok(vec![Finding::ok("env-file", format!("{told} and is readable by its owner only"))]);
+    }
+    match remedy {
+        Remedy::Apply => {
+            environment::protect_env_file(&path)?;
+            Ok(vec![Finding::ok(
+                "env-file",
+                format!("{told}; it was open to others, now it is readable by its owner only"),
+            )])
+        }
+        Remedy::Tell => Ok(vec![
+            Finding::warn("env-file", format!("{told} and is open to others"))
+                .hint("`uwf doctor --fix` restricts it to its owner (0600); the next step does too"),
+        ]),
+    }
+}
+
+/// How much there is.
+pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+    let nodes = home.store().objects().list(None)?.len();
+    let size = match std::fs::read_dir(home.objects_dir()) {
+        Ok(files) => format!(", {}", bytes(files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum())),
+        // Nothing is stored yet, or elsewhere.
+        Err(_) => String::new(),
+    };
+    Ok(vec![match nodes {
+        0 => Finding::ok("store", "no node is stored yet"),
+        nodes => Finding::ok("store", format!("{}{size}", counted(nodes, "node"))),
+    }])
+}
+
+/// Temporary files of processes that died.
+pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+    let dirs = home.dirs_with_temporary_files();
+    let dirs: Vec<_> = dirs.iter().filter(|dir| dir.is_dir()).collect();
+    if remedy == Remedy::Apply {
+        let mut removed = 0;
+        for dir in &dirs {
+            removed += durable_files::remove_leftovers(dir, LEFTOVER_AGE)?;
+        }
+        let told = if removed == 0 { "no old temporary files".to_owned() } else { format!("removed {}", old(removed)) };
+        return Ok(vec![Finding::ok("leftovers", told)]);
+    }
+    let mut found = 0;
+    for dir in &dirs {
+        found += durable_files::leftovers(dir, LEFTOVER_AGE)?.len();
+    }
+    Ok(vec![match found {
+        0 => Finding::ok("leftovers", "no old temporary files"),
+        some => Finding::warn("leftovers", format!("{} of processes that died", old(some)))
+            .hint("`uwf doctor --fix` removes them"),
+    }])
+}
+
+/// Locks that somebody keeps. The system frees the locks of a dead process, so a stale one has a live holder that hangs;
+/// that of a thread is nobody's business while its keeper has it.
+pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for path in [home.heads_lock(), home.registry_lock(), home.config_lock()] {
+        if lasts(|| FileLock::is_held(&path).map_err(Error::from))? {
+            findings.push(kept(&path, ""));
+        }
+    }
+    for thread in thread_ids(home) {
+        // Another user's process cannot be looked at, and may well be a keeper.
+        let is_no_keeper = || lock::keeper_of(home, &thread).is_ok_and(|keeper| keeper.is_none());
+        if lasts(|| Ok(lock::is_held(home, &thread)? && is_no_keeper()))? {
+            findings.push(kept(&home.thread_lock(&thread), ", and not by a keeper of that thread"));
+        }
+    }
+    Ok(if findings.is_empty() { vec![Finding::ok("locks", "no lock is kept")] } else { findings })
+}
+
+/// Whether something is so, and stays so for as long as no writer needs.
+fn lasts(is_so: impl Fn() -> Result<bool>) -> Result<bool> {
+    let begun = Instant::now();
+    while is_so()? {
+        if begun.elapsed() > LONG_HOLD {
+            return Ok(true);
+        }
+        std::thread::sleep(LONG_HOLD / 50);
+    }
+    Ok(false)
+}
+
+fn kept(path: &Path, by: &str) -> Finding {
+    let message = format!("{} has been held for more than {} s{by}", path.display(), LONG_HOLD.as_secs());
+    Finding::warn("locks", message).hint(format!("`fuser {}` tells by which process", path.display()))
+}
+
+/// Threads that have a directory, ended ones too.
+fn thread_ids(home: &Home) -> impl Iterator<Item = ThreadId> {
+    let entries = std::fs::read_dir(home.threads_dir()).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn old(count: usize) -> String {
+    counted(count, "old temporary file")
+}
+
+/// `5.2 MB`.
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
+    let mut size = count as f64;
+    let mut unit = 0;
+    while size >= 1000.0 && unit + 1 < UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{count} bytes") } else { format!("{size:.1} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short() {
+        for (count, told) in
+            [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (5_240_000, "5.2 MB"), (u64::MAX, "18446744.1 TB")]
+        {
+            assert_eq!(bytes(count), told);
+        }
+    }
+}

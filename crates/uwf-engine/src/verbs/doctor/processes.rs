@@ -1,0 +1,88 @@
+//! Agents that outlived their keeper.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use uwf_core::config::DEFAULT_KILL_GRACE;
+use uwf_core::thread::ThreadId;
+
+use super::{Finding, Remedy, counted};
+use crate::attempt::processes;
+use crate::error::Result;
+use crate::root::home::{Home, ROOT_VARIABLES};
+use crate::root::lock;
+
+/// Processes named in one message.
+const NAMED: usize = 5;
+
+/// An attempt of this root that processes still work at, though nobody waits for them.
+struct Orphaned {
+    attempt: String,
+    thread: ThreadId,
+    processes: Vec<u32>,
+}
+
+/// Processes of this root's attempts whose keeper is gone. They work for nobody, and cost.
+pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+    if !cfg!(target_os = "linux") {
+        return Ok(vec![Finding::ok("orphans", "processes are looked for on Linux only")]);
+    }
+    let found = orphaned(home)?;
+    let count: usize = found.iter().map(|orphaned| orphaned.processes.len()).sum();
+    let Some(first) = found.first() else {
+        return Ok(vec![Finding::ok("orphans", "no agent outlived its keeper")]);
+    };
+    if remedy == Remedy::Tell {
+        let named = first.processes.iter().take(NAMED).map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "{} of {} outlived their keeper (thread {}: {named})",
+            counted(count, "process"),
+            counted(found.len(), "attempt"),
+            first.thread
+        );
+        let hint = "`uwf doctor --fix` ends them; so does the next step of the thread, which takes over their result";
+        return Ok(vec![Finding::warn("orphans", message).hint(hint)]);
+    }
+    let grace = home.config().map(|config| config.limits.kill_grace).unwrap_or(DEFAULT_KILL_GRACE);
+    found.iter().map(|orphaned| end(home, orphaned, grace)).collect()
+}
+
+/// Ends what works at an attempt. The thread's lock is held meanwhile, so that no step begins to look after it.
+fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
+    let Orphaned { attempt, thread, processes: found } = orphaned;
+    let dir = home.thread_dir(thread);
+    let lock = if dir.exists() { lock::take_within(home, thread, Duration::ZERO)? } else { None };
+    if lock.is_none() && dir.exists() {
+        return Ok(Finding::ok("orphans", format!("a step of thread {thread} is looking after its processes now")));
+    }
+    processes::end_attempt(None, attempt, grace);
+    let left = processes::survivors_by_environment(attempt).len();
+    let ended = counted(found.len(), "process");
+    Ok(match left {
+        0 => Finding::ok("orphans", format!("ended {ended} of thread {thread}")),
+        _ => Finding::fail("orphans", format!("{left} of {ended} of thread {thread} could not be ended"))
+            .hint("they may belong to another user, or hang in the kernel"),
+    })
+}
+
+fn orphaned(home: &Home) -> Result<Vec<Orphaned>> {
+    let mut attempts: BTreeMap<(String, ThreadId), Vec<u32>> = BTreeMap::new();
+    // Whoever asks from inside an agent is no orphan of it.
+    let own = processes::ancestry();
+    for (pid, environment) in processes::environments() {
+        let variable = |name: &str| environment.get(name).cloned();
+        let (Some(attempt), Some(thread)) = (variable("UWF_ATTEMPT"), variable("UWF_THREAD")) else { continue };
+        let root = variable(ROOT_VARIABLES[0]).unwrap_or_default();
+        let Ok(thread) = thread.parse::<ThreadId>() else { continue };
+        if !own.contains(&pid) && is_same(Path::new(&root), home.root()) && !lock::is_held(home, &thread)? {
+            attempts.entry((attempt, thread)).or_default().push(pid);
+        }
+    }
+    let orphaned = |((attempt, thread), processes)| Orphaned { attempt, thread, processes };
+    Ok(attempts.into_iter().map(orphaned).collect())
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || std::fs::canonicalize(a).is_ok_and(|a| std::fs::canonicalize(b).is_ok_and(|b| a == b))
+}

@@ -1,0 +1,121 @@
+//! The index of threads, and what attempts and marks say about them.
+
+use uwf_core::thread::ThreadId;
+
+use super::files::LEFTOVER_AGE;
+use super::{Finding, Remedy, counted};
+use crate::attempt::recorded as records;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::root::{history, lock};
+use crate::thread::state::State;
+use crate::verbs::list::{self, Filter};
+use crate::verbs::{new_thread, recover};
+
+/// Threads named in one message.
+const NAMED: usize = 3;
+
+/// Whether index and history can be read, and the threads in them.
+pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+    let rows = list::list(home, &Filter::default())?.rows;
+    let finished = history::all(home)?.len();
+    let problems = home.journal().records()?.problems;
+    let mut findings =
+        vec![Finding::ok("threads", format!("{}, {finished} finished", counted(rows.len(), "active thread")))];
+    if let Some(first) = problems.first() {
+        let message = format!("history.jsonl has {}: {first}", counted(problems.len(), "unreadable line"));
+        findings
+            .push(Finding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"));
+    }
+    findings.extend(never_begun(home, remedy)?);
+    let missing: Vec<String> = recover::missing(home)?.iter().map(ThreadId::to_string).collect();
+    if !missing.is_empty() {
+        let told = counted(missing.len(), "thread");
+        let message = format!("there are records of {told} that neither index nor history has: {}", named(&missing));
+        findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` tells what they say"));
+    }
+    let corrupt: Vec<String> =
+        rows.iter().filter(|row| row.state == State::Corrupt).map(|row| row.thread.to_string()).collect();
+    if !corrupt.is_empty() {
+        let message = format!("{} cannot be read: {}", counted(corrupt.len(), "thread"), named(&corrupt));
+        let hint = format!("`uwf cas verify` tells what is damaged; `uwf thread kill {}` ends it", corrupt[0]);
+        findings.push(Finding::fail("threads", message).hint(hint));
+    }
+    Ok(findings)
+}
+
+/// Records of threads whose `thread start` or `thread fork` was killed before it had set their head.
+fn never_begun(home: &Home, remedy: Remedy) -> Result<Option<Finding>> {
+    let abandoned = new_thread::abandoned(home, LEFTOVER_AGE)?;
+    if abandoned.is_empty() {
+        return Ok(None);
+    }
+    let count = counted(abandoned.len(), "thread");
+    if remedy == Remedy::Apply {
+        abandoned.iter().try_for_each(|thread| new_thread::remove(home, thread, LEFTOVER_AGE))?;
+        return Ok(Some(Finding::ok("threads", format!("removed the records of {count} that never began"))));
+    }
+    let ids: Vec<String> = abandoned.iter().map(ToString::to_string).collect();
+    let message = format!("there are records of {count} whose command was killed before it began: {}", named(&ids));
+    Ok(Some(Finding::warn("threads", message).hint("`uwf doctor --fix` removes them")))
+}
+
+/// Attempts whose keeper is dead, and marks that no longer stand for anything.
+pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+    let mut abandoned = Vec::new();
+    let mut stale: Vec<(ThreadId, Mark)> = Vec::new();
+    for (name, set) in marks::all(home)? {
+        let Ok(thread) = name.parse::<ThreadId>() else { continue };
+        if home.heads().read(thread.as_str())?.is_none() {
+            stale.extend(set.into_iter().map(|mark| (thread.clone(), mark)));
+            continue;
+        }
+        if !set.contains(&Mark::Open) || lock::is_held(home, &thread)? {
+            continue;
+        }
+        match records::read(home, &thread)? {
+            Some(attempt) if attempt.closed.is_none() => abandoned.push(thread.to_string()),
+            // It was closed, or never got written, and the mark stayed.
+            Some(_) | None => stale.push((thread, Mark::Open)),
+        }
+    }
+    let findings = [abandoned_attempts(&abandoned), stale_marks(home, &stale, remedy)?];
+    let findings: Vec<Finding> = findings.into_iter().flatten().collect();
+    Ok(if findings.is_empty() {
+        vec![Finding::ok("attempts", "no attempt was abandoned, no mark is stale")]
+    } else {
+        findings
+    })
+}
+
+fn abandoned_attempts(threads: &[String]) -> Option<Finding> {
+    let first = threads.first()?;
+    let message = format!("the keeper of {} is dead: {}", counted(threads.len(), "open attempt"), named(threads));
+    Some(
+        Finding::warn("attempts", message)
+            .hint(format!("the next step takes over what it left: `uwf thread step {first}`")),
+    )
+}
+
+fn stale_marks(home: &Home, stale: &[(ThreadId, Mark)], remedy: Remedy) -> Result<Option<Finding>> {
+    if stale.is_empty() {
+        return Ok(None);
+    }
+    let count = counted(stale.len(), "stale mark");
+    if remedy == Remedy::Apply {
+        for (thread, mark) in stale {
+            marks::clear(home, thread, &[*mark])?;
+        }
+        return Ok(Some(Finding::ok("attempts", format!("removed {count}"))));
+    }
+    let threads: Vec<String> = stale.iter().map(|(thread, _)| thread.to_string()).collect();
+    let message = format!("{count} of threads that have ended or are not at it: {}", named(&threads));
+    Ok(Some(Finding::warn("attempts", message).hint("`uwf doctor --fix` removes them")))
+}
+
+fn named(threads: &[String]) -> String {
+    let more = threads.len().saturating_sub(NAMED);
+    let shown = threads.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}

@@ -1,0 +1,142 @@
+//! Ending a thread: the thread-end node, the line in the history, and out of the index.
+
+use json_cas::{Hash, Head, Swap};
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::moderator::EndReason;
+use uwf_core::node::{EndStatus, Payload, ThreadEnd};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::recorded;
+use crate::error::{Error, Kind, Result};
+use crate::root::history::Finished;
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::thread::load::Thread;
+use crate::verbs::recover;
+
+/// Reason of a thread-end node whose thread came to its graph's end.
+pub const REASON_END: &str = "end";
+/// Reason when no transition matched.
+pub const REASON_NO_MATCH: &str = "no-match";
+/// Reason when somebody killed the thread.
+pub const REASON_KILLED: &str = "killed";
+
+/// What the reason begins with when the supervisor ended the thread; why follows.
+pub const REASON_SUPERVISOR: &str = "supervisor: ";
+
+/// Exit code recorded for a thread that the supervisor ended.
+const SUPERVISED_CODE: i32 = 1;
+
+/// Exit code recorded for a killed thread, as a shell reports Ctrl-C.
+const KILLED_CODE: i32 = 130;
+
+/// The head of a thread that has just moved there, to end it by.
+///
+/// # Errors
+/// `Busy` when it is elsewhere by now, `NotFound` when the thread has ended.
+pub(crate) fn head_of(thread: &Thread<'_>) -> Result<Head> {
+    let head = thread.home().heads().read(thread.id.as_str())?;
+    let head = head.ok_or_else(|| recover::not_active(thread.home(), &thread.id))?;
+    if head.hash == thread.head { Ok(head) } else { Err(moved(&thread.id)) }
+}
+
+/// Ends a thread because its moderator said so. `summary` tells what came of it, when somebody wrote that.
+///
+/// # Errors
+/// `Busy` when the head moved meanwhile, those of store and index.
+pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Option<String>) -> Result<Hash> {
+    let reason = match reason {
+        EndReason::Graph => REASON_END,
+        EndReason::NoMatch => REASON_NO_MATCH,
+    };
+    retire(thread, head, How { status: EndStatus::Completed, reason, return_code: 0, summary })
+}
+
+/// Ends a thread because its supervisor said so, for a reason that begins with [`REASON_SUPERVISOR`].
+///
+/// # Errors
+/// As [`complete`].
+pub fn stop(thread: &Thread<'_>, head: &Head, reason: &str) -> Result<Hash> {
+    retire(thread, head, How { status: EndStatus::Killed, reason, return_code: SUPERVISED_CODE, summary: None })
+}
+
+/// Ends a thread because somebody said so.
+///
+/// # Errors
+/// As [`complete`].
+pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
+    let (status, reason) = (EndStatus::Killed, REASON_KILLED);
+    retire(thread, head, How { status, reason, return_code: KILLED_CODE, summary: None })
+}
+
+/// Ends a thread whose nodes are not readable, because somebody said so: nothing can be said about its end but that.
+///
+/// # Errors
+/// As [`complete`].
+pub fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
+    let line = Finished {
+        thread: id.clone(),
+        workflow: None,
+        head: head.hash,
+        completed_at: crate::root::ids::now_ms(),
+        status: EndStatus::Killed,
+        end: None,
+    };
+    drop_from_index(home, head, &line)
+}
+
+/// What is recorded of an end.
+struct How<'a> {
+    status: EndStatus,
+    reason: &'a str,
+    return_code: i32,
+    summary: Option<String>,
+}
+
+fn retire(thread: &Thread<'_>, head: &Head, how: How<'_>) -> Result<Hash> {
+    let How { status, reason, return_code, summary } = how;
+    let home = thread.home();
+    crate::verbs::put::ensure_types(home)?;
+    let end = ThreadEnd {
+        start: thread.start_hash,
+        last_step: thread.last.is_some().then_some(thread.head),
+        status,
+        reason: reason.to_owned(),
+        return_code,
+        summary,
+    };
+    let end = home.store().put(&end.draft())?;
+    let line = Finished {
+        thread: thread.id.clone(),
+        workflow: Some(thread.start.workflow),
+        head: thread.head,
+        completed_at: crate::root::ids::now_ms(),
+        status,
+        end: Some(end),
+    };
+    drop_from_index(home, head, &line)?;
+    Ok(end)
+}
+
+/// Appends the line to the history and drops the thread from the index.
+fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
+    match home.heads().remove(line.thread.as_str(), &head.version, &record(line))? {
+        Swap::Done => {
+            recorded::ended(home, line);
+            // The thread is finished whether or not its marks could be removed.
+            let _ = marks::clear(home, &line.thread, &Mark::ALL);
+            Ok(())
+        }
+        Swap::Moved(_) => Err(moved(&line.thread)),
+    }
+}
+
+fn moved(thread: &ThreadId) -> Error {
+    Error::new(Kind::Busy, format!("the head of thread {thread} moved while it was being ended"))
+        .hint("look at it with `uwf thread show`, then try again")
+}
+
+fn record(line: &impl Serialize) -> Value {
+    serde_json::to_value(line).expect("a history line is texts and numbers")
+}

@@ -1,0 +1,222 @@
+//! From what a person typed to a workflow. A name means the same everywhere: a path, then the project's
+//! `.workflows/`, then the registry, then a hash or a unique prefix of one.
+
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use json_cas::nearest;
+use uwf_core::workflow::Workflow;
+
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::root::registry;
+use crate::thread::load;
+use crate::verbs::validate::Validated;
+use crate::verbs::{put, validate};
+
+/// Directory of a project's own workflow files.
+pub const PROJECT_DIR: &str = ".workflows";
+
+/// The project's configuration, in the same directory.
+pub const PROJECT_CONFIG: &str = "config.yaml";
+
+/// Where a workflow was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A file that was named.
+    File(PathBuf),
+    /// A file of the project; `shadows` when the registry has the name too.
+    Project {
+        /// The file.
+        file: PathBuf,
+        /// Whether the registry has the same name.
+        shadows: bool,
+    },
+    /// The registry.
+    Registry,
+    /// A hash.
+    Store,
+}
+
+/// A workflow that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The workflow; stored, whatever it came from.
+    pub hash: Hash,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Things to tell the person.
+    pub notes: Vec<String>,
+}
+
+/// Finds a workflow by what was typed; one that comes from a file is stored first, without a name.
+///
+/// # Errors
+/// As of [`locate`], and `Data` when the file has errors.
+pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
+    stored(home, typed, locate(home, typed, cwd)?)
+}
+
+/// The same where nobody has said that files of the project count: they may be anybody's. A path is one below `dir`;
+/// without it only an absolute one is taken.
+///
+/// # Errors
+/// As [`workflow`].
+pub fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<Found> {
+    stored(home, typed, find(home, typed, dir, false)?)
+}
+
+fn stored(home: &Home, typed: &str, located: Located) -> Result<Found> {
+    let (file, origin) = match located {
+        Located::Stored(hash, origin) => return Ok(Found { hash, origin, notes: Vec::new() }),
+        Located::File(file, origin) => (file, origin),
+    };
+    let shadows = matches!(origin, Origin::Project { shadows: true, .. });
+    let mut found = from_file(home, &file, origin)?;
+    if shadows {
+        found.notes.insert(0, format!("{} shadows the registry's `{typed}`", file.display()));
+    }
+    Ok(found)
+}
+
+/// What stands for a workflow, before a file of it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Located {
+    /// A file, and what it was found as.
+    File(PathBuf, Origin),
+    /// A node, and what it was found as.
+    Stored(Hash, Origin),
+}
+
+/// Finds what stands for a workflow; nothing is stored.
+///
+/// # Errors
+/// `NotFound` with the nearest name, those of store and registry.
+pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<Located> {
+    find(home, typed, Some(cwd), true)
+}
+
+fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Result<Located> {
+    let cwd = dir.unwrap_or(Path::new("/"));
+    let as_path = cwd.join(typed);
+    let looks_like_path = typed.contains('/') || has_workflow_extension(Path::new(typed));
+    let may_be_path = looks_like_path && (dir.is_some() || typed.starts_with('/'));
+    if may_be_path && as_path.is_file() {
+        return Ok(Located::File(as_path.clone(), Origin::File(as_path)));
+    }
+    let registry = registry::read(home)?;
+    if let Some(file) = project_file(typed, cwd).filter(|_| with_project) {
+        let shadows = registry.contains_key(typed);
+        return Ok(Located::File(file.clone(), Origin::Project { file, shadows }));
+    }
+    if let Some(entry) = registry.get(typed) {
+        return Ok(Located::Stored(entry.hash, Origin::Registry));
+    }
+    if let Some(hash) = by_hash(home, typed)? {
+        return Ok(Located::Stored(hash, Origin::Store));
+    }
+    let project = if with_project { project_files(cwd) } else { Vec::new() };
+    let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
+    let error = Error::new(Kind::NotFound, format!("there is no workflow `{typed}`"));
+    if registry::is_gone(home) {
+        return Err(error.hint(format!("{} is gone: {}", home.registry_file().display(), registry::NAMES_ARE_LOST)));
+    }
+    if let Some(file) = project_file(typed, cwd).filter(|_| !with_project) {
+        let counts = "counts only when a person starts a thread, or binds it anew";
+        return Err(error
+            .hint(format!("{} {counts}: `uwf run THREAD --agent ROLE=AGENT`", file.display()))
+            .hint(format!("`uwf workflow put {}` stores it for all", file.display())));
+    }
+    Err(match nearest::nearest(typed, names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None if looks_like_path => error.hint(format!("the file {} does not exist", as_path.display())),
+        None => error.hint("`uwf workflow list` shows what there is; a path to a YAML file works too"),
+    })
+}
+
+/// The workflow that was typed, read for its names only: nothing is stored or said.
+pub fn peek(home: &Home, typed: &str, cwd: &Path) -> Option<Workflow> {
+    match locate(home, typed, cwd).ok()? {
+        Located::Stored(hash, _) => load::workflow(home.store(), hash).ok(),
+        Located::File(file, _) => {
+            let draft = validate::file(home, &file).ok()?.draft?;
+            draft.resolve(|_, schema| json_cas::Store::schema_draft(schema).map(|draft| draft.hash())).ok()
+        }
+    }
+}
+
+/// The file of `.workflows/` that a name stands for: in the current directory or above, up to the one holding `.git`.
+fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
+    if name.contains('/') || name.starts_with('.') {
+        return None;
+    }
+    let dir = project_dir(cwd)?;
+    let is_workflow = |file: &PathBuf| file.is_file() && !is_config(file);
+    ["yaml", "yml", "json"].iter().map(|extension| dir.join(format!("{name}.{extension}"))).find(is_workflow)
+}
+
+/// Names of the project's workflow files with their paths, sorted.
+pub fn project_files(cwd: &Path) -> Vec<(String, PathBuf)> {
+    project_dir(cwd).map(|dir| files_of(&dir)).unwrap_or_default()
+}
+
+/// Names of the workflow files of a directory with their paths, sorted.
+pub fn files_of(dir: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    let mut files: Vec<(String, PathBuf)> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| has_workflow_extension(path) && path.is_file() && !is_config(path))
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
+        .collect();
+    files.sort();
+    files.dedup_by(|a, b| a.0 == b.0);
+    files
+}
+
+/// Whether a file is the configuration of a project, which lies beside its workflows.
+fn is_config(path: &Path) -> bool {
+    path.ends_with(Path::new(PROJECT_DIR).join(PROJECT_CONFIG))
+}
+
+/// The project's `.workflows`: the search never leaves the repository.
+pub fn project_dir(cwd: &Path) -> Option<PathBuf> {
+    for dir in cwd.ancestors() {
+        let candidate = dir.join(PROJECT_DIR);
+        if candidate.is_dir() {
+            return Some(candidate);
+        }
+        // `.git` is a file in worktrees and submodules.
+        if dir.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+fn has_workflow_extension(path: &Path) -> bool {
+    path.extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| matches!(extension, "yaml" | "yml" | "json"))
+}
+
+fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
+    let Validated { problems, draft, .. } = validate::text_of_file(home, validate::read_text(path)?, path)?;
+    let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
+    let draft = draft.ok_or_else(|| put::refused(&problems))?;
+    let (_, hash) = put::store(home, draft)?;
+    Ok(Found { hash, origin, notes })
+}
+
+fn by_hash(home: &Home, typed: &str) -> Result<Option<Hash>> {
+    let could_be = typed.len() >= 4 && typed.len() <= Hash::LEN && typed.bytes().all(uwf_core::thread::is_symbol);
+    if !could_be {
+        return Ok(None);
+    }
+    match home.store().resolve_prefix(typed) {
+        Ok(hash) if home.store().has(hash)? => Ok(Some(hash)),
+        Ok(_) => Ok(None),
+        Err(json_cas::StoreError::NoSuchPrefix { .. } | json_cas::StoreError::BadHash(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,102 @@
+//! `thread fork`: a new head on an old node. Nothing is copied but the settings.
+
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use json_cas::nearest;
+use uwf_core::node;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::settings::{self, Settings};
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::thread::digest;
+use crate::thread::load::Thread;
+use crate::verbs::start;
+
+/// What was forked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forked {
+    /// The new thread.
+    pub thread: ThreadId,
+    /// The node it begins at: a step, or the start when nothing came before.
+    pub step: Hash,
+}
+
+/// What is different about the new thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Directory its agents work in.
+    pub workspace: Option<PathBuf>,
+    /// Most steps it may have, those before the fork included.
+    pub max_steps: Option<u64>,
+}
+
+/// Forks at a node. Nobody knows which thread it came from, so the new one works in `cwd` unless told otherwise.
+///
+/// # Errors
+/// `Data` when the node is neither start nor step, `Io` when the workspace does not exist.
+pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
+    Thread::at(home, ids::new_thread_id(), at).map_err(|error| match is_other(home, at) {
+        true => error.hint("`uwf thread steps THREAD` lists the nodes that can be forked"),
+        false => error,
+    })?;
+    let settings = settings(None, changes, cwd)?;
+    Ok(Forked { thread: start::create(home, at, &settings)?, step: at })
+}
+
+/// Whether a node is readable and no place to fork.
+fn is_other(home: &Home, at: Hash) -> bool {
+    let kind = home.store().get(at).map(|found| node::Kind::of(found.type_hash));
+    kind.is_ok_and(|kind| !matches!(kind, Some(node::Kind::StartNode | node::Kind::StepNode)))
+}
+
+/// Forks a thread at its head, or before the last time a role was played, so that the role is played again. The new
+/// one has the settings of the old, as far as this machine knows them.
+///
+/// # Errors
+/// `NotFound` when the role was never played, `Io` when the workspace does not exist.
+pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
+    let thread = Thread::any(home, id)?;
+    let node = match from_role {
+        None => thread.head,
+        Some(role) => before_role(&thread, role)?,
+    };
+    let digest = digest::recorded_at(home, id, node)?;
+    let settings = Settings { digest, ..settings(Settings::load(home, id)?, changes, cwd)? };
+    Ok(Forked { thread: start::create(home, node, &settings)?, step: node })
+}
+
+fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Settings> {
+    let mut settings = match (known, &changes.workspace) {
+        (known, Some(dir)) => Settings { workspace: settings::workspace(cwd, dir)?, ..known.unwrap_or_default() },
+        (Some(known), None) => known,
+        (None, None) => Settings { workspace: settings::workspace(cwd, cwd)?, ..Settings::default() },
+    };
+    settings.max_steps = changes.max_steps.or(settings.max_steps);
+    // Whoever forks a child thread goes on with it alone.
+    settings.parent = None;
+    Ok(settings)
+}
+
+fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
+    let chain = thread.chain()?;
+    let Some(last) = chain.last_of(role) else {
+        let workflow = thread.workflow()?;
+        let error = Error::new(Kind::NotFound, format!("role `{role}` was never played in thread {}", thread.id));
+        let others = workflow.roles.keys().map(String::as_str).filter(|other| *other != role);
+        let hint = match nearest::did_you_mean(role, others) {
+            _ if chain.is_empty() => {
+                Some(format!("it has no steps yet: `uwf thread fork {}` forks it at its start", thread.id))
+            }
+            _ if workflow.roles.contains_key(role) => {
+                Some(format!("`uwf thread steps {}` lists the roles that were", thread.id))
+            }
+            near => near,
+        };
+        return Err(hint.into_iter().fold(error, Error::hint));
+    };
+    let before = last.checked_sub(1).and_then(|before| chain.get(before));
+    Ok(before.map_or(thread.start_hash, |record| record.step))
+}

@@ -1,0 +1,126 @@
+//! `thread kill`: out of the index first, so that no later swap can succeed; then the agent.
+
+use std::time::{Duration, Instant};
+
+use json_cas::Hash;
+use rustix::process::Signal;
+use uwf_core::node::EndStatus;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::{leftover, processes, recorded};
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::root::{history, lock, sharing};
+use crate::thread::load::Thread;
+use crate::verbs::{child_threads, end, recover};
+
+/// Beyond the agent's own grace: time for the keeper to store what the agent printed.
+const KEEPER_MARGIN: Duration = Duration::from_secs(10);
+
+/// Tries to drop a thread whose head keeps moving. Each try takes a millisecond, a step far longer.
+const TRIES: usize = 50;
+
+/// Kills a thread and its child threads. Returns its thread-end node, `None` when its own nodes are not readable. When this
+/// returns, its agent is gone.
+///
+/// # Errors
+/// `NotFound` when it is not active; of one that was killed before by a command that did not come to its end, the agent is
+/// gone then, too. Others after which the thread has ended say so.
+pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
+    sharing::check(home, id)?;
+    let dropped = drop_from_index(home, id);
+    match &dropped {
+        Err(error) if error.kind != Kind::NotFound || !was_killed(home, id)? => return dropped,
+        _ => end_all(home, id).map_err(|error| {
+            error.hint("the thread has ended; the same command again ends what is left of its agent")
+        })?,
+    }
+    dropped
+}
+
+/// Ends what still works for a thread that is not active any more.
+fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
+    kill_children(home, id)?;
+    let grace = home.config().map(|config| config.limits.kill_grace).unwrap_or(uwf_core::config::DEFAULT_KILL_GRACE);
+    end_agent(home, id, grace)?;
+    // One that was about to begin.
+    kill_children(home, id)
+}
+
+fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
+    Ok(history::of(home, id)?.is_some_and(|line| line.status == EndStatus::Killed))
+}
+
+/// Children end as their parent does, each with its own record.
+fn kill_children(home: &Home, id: &ThreadId) -> Result<()> {
+    for child in child_threads::active(home, id)? {
+        match kill(home, &child) {
+            // It came to its end by itself.
+            Err(error) if error.kind == Kind::NotFound => {}
+            other => drop(other?),
+        }
+    }
+    Ok(())
+}
+
+fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let head = home.heads().read(id.as_str())?.ok_or_else(|| recover::not_active(home, id))?;
+        let ended = match Thread::at(home, id.clone(), head.hash) {
+            Ok(thread) => end::kill(&thread, &head).map(Some),
+            // A broken thread must not be active for ever.
+            Err(broken) if matches!(broken.kind, Kind::Data | Kind::NotFound) => {
+                end::kill_unreadable(home, id, &head).map(|()| None)
+            }
+            Err(other) => Err(other),
+        };
+        match ended {
+            Err(moved) if moved.kind == Kind::Busy && tries < TRIES => {}
+            other => return other,
+        }
+    }
+}
+
+fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
+    let deadline = Instant::now() + grace + KEEPER_MARGIN;
+    let mut told = None;
+    let is_held = || lock::is_held(home, id);
+    while is_held()? && Instant::now() < deadline {
+        let keeper = lock::keeper_of(home, id)?;
+        if keeper != told
+            && let Some(pid) = keeper
+        {
+            told = keeper;
+            // It may end by itself at this moment, which is as good.
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if is_held()?
+        && let Some(keeper) = lock::keeper_of(home, id)?
+    {
+        let _ = rustix::process::kill_process(keeper, Signal::KILL);
+    }
+    let left = recorded::read(home, id)?.filter(|attempt| attempt.closed.is_none());
+    match &left {
+        Some(attempt) => {
+            leftover::end_survivors(attempt, grace)?;
+            processes::children_left();
+        }
+        // Nor is there a lock to be made for a thread that another machine runs.
+        None if !is_held()? => return Ok(()),
+        None => {}
+    }
+    let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)? else {
+        let message = format!("the lock of thread {id} is still held, by a process that could not be ended");
+        return Err(Error::new(Kind::Busy, message));
+    };
+    match left {
+        Some(attempt) if attempt.finished.is_none() => {
+            leftover::fail(home, &attempt, None, "the thread was killed").map(drop)
+        }
+        Some(_) | None => Ok(()),
+    }
+}

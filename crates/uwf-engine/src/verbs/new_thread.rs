@@ -1,0 +1,142 @@
+//! A thread that is being begun. Its record is there before its head is, so whoever is killed in between leaves the record
+//! of a thread there never was. Until it has a head its record has nothing but settings, and is locked while the command
+//! lives: that tells it from a thread the index has lost.
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use durable_files::regular;
+use json_cas::{Hash, Swap};
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::settings::Settings;
+use crate::error::{AtPath, Error, Result};
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::record;
+use crate::thread::digest;
+
+/// What the record of a thread says when its head is set.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+enum Line {
+    Begun,
+}
+
+/// Begins a thread: its settings, then its head. What was not begun leaves no record.
+///
+/// # Errors
+/// Those of settings and index.
+pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<Swap> {
+    let settings = with_digest(home, head, settings);
+    let file = record::open_or_create(home, thread)?;
+    let path = home.record_file(thread);
+    let begun = file.lock().at("lock", &path).and_then(|()| {
+        settings.write(home, thread, &file)?;
+        file.sync_all().at("sync", &path)?;
+        durable_files::sync_dir(&home.threads_dir())?;
+        Ok(home.heads().create(thread.as_str(), head)?)
+    });
+    match begun {
+        // Whether that is durable makes no difference as long as the index is there.
+        Ok(Swap::Done) => drop(record::write(home, thread, &file, &Line::Begun)),
+        // A child thread that the index has lost is begun anew, and its record may tell of what was paid for.
+        Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => drop(fs::remove_file(path)),
+        Ok(Swap::Moved(_)) | Err(_) => {}
+    }
+    begun
+}
+
+/// Puts a new record in the place of that of a thread whose head is about to be another, durably: what it says of attempts
+/// is of the head before.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
+    let settings = with_digest(home, head, &Settings { digest: None, ..settings.clone() });
+    record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)
+}
+
+/// The settings of a thread that begins at a head. Nodes that cannot be read keep no thread from being begun: its first step
+/// tries again to make the digest.
+fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
+    let digest = settings.digest.or_else(|| digest::computed_at(home, head).ok());
+    Settings { digest, ..settings.begun_at(head) }
+}
+
+/// Whether the record of a thread says more than what it was to begin with, or might, being damaged.
+///
+/// # Errors
+/// `Io` when that cannot be told.
+pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
+    match record::read(home, thread) {
+        Err(error) if error.is_damage() => Ok(true),
+        record => Ok(record::newest_first(&record?).filter_map(record::event).any(|event| event != "settings")),
+    }
+}
+
+/// Whether a command is beginning a thread at this moment: it has no head yet, and its record is locked.
+///
+/// # Errors
+/// `Io` when that cannot be told.
+pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
+    if has_begun(home, thread)? {
+        return Ok(false);
+    }
+    let path = home.record_file(thread);
+    match regular::open(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("open", &path, error)),
+        Ok(file) => Ok(matches!(file.try_lock(), Err(TryLockError::WouldBlock))),
+    }
+}
+
+/// Threads whose commands were killed before they had a head, so long ago that nobody can be at it.
+///
+/// # Errors
+/// Those of the records, index and history.
+pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
+    let mut found = Vec::new();
+    for thread in home.recorded_threads()? {
+        if held_if_abandoned(home, &thread, age)?.is_some() {
+            found.push(thread);
+        }
+    }
+    Ok(found)
+}
+
+/// Removes the record of a thread that [`abandoned`] found, unless somebody is at it by now.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()> {
+    let path = home.record_file(thread);
+    match held_if_abandoned(home, thread, age)? {
+        Some(_held) => fs::remove_file(&path).at("remove", &path),
+        None => Ok(()),
+    }
+}
+
+/// The locked record of a thread that nobody is beginning, and nobody has ever been at: one that was stepped has a lock.
+fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Option<File>> {
+    let path = home.record_file(thread);
+    let file = match regular::open(&path).at("open", &path) {
+        // What is no file may stand in the place of a record that had steps, as a damaged one.
+        Err(error) if error.is_damage() => return Ok(None),
+        other => other?,
+    };
+    let modified = file.metadata().and_then(|meta| meta.modified()).at("look at", &path)?;
+    let is_old = modified.elapsed().is_ok_and(|elapsed| elapsed >= age);
+    let is_abandoned =
+        is_old && !home.thread_lock(thread).exists() && file.try_lock().is_ok() && never_began(home, thread)?;
+    Ok(is_abandoned.then_some(file))
+}
+
+/// Whether nothing tells that a thread has ever begun: neither its record nor index nor history.
+fn never_began(home: &Home, thread: &ThreadId) -> Result<bool> {
+    Ok(!has_begun(home, thread)?
+        && home.heads().read(thread.as_str())?.is_none()
+        && history::of(home, thread)?.is_none())
+}

@@ -1,0 +1,81 @@
+//! What a listing for people says of a thread beside its row. It is in the thread's nodes, so it is asked for the rows that are
+//! shown.
+
+use std::collections::HashMap;
+
+use json_cas::Hash;
+use uwf_core::moderator::Next;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::{END, Workflow};
+
+use crate::attempt::recorded;
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::thread::chain;
+use crate::thread::load::{self, Thread};
+use crate::thread::moderate;
+use crate::thread::state::State;
+use crate::verbs::child_threads;
+use crate::verbs::list::Row;
+
+/// A thread in a few words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    /// Its task.
+    pub task: String,
+    /// Number of its steps; `None` when they are many and would have to be counted.
+    pub steps: Option<usize>,
+    /// Role that is played, waited for or next, or `$END`; `None` when that is not known, or the thread has ended.
+    pub role: Option<String>,
+    /// The thread whose role it plays, when this machine knows it.
+    pub parent: Option<ThreadId>,
+}
+
+/// Looks at threads one after the other; each workflow is read once.
+pub struct Overviews<'h> {
+    home: &'h Home,
+    workflows: HashMap<Hash, Option<Workflow>>,
+}
+
+impl<'h> Overviews<'h> {
+    /// Nothing is read yet.
+    pub fn new(home: &'h Home) -> Overviews<'h> {
+        Overviews { home, workflows: HashMap::new() }
+    }
+
+    /// A thread in a few words; `None` when its nodes are not readable.
+    pub fn of(&mut self, row: &Row) -> Option<Overview> {
+        let thread = Thread::at(self.home, row.thread.clone(), row.head).ok()?;
+        let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;
+        let parent = thread.start.parent.and_then(|_| child_threads::parent_of(self.home, &thread.id));
+        let role = self.role(row.state, &thread, steps);
+        Some(Overview { task: thread.start.prompt, steps, role, parent })
+    }
+
+    fn role(&mut self, state: State, thread: &Thread<'_>, steps: Option<usize>) -> Option<String> {
+        let marked = |mark| marks::get(self.home, &thread.id, mark).and_then(|reason| reason.role);
+        match state {
+            State::Running => recorded::read(self.home, &thread.id).ok()?.map(|attempt| attempt.opened.role),
+            State::Waiting => marked(Mark::Waiting),
+            State::Limited => marked(Mark::Limited),
+            State::Stuck => marked(Mark::Stuck),
+            State::Active | State::Paused => {
+                steps?;
+                let hash = thread.start.workflow;
+                let workflow =
+                    self.workflows.entry(hash).or_insert_with(|| load::workflow(self.home.store(), hash).ok());
+                Some(match moderate::glance(thread, workflow.as_ref()?)? {
+                    Next::Role(role) => role,
+                    Next::End(_) => END.to_owned(),
+                })
+            }
+            State::Completed | State::Killed | State::Corrupt => None,
+        }
+    }
+}
+
+/// What a workflow calls itself.
+pub fn workflow_name(home: &Home, workflow: Hash) -> Option<String> {
+    let node = home.store().try_get(workflow).ok()??;
+    node.payload.get("name").and_then(serde_json::Value::as_str).map(str::to_owned)
+}

@@ -1,0 +1,134 @@
+//! `workflow put`: from a file to a stored workflow with a name.
+
+use std::path::Path;
+
+use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
+use uwf_core::document::Problem;
+use uwf_core::node::{self, Content, Payload};
+use uwf_core::prompt::{self, AnswerForm};
+use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
+
+use crate::attempt::environment::{Redactor, read_env_file};
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::root::{ids, registry};
+use crate::verbs::validate;
+use crate::verbs::validate::Validated;
+
+/// What became of a workflow file.
+#[derive(Debug)]
+pub struct Put {
+    /// Its text.
+    pub text: String,
+    /// Everything wrong with it, in order of place.
+    pub problems: Vec<Problem>,
+    /// The name it has now, and the workflow; `None` when the problems kept it from being stored.
+    pub stored: Option<(String, Hash)>,
+}
+
+/// Stores a workflow file under its name, unless it has errors (or warnings, when `strict`).
+///
+/// # Errors
+/// `Io` when the file cannot be read, `Data` when it is not a text, those of store and registry.
+pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
+    let Validated { text, problems, draft } = validate::text_of_file(home, validate::read_text(path)?, path)?;
+    let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(Problem::is_refused_strictly)) else {
+        return Ok(Put { text, problems, stored: None });
+    };
+    let (name, hash) = store(home, draft)?;
+    registry::update(home, |registry| {
+        registry::name(registry, &name, hash, ids::now_ms());
+        Ok(())
+    })?;
+    Ok(Put { text, problems, stored: Some((name, hash)) })
+}
+
+/// Stores a checked workflow without giving it a name. Returns its own name and its hash.
+///
+/// # Errors
+/// Those of the store; `NotFound` when a role names a schema the store lacks.
+pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
+    ensure_types(home)?;
+    let mut drafts: Vec<Draft> = Vec::new();
+    let workflow: Workflow = draft.resolve(|_, schema| {
+        let draft = Store::schema_draft(schema)?;
+        let hash = draft.hash();
+        drafts.push(draft);
+        Ok::<Hash, Error>(hash)
+    })?;
+    drafts.extend(instructions(home, &workflow, &drafts)?);
+    let node = workflow.draft();
+    let hash = node.hash();
+    drafts.push(node);
+    refuse_secrets(home, &drafts)?;
+    home.store().put_all(&drafts)?;
+    Ok((workflow.name, hash))
+}
+
+/// Refuses a workflow that has a secret in it: a node is for ever.
+fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
+    // Where the configuration cannot be read no agent is started either; what `.env` and the environment have is known.
+    let names = home.config().map(|config| config.secret_names()).unwrap_or_default();
+    let redactor = Redactor::new(names, &read_env_file(&home.env_file()).unwrap_or_default());
+    match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
+        None => Ok(()),
+        Some(name) => Err(Error::new(Kind::Data, format!("the workflow has the value of {name} in it"))
+            .hint("take it out: agents are given secrets by `env` in config.yaml")),
+    }
+}
+
+/// What the roles are told in every thread, in the form most agents are asked for. The first prompt of each role would
+/// store it otherwise, one wait for the disk more in that step; nothing depends on its being there.
+fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<Vec<Draft>> {
+    let instruction = |(name, role): (&String, &Role)| {
+        // As a reader of the store sees it: the keys of a file may come in another order, which is another text.
+        let schema = match schemas.iter().find(|draft| draft.hash() == role.meta) {
+            Some(draft) => {
+                let stored = cbor::decode(draft.cbor()).expect("what was encoded can be decoded");
+                Schema::compile(&stored).map_err(StoreError::from)?.value().clone()
+            }
+            None => home.store().schema(role.meta)?.value().clone(),
+        };
+        let text = prompt::instruction(&workflow.name, name, role, &schema, AnswerForm::default());
+        Ok(Content { text }.draft())
+    };
+    workflow.roles.iter().map(instruction).collect()
+}
+
+/// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.
+///
+/// # Errors
+/// Those of the store.
+pub fn ensure_types(home: &Home) -> Result<()> {
+    home.make_root()?;
+    // Each is looked for: after a power loss any of a batch may be missing, and a store may have lost one.
+    for own in node::OWN_TYPES {
+        if !home.store().has(own.hash)? {
+            return repair_types(home);
+        }
+    }
+    Ok(())
+}
+
+/// Stores uwf's own types whatever is stored under their hashes: damaged ones are repaired by that.
+///
+/// # Errors
+/// Those of the store.
+pub fn repair_types(home: &Home) -> Result<()> {
+    let mut drafts = vec![json_cas::bootstrap::draft()];
+    drafts.extend(node::schema_drafts());
+    home.store().put_all(&drafts)?;
+    Ok(())
+}
+
+/// An error that tells all problems.
+pub fn refused(problems: &[Problem]) -> Error {
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| match &problem.hint {
+            Some(hint) => format!("{problem}\n  hint: {hint}"),
+            None => problem.to_string(),
+        })
+        .collect();
+    Error::new(Kind::Data, lines.join("\n"))
+}

@@ -1,0 +1,215 @@
+//! `thread read`: a thread as a page of markdown. Reads the nodes of the steps it shows and no others.
+
+use std::ops::Range;
+
+use json_cas::Hash;
+use uwf_core::thread::ThreadId;
+use uwf_core::view::{self, LeftOut, MIN_SECTION, Page, Section, Told};
+
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::thread::chain::Chain;
+use crate::thread::load::Thread;
+use crate::verbs::pages;
+use crate::verbs::show;
+
+/// Characters of a page when nobody says how many: about five screens, and a small part of any model's context.
+pub const DEFAULT_QUOTA: usize = 20_000;
+
+/// Shortest beginning of a step's hash that is looked up.
+const MIN_SYMBOLS: usize = 4;
+
+/// Part of the quota that the task may take.
+const TASK_SHARE: usize = 4;
+
+/// Which steps of a thread to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The newest that fit.
+    End,
+    /// The oldest that fit.
+    Start,
+    /// The newest that fit before this step: its hash, or a beginning of it.
+    Before(String),
+    /// The oldest that fit, none of them this step or a later one.
+    Until(String),
+    /// The oldest that fit after this step.
+    After(String),
+}
+
+/// What to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Which steps.
+    pub place: Place,
+    /// Characters that task and steps may take together, about.
+    pub quota: usize,
+}
+
+/// A thread as a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transcript {
+    /// Workflow it is pinned to.
+    pub workflow: Hash,
+    /// The page.
+    pub page: Page,
+    /// Steps shown, oldest first.
+    pub steps: Vec<Told>,
+}
+
+/// Tells a thread.
+///
+/// # Errors
+/// `NotFound` when there is no such thread or no such step in it, those of head, start and StepNodes. A step of which
+/// other nodes are not readable is told as far as it is.
+pub fn read(home: &Home, id: &ThreadId, request: &Request) -> Result<Transcript> {
+    let shown = show::show(home, id)?;
+    let thread = Thread::at(home, id.clone(), shown.head)?;
+    let chain = thread.chain()?;
+    let wanted = Wanted::of(chain, id, &request.place)?;
+    let tells_task = matches!(request.place, Place::Start | Place::Until(_) | Place::End);
+    let task = tells_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
+    let quota = request.quota.saturating_sub(task.as_ref().map_or(0, Section::chars));
+    let (steps, sections) = tell(&thread, chain, &wanted, quota)?;
+    let left_out = Gaps { chain, id, quota: request.quota };
+    let shows_end = wanted.shown(steps.len()).end == chain.len();
+    let (older, newer) = left_out.around(&wanted, &sections);
+    let page = Page {
+        workflow: thread.workflow().map_or_else(|_| thread.start.workflow.to_string(), |workflow| workflow.name),
+        standing: pages::standing(&shown),
+        task,
+        older,
+        sections,
+        newer,
+        ending: if shows_end { pages::ending(home, &shown) } else { None },
+        failures: if shows_end { pages::failures(home, id, shown.head)? } else { Vec::new() },
+    };
+    Ok(Transcript { workflow: thread.start.workflow, page, steps })
+}
+
+/// Steps that may be shown, and from which end.
+struct Wanted {
+    range: Range<usize>,
+    newest_first: bool,
+}
+
+impl Wanted {
+    fn of(chain: &Chain, id: &ThreadId, place: &Place) -> Result<Wanted> {
+        let all = 0..chain.len();
+        let (range, newest_first) = match place {
+            Place::End => (all, true),
+            Place::Start => (all, false),
+            Place::Before(step) => (0..position(chain, id, step)?, true),
+            Place::Until(step) => (0..position(chain, id, step)?, false),
+            Place::After(step) => (position(chain, id, step)? + 1..chain.len(), false),
+        };
+        if range.is_empty() && !chain.is_empty() {
+            let what = if range.start == 0 { "before its first" } else { "after its last" };
+            return Err(Error::new(Kind::NotFound, format!("thread {id} has no step {what}"))
+                .hint(format!("`uwf thread read {id}` shows the newest")));
+        }
+        Ok(Wanted { range, newest_first })
+    }
+
+    /// Positions in the order they are told.
+    fn order(&self) -> Box<dyn Iterator<Item = usize>> {
+        if self.newest_first { Box::new(self.range.clone().rev()) } else { Box::new(self.range.clone()) }
+    }
+
+    /// Positions of the first `count` of them.
+    fn shown(&self, count: usize) -> Range<usize> {
+        if self.newest_first {
+            self.range.end - count..self.range.end
+        } else {
+            self.range.start..self.range.start + count
+        }
+    }
+}
+
+/// The step of a thread that was named by its hash or a beginning of it.
+fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
+    let wanted = typed.to_ascii_uppercase();
+    let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
+    if !is_hash {
+        return Err(Error::new(
+            Kind::Usage,
+            format!("`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"),
+        )
+        .hint(format!("`uwf thread steps {id}` lists its steps")));
+    }
+    let mut matches =
+        chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
+    match (matches.next(), matches.next()) {
+        (Some((position, _)), None) => Ok(position),
+        (None, _) => Err(Error::new(Kind::NotFound, format!("thread {id} has no step {wanted}"))
+            .hint(format!("`uwf thread steps {id}` lists its steps"))),
+        (Some((_, one)), Some((_, other))) => {
+            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}, {}", one.step, other.step))
+                .hint("give more symbols"))
+        }
+    }
+}
+
+/// The steps that fit, oldest first. Whatever was read is shown: the one that is read when little room is left, is
+/// shown shortened.
+fn tell(thread: &Thread<'_>, chain: &Chain, wanted: &Wanted, quota: usize) -> Result<(Vec<Told>, Vec<Section>)> {
+    let mut left = quota;
+    let mut steps = Vec::new();
+    for position in wanted.order() {
+        if !steps.is_empty() && left < MIN_SECTION {
+            break;
+        }
+        let Some(record) = chain.get(position) else { break };
+        let step = pages::step(thread.home().store(), position, record.step)?;
+        let section = view::section(&step, left);
+        left = left.saturating_sub(section.chars());
+        let is_last = section.left_out > 0;
+        steps.push((step, section));
+        if is_last {
+            break;
+        }
+    }
+    if wanted.newest_first {
+        steps.reverse();
+    }
+    Ok(steps.into_iter().unzip())
+}
+
+/// What a page leaves out, with the commands that show it.
+struct Gaps<'t> {
+    chain: &'t Chain,
+    id: &'t ThreadId,
+    quota: usize,
+}
+
+impl Gaps<'_> {
+    /// Steps before and after those shown. One that is shortened at the edge counts as left out, so that the next page
+    /// has it whole; except when it is the only one, since the next page would show the same.
+    fn around(&self, wanted: &Wanted, sections: &[Section]) -> (Option<LeftOut>, Option<LeftOut>) {
+        let mut shown = wanted.shown(sections.len());
+        if shown.is_empty() {
+            return (None, None);
+        }
+        let is_short =
+            |section: Option<&Section>| sections.len() > 1 && section.is_some_and(|section| section.left_out > 0);
+        if wanted.newest_first {
+            shown.start += usize::from(is_short(sections.first()));
+        } else {
+            shown.end -= usize::from(is_short(sections.last()));
+        }
+        let end = self.chain.len();
+        let older = (shown.start > 0).then(|| self.left_out(0..shown.start, "--before", shown.start));
+        let newer = (shown.end < end).then(|| self.left_out(shown.end..end, "--after", shown.end - 1));
+        (older, newer)
+    }
+
+    fn left_out(&self, steps: Range<usize>, option: &str, at: usize) -> LeftOut {
+        let step = self.chain.get(at).map(|record| record.step.to_string()).unwrap_or_default();
+        let quota = if self.quota == DEFAULT_QUOTA { String::new() } else { format!(" --quota {}", self.quota) };
+        LeftOut {
+            first: steps.start + 1,
+            last: steps.end,
+            command: format!("uwf thread read {} {option} {step}{quota}", self.id),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `uwf run THREAD --agent …`: other agents for a thread from its next step on.
+
+use std::path::Path;
+
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::bindings::Bindings;
+use crate::attempt::delegation::{self, Deciding};
+use crate::attempt::environment::Redactor;
+use crate::attempt::plan::Plan;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::thread::load::Thread;
+
+/// Binds a thread to further agents; those of roles that are not among them stay, unless one is for all roles. A workflow
+/// that such an agent is, is decided on anew, by the person at `cwd`. Gives notes for that person.
+///
+/// # Errors
+/// `NotFound` when the thread is not active, `Busy` while somebody steps it, `Usage` for an unknown role, `Config` for an
+/// unknown agent, those of the thread's record.
+pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path) -> Result<Vec<String>> {
+    // Whoever steps the thread writes to its record too, and may shorten it.
+    let _lock = lock::take(home, id)?;
+    let (thread, _) = Thread::active(home, id)?;
+    let Plan { config, mut settings, workflow } = Plan::load(&thread, None)?;
+    bound.refuse_secrets(&Redactor::of(home)?)?;
+    bound.check(&config, &workflow, &settings.workspace)?;
+    for named in bound.agents.values().chain(&bound.every_role) {
+        let spec = named.spec(&config, &settings.workspace)?;
+        settings.workflows.retain(|name, _| delegation::workflow_of(&spec) != Some(name));
+    }
+    settings.bound = settings.bound.with(bound);
+    let deciding = Deciding { home, config: &config, person_at: Some(cwd) };
+    let (workflows, notes) = deciding.decide(thread.start.workflow, &settings)?;
+    settings.workflows = workflows;
+    let begun_at = settings.begun_at.unwrap_or(thread.head);
+    settings.begun_at(begun_at).save(home, id)?;
+    Ok(notes)
+}

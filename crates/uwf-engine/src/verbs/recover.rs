@@ -1,0 +1,413 @@
+//! `uwf recover`: the index of threads from what else this machine knows of them.
+//!
+//! Every move of a head leaves a trace beside the index, and none of them costs a sync of its own: a thread that is
+//! begun names its head in its settings, a step its result in the lines of its attempt, both synced before the index is;
+//! an end has its line in the history. So the index can be lost, damaged, or restored from an old backup.
+
+mod evidence;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use durable_files::regular;
+use json_cas::{Hash, HeadsError, Records, Salvaged};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+use uwf_core::view;
+
+pub use evidence::Source;
+
+use crate::attempt::settings::Settings;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::history::Finished;
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::root::{history, ids};
+use crate::verbs::{new_thread, put};
+use evidence::{Evidence, Known};
+
+/// What became of a thread's line in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// As it was.
+    Kept,
+    /// It was not in the index, or not readable there.
+    Restored,
+    /// The index had another head: an older one, one that is not readable, or one of another run.
+    Moved,
+    /// It has ended, and the history or the index did not say so.
+    Archived,
+    /// Index and records disagree, and both can be right; as it was.
+    Differs,
+    /// There are records, but none that says where it stands.
+    Lost,
+}
+
+/// One thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Its id.
+    pub thread: ThreadId,
+    /// What became of it.
+    pub finding: Finding,
+    /// Its head; absent when it is lost.
+    pub head: Option<Hash>,
+    /// The head the index had, when that was another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Hash>,
+    /// Where its head, or its end, was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Source>,
+    /// What there is to say about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What was found, and done unless it was only looked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recovered {
+    /// The index.
+    pub index: PathBuf,
+    /// Why it was not readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Whether it is another now, or would be.
+    pub changed: bool,
+    /// The file that has the old one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_as: Option<PathBuf>,
+    /// Every active thread, and those that were changed or lost.
+    pub threads: Vec<Row>,
+    /// What in the history is not readable.
+    pub problems: Vec<String>,
+}
+
+/// Compares the index with everything else that is known of threads, and unless `dry_run` writes the one that follows.
+/// The old one is kept beside it. uwf's own types are stored again if they are damaged.
+///
+/// # Errors
+/// `Io` when files cannot be read or written, `Busy` when somebody holds the index for too long, `Usage` when the heads of this
+/// root are not in files: then there is no index to lose.
+pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
+    let index = home.index()?;
+    if !dry_run && home.objects_dir().exists() {
+        // Without them no node can be read or written.
+        put::repair_types(home)?;
+    }
+    let (_, plan) = compared(home)?;
+    if plan.is_whole() {
+        return Ok(plan.report);
+    }
+    // Index, history and records were read one after the other, and heads may have moved in between. While the index is
+    // held none does: what is still wrong then is wrong.
+    let held = match index.hold() {
+        // Of a root that nobody can write to, the first look is as good.
+        Err(HeadsError::Io { .. }) if dry_run => return Ok(plan.report),
+        held => held?,
+    };
+    let (salvaged, mut plan) = compared(home)?;
+    if dry_run || !plan.report.changed {
+        return Ok(plan.report);
+    }
+    let suffix = format!(".broken-{}", stamp(ids::now_ms()));
+    if !index.rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
+        return Err(Error::new(
+            Kind::Busy,
+            "somebody who does not lock it changed the index while it was being recovered",
+        )
+        .hint("nothing was changed; try again"));
+    }
+    let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));
+    plan.report.kept_as = kept.symlink_metadata().is_ok().then_some(kept);
+    Ok(plan.report)
+}
+
+/// The index, and what follows from comparing it with all else.
+fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
+    let salvaged = home.index()?.salvage();
+    refuse_unread(&salvaged)?;
+    let plan = plan(home, &salvaged)?;
+    Ok((salvaged, plan))
+}
+
+/// Threads that have begun, says this machine's record of them, and are neither in the index nor in the history.
+///
+/// # Errors
+/// Those of index, history and records.
+pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
+    let mut missing = home.recorded_threads()?;
+    for (name, _) in home.heads().list()? {
+        if let Ok(id) = name.parse::<ThreadId>() {
+            missing.remove(&id);
+        }
+    }
+    for id in ended(&home.journal().records()?.readable).keys() {
+        missing.remove(id);
+    }
+    let mut begun = Vec::new();
+    for id in missing {
+        // It may have begun since the index was read.
+        let is_missing = new_thread::has_begun(home, &id)?
+            && home.heads().read(id.as_str())?.is_none()
+            && history::of(home, &id)?.is_none();
+        if is_missing {
+            begun.push(id);
+        }
+    }
+    Ok(begun)
+}
+
+/// Whether this machine has records of a thread.
+pub fn has_records(home: &Home, id: &ThreadId) -> bool {
+    records(home, id).unwrap_or(false)
+}
+
+/// There is no such thread, as far as index and history tell.
+pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
+    let error = Error::new(Kind::NotFound, format!("there is no thread {id}"));
+    match has_records(home, id) {
+        true => error.hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
+        false => error.hint("`uwf thread list --all` lists every thread"),
+    }
+}
+
+/// The index does not have a thread: it has ended, or was lost. Whoever meets one that has ended removes the marks that
+/// could not be removed when it did.
+pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
+    match history::of(home, id) {
+        Ok(None) if has_records(home, id) => return not_found(home, id),
+        // What still fails is told by `uwf doctor`.
+        Ok(Some(_)) => drop(marks::clear(home, id, &Mark::ALL)),
+        Ok(None) | Err(_) => {}
+    }
+    Error::not_active(id)
+}
+
+/// An index that only somebody else may read, or that cannot be read just now, is not broken.
+fn refuse_unread(salvaged: &Salvaged) -> Result<()> {
+    let Some(HeadsError::Io { source, path, action }) = &salvaged.fault else { return Ok(()) };
+    // An error of the system is no value to be copied.
+    let source = source.raw_os_error().map_or_else(|| source.kind().into(), std::io::Error::from_raw_os_error);
+    match Error::io(action, path, source) {
+        error if error.is_damage() => Ok(()),
+        error => Err(error.hint("nothing was changed; if it can never be read, move it away and try again")),
+    }
+}
+
+/// `20261122T044100Z`.
+fn stamp(now_ms: u64) -> String {
+    let digits: String = view::time(now_ms).replace(' ', "T").chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    format!("{digits}Z")
+}
+
+struct Plan {
+    report: Recovered,
+    heads: Vec<(String, Hash)>,
+    ended: Vec<Value>,
+}
+
+impl Plan {
+    fn is_whole(&self) -> bool {
+        !self.report.changed && self.report.threads.iter().all(|row| row.finding == Finding::Kept)
+    }
+}
+
+fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
+    let is_no_file = home.index()?.journal_is_no_file();
+    let (history, problems) = if is_no_file {
+        (Vec::new(), vec![format!("{} is no file", home.history_file().display())])
+    } else {
+        let Records { readable, problems } = home.journal().records()?;
+        (readable, problems.iter().map(|problem| format!("history.jsonl, {problem}")).collect())
+    };
+    let ended_before = ended(&history);
+    let (own, foreign) = lines(salvaged);
+    let evidence = Evidence::of(home);
+    let mut rows = Vec::new();
+    let mut heads = foreign;
+    let mut ended = Vec::new();
+    let ids: BTreeSet<ThreadId> = own.keys().cloned().chain(with_records(home)?).collect();
+    let damaged = if is_no_file { Vec::new() } else { damaged_history(home)? };
+    for id in ids {
+        let line = own.get(&id).copied();
+        let (row, end) = match ended_before.get(&id) {
+            Some(Some(end)) if !evidence.is_better_known(end) => {
+                (line.map(|head| archived(&id, head, "its line in the history")), None)
+            }
+            is_ended => look(&evidence, &id, line, is_ended.is_some(), &damaged),
+        };
+        ended.extend(end);
+        if let Some(row) = row {
+            let is_active = !matches!(row.finding, Finding::Archived | Finding::Lost);
+            heads.extend(row.head.filter(|_| is_active).map(|head| (id.to_string(), head)));
+            rows.push(row);
+        }
+    }
+    evidence.complete()?;
+    heads.sort_unstable();
+    let mut before = salvaged.entries.clone();
+    before.sort_unstable();
+    let report = Recovered {
+        index: home.index_file(),
+        fault: salvaged.fault.as_ref().map(ToString::to_string),
+        changed: salvaged.fault.is_some() || is_no_file || before != heads || !ended.is_empty(),
+        kept_as: None,
+        threads: rows,
+        problems,
+    };
+    Ok(Plan { report, heads, ended })
+}
+
+/// Lines of the index that are threads, by their id as it has to be spelled, and the others.
+fn lines(salvaged: &Salvaged) -> (BTreeMap<ThreadId, Hash>, Vec<(String, Hash)>) {
+    let mut own = BTreeMap::new();
+    let mut foreign = Vec::new();
+    for (name, hash) in &salvaged.entries {
+        match name.parse::<ThreadId>() {
+            // Of two spellings the right one counts.
+            Ok(id) if id.as_str() == name => drop(own.insert(id, *hash)),
+            Ok(id) => drop(own.entry(id).or_insert(*hash)),
+            Err(_) => foreign.push((name.clone(), *hash)),
+        }
+    }
+    (own, foreign)
+}
+
+fn archived(id: &ThreadId, head: Hash, note: &str) -> Row {
+    Row {
+        thread: id.clone(),
+        finding: Finding::Archived,
+        head: Some(head),
+        before: None,
+        from: Some(Source::History),
+        note: Some(format!("it has ended, says {note}")),
+    }
+}
+
+/// A thread the history says too little about. Gives its row, and a line for the history if it has ended all the same.
+fn look(
+    evidence: &Evidence<'_>,
+    id: &ThreadId,
+    line: Option<Hash>,
+    is_ended: bool,
+    damaged: &[String],
+) -> (Option<Row>, Option<Value>) {
+    if let Some(end) = evidence.end_of(id) {
+        let row = archived(id, end.head, "the copy of its line in the history");
+        return (Some(row), Some(value(&end)));
+    }
+    if is_ended {
+        return (Some(lost(id, "it has ended, but its line in history.jsonl says little more".to_owned())), None);
+    }
+    if let (None, Some(number)) = (line, damaged.iter().position(|line| line.contains(id.as_str()))) {
+        let note = format!("it seems to have ended: damaged line {} of history.jsonl names it", number + 1);
+        return (Some(lost(id, note)), None);
+    }
+    let known = evidence.known(id);
+    let row = match (line, known) {
+        (None, None) => lost(id, "there are records of it, but none says where it stands".to_owned()),
+        (None, Some(Known { head, from, .. })) => {
+            let note = (!evidence.is_readable(head))
+                .then(|| "its nodes are not readable: `uwf cas verify` tells why".to_owned());
+            Row {
+                thread: id.clone(),
+                finding: Finding::Restored,
+                head: Some(head),
+                before: None,
+                from: Some(from),
+                note,
+            }
+        }
+        (Some(line), known) => compare(evidence, id, line, known),
+    };
+    (Some(row), None)
+}
+
+fn lost(id: &ThreadId, note: String) -> Row {
+    Row { thread: id.clone(), finding: Finding::Lost, head: None, before: None, from: None, note: Some(note) }
+}
+
+/// A thread that is in the index.
+fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Known>) -> Row {
+    let kept = |finding, note| Row {
+        thread: id.clone(),
+        finding,
+        head: Some(line),
+        before: None,
+        from: Some(Source::Index),
+        note,
+    };
+    let Some(Known { head, from, pending_from }) = known else { return kept(Finding::Kept, None) };
+    let moved = |why: &str| Row {
+        finding: Finding::Moved,
+        head: Some(head),
+        before: Some(line),
+        from: Some(from),
+        ..kept(Finding::Moved, Some(why.to_owned()))
+    };
+    let readable = evidence.is_readable(line);
+    match () {
+        () if head == line || pending_from == Some(line) => kept(Finding::Kept, None),
+        () if !evidence.is_readable(head) && readable => kept(Finding::Kept, None),
+        () if !readable && evidence.is_readable(head) => moved("the head in the index is not readable"),
+        () if !readable => {
+            kept(Finding::Differs, Some("its nodes are not readable: `uwf cas verify` tells why".to_owned()))
+        }
+        // It was stepped on another machine, or the record is of a time before.
+        () if evidence.leads_to(line, head) => kept(Finding::Kept, None),
+        () if evidence.leads_to(head, line) => moved("the index was behind"),
+        () if !evidence.same_start(line, head) => moved("the head in the index belongs to another run"),
+        () => kept(Finding::Differs, Some(format!("{} says {head}, on another branch", from.told()))),
+    }
+}
+
+/// Threads with records on this machine, those included that were killed before they had a head, but not those that a living
+/// command is just beginning.
+fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
+    let mut ids = BTreeSet::new();
+    for id in home.recorded_threads()? {
+        if records(home, &id)? && !new_thread::is_under_way(home, &id)? {
+            ids.insert(id);
+        }
+    }
+    Ok(ids)
+}
+
+/// Whether the record of a thread says anything, or might: settings that were never all there do not.
+fn records(home: &Home, id: &ThreadId) -> Result<bool> {
+    Ok(new_thread::has_begun(home, id)? || matches!(Settings::load(home, id), Ok(Some(_))))
+}
+
+/// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.
+fn ended(history: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
+    let mut ended = BTreeMap::new();
+    for line in history {
+        let Some(name) = line.get("thread").and_then(Value::as_str) else { continue };
+        if let Some(id) = name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name) {
+            ended.insert(id, Finished::deserialize(line).ok());
+        }
+    }
+    ended
+}
+
+/// The lines of the history, each that is readable left empty.
+fn damaged_history(home: &Home) -> Result<Vec<String>> {
+    let path = home.history_file();
+    let bytes = match regular::read(&path, regular::MAX_LIST) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.at("read", &path)?,
+    };
+    let damaged = |line: &[u8]| match serde_json::from_slice::<Value>(line) {
+        Ok(_) => String::new(),
+        Err(_) => String::from_utf8_lossy(line).to_ascii_uppercase(),
+    };
+    Ok(bytes.split(|byte| *byte == b'\n').map(damaged).collect())
+}
+
+fn value(end: &Finished) -> Value {
+    serde_json::to_value(end).expect("a history line is texts and numbers")
+}

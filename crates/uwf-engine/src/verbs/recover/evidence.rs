@@ -1,0 +1,177 @@
+//! What this machine knows of one thread beside the index.
+
+use std::cell::RefCell;
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::node::StepNode;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::recorded::{self, Attempt, Outcome};
+use crate::attempt::settings::Settings;
+use crate::error::{Error, Result};
+use crate::root::history::Finished;
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::thread::chain;
+use crate::thread::load::{self, Thread};
+
+/// Where a head was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Its line in the index.
+    Index,
+    /// The record of its newest attempt.
+    Attempt,
+    /// `cache/chains/<id>`, the steps it had.
+    Chain,
+    /// Its settings: the head it began at.
+    Settings,
+    /// Its line in the history, or the copy of it in the record of the thread.
+    History,
+}
+
+impl Source {
+    /// What people call it.
+    pub fn told(self) -> &'static str {
+        match self {
+            Source::Index => "the index",
+            Source::Attempt => "its attempt record",
+            Source::Chain => "the chain cache",
+            Source::Settings => "its settings",
+            Source::History => "the history",
+        }
+    }
+}
+
+/// A head that local records tell of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) head: Hash,
+    pub(super) from: Source,
+    /// The head before, as long as the index may rightly still be there: the next step takes the result over.
+    pub(super) pending_from: Option<Hash>,
+}
+
+/// What is read to learn where threads stand. What is damaged says nothing; what cannot be read just now must not be taken
+/// for that, or a thread would be lost, or set back, that is whole.
+pub(super) struct Evidence<'h> {
+    home: &'h Home,
+    unread: RefCell<Option<Error>>,
+}
+
+impl<'h> Evidence<'h> {
+    /// Of a root of which nothing was read yet.
+    pub(super) fn of(home: &'h Home) -> Evidence<'h> {
+        Evidence { home, unread: RefCell::new(None) }
+    }
+
+    /// What was read, `None` when it is damaged. Before anything follows from that, [`Evidence::complete`] has to be asked.
+    pub(super) fn get<T>(&self, read: Result<T>) -> Option<T> {
+        let unread = |error: Error| {
+            if !error.is_damage() {
+                self.unread.borrow_mut().get_or_insert(error);
+            }
+        };
+        read.map_err(unread).ok()
+    }
+
+    /// Whether everything that is whole could be read.
+    ///
+    /// # Errors
+    /// `Io` when something could not.
+    pub(super) fn complete(self) -> Result<()> {
+        let hint = "nothing was changed; if it can never be read, move it away and try again";
+        self.unread.into_inner().map_or(Ok(()), |error| Err(error.hint(hint)))
+    }
+
+    /// The newest head that local records tell of and whose nodes are readable; of those that are not, the newest.
+    pub(super) fn known(&self, id: &ThreadId) -> Option<Known> {
+        let settings = self.get(Settings::load(self.home, id)).flatten();
+        let attempt = self.get(recorded::read(self.home, id)).flatten();
+        let of_attempt = attempt.as_ref().map(|attempt| self.of_attempt(id, attempt));
+        let of_chain = || {
+            let head = self.get(chain::last_known(self.home, id)).flatten()?;
+            let is_ours =
+                settings.as_ref().and_then(|settings| settings.begun_at).is_none_or(|at| self.same_start(head, at));
+            is_ours.then_some(Known { head, from: Source::Chain, pending_from: None })
+        };
+        let begun = settings.as_ref().and_then(|settings| settings.begun_at);
+        let of_settings = begun.map(|head| Known { head, from: Source::Settings, pending_from: None });
+        if let Some(known) = of_attempt.filter(|known| self.is_readable(known.head)) {
+            return Some(known);
+        }
+        of_chain().filter(|known| self.is_readable(known.head)).or(of_attempt).or(of_settings)
+    }
+
+    fn of_attempt(&self, id: &ThreadId, attempt: &Attempt) -> Known {
+        let before = attempt.opened.expected_head;
+        let at = |head, from, pending_from| Known { head, from, pending_from };
+        let outcome = attempt.closed.as_ref().map(|closed| closed.outcome);
+        // A keeper that is at it moves the head itself.
+        if matches!(outcome, Some(Outcome::Failed | Outcome::Quarantined | Outcome::Suspended))
+            || self.get(lock::is_held(self.home, id)).unwrap_or(true)
+        {
+            return at(before, Source::Attempt, None);
+        }
+        let pending = outcome.is_none().then_some(before);
+        match &attempt.finished {
+            Some(finished) if self.follows(finished.step, before) => at(finished.step, Source::Attempt, pending),
+            // The record may be damaged itself.
+            None if outcome == Some(Outcome::Linked) => match self.get(chain::last_known(self.home, id)).flatten() {
+                Some(step) if self.follows(step, before) => at(step, Source::Chain, None),
+                _ => at(before, Source::Attempt, None),
+            },
+            Some(_) | None => at(before, Source::Attempt, None),
+        }
+    }
+
+    /// Whether a step is the one after a head.
+    fn follows(&self, step: Hash, head: Hash) -> bool {
+        self.get(load::step_node(self.home.store(), step)).is_some_and(|(step, _)| before(&step) == head)
+    }
+
+    /// Whether head and start of a thread at this head are readable.
+    pub(super) fn is_readable(&self, head: Hash) -> bool {
+        self.start_of(head).is_some()
+    }
+
+    fn start_of(&self, head: Hash) -> Option<Hash> {
+        self.get(Thread::at(self.home, crate::root::ids::new_thread_id(), head)).map(|thread| thread.start_hash)
+    }
+
+    /// Whether two heads belong to runs of the same start.
+    pub(super) fn same_start(&self, a: Hash, b: Hash) -> bool {
+        self.start_of(a).is_some_and(|start| Some(start) == self.start_of(b))
+    }
+
+    /// Whether `to` is `from` or one of the heads before it.
+    pub(super) fn leads_to(&self, from: Hash, to: Hash) -> bool {
+        let mut at = from;
+        while at != to {
+            // It ends at the start, since a node cannot refer to one that did not exist.
+            match self.get(load::step_node(self.home.store(), at)) {
+                Some((step, _)) => at = before(&step),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether a line of the history names nodes that are not there, and the copy of it names some that are.
+    pub(super) fn is_better_known(&self, end: &Finished) -> bool {
+        let is_there = |node| self.get(self.home.store().get(node).map_err(Error::from)).is_some();
+        let is_readable = |end: &Finished| self.is_readable(end.head) && end.end.is_none_or(is_there);
+        !is_readable(end) && self.end_of(&end.thread).is_some_and(|copy| is_readable(&copy))
+    }
+
+    /// The copy of a thread's line in the history.
+    pub(super) fn end_of(&self, id: &ThreadId) -> Option<Finished> {
+        self.get(recorded::end_of(self.home, id)).flatten()
+    }
+}
+
+fn before(step: &StepNode) -> Hash {
+    step.prev.unwrap_or(step.start)
+}

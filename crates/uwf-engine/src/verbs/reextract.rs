@@ -1,0 +1,68 @@
+//! `thread step --reextract`: the text of a failed attempt is read again, without paying its agent again.
+
+use json_cas::Hash;
+use uwf_core::node::Content;
+
+use crate::attempt::agents::{self, AgentSpec};
+use crate::error::{Error, Kind, Result};
+use crate::thread::load::{self, Thread};
+use crate::verbs::child_threads;
+
+/// Name of the built-in agent that hands the kept text in again. It is none of those one can configure.
+pub const AGENT: &str = "reextract";
+
+/// What is read again.
+pub struct Readable {
+    /// The agent that wrote it.
+    pub agent: AgentSpec,
+    /// The failed attempt that holds its text; `None` when it is a child thread, which its agent itself reads again.
+    pub attempt: Option<Hash>,
+}
+
+/// The newest of the failed attempts at this position that can be read again; one that handed in a value need not have said
+/// anything (`has_value`).
+///
+/// # Errors
+/// `NotFound` when there is none, `Usage` when it is a child thread that has not ended, those of the nodes.
+pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: bool) -> Result<Readable> {
+    let store = thread.home().store();
+    for hash in failed.iter().rev() {
+        let attempt = load::attempt(store, *hash)?;
+        if attempt.role != role {
+            continue;
+        }
+        let agent = AgentSpec::recorded(load::typed(store, attempt.agent)?);
+        if agent.is_built_in(agents::WORKFLOW) {
+            return child_thread(thread, role).map(|()| Readable { agent, attempt: None });
+        }
+        if has_value || !text(thread, *hash)?.trim().is_empty() {
+            return Ok(Readable { agent, attempt: Some(*hash) });
+        }
+    }
+    Err(Error::new(
+        Kind::NotFound,
+        format!("thread {} has no failed attempt at role `{role}` whose text could be read again", thread.id),
+    )
+    .hint(format!("`uwf thread step {}` runs the agent", thread.id)))
+}
+
+/// That the child thread of a role has an end to be read.
+fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
+    if child_threads::has_ended(thread, role)? {
+        return Ok(());
+    }
+    let told =
+        format!("role `{role}` is played by a child thread that has not ended: there is no result of it to read");
+    Err(Error::new(Kind::Usage, told).hint(format!("`uwf thread step {}` goes on with it", thread.id)))
+}
+
+/// What the agent of an attempt had printed.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn text(thread: &Thread<'_>, attempt: Hash) -> Result<String> {
+    let store = thread.home().store();
+    let attempt = load::attempt(store, attempt)?;
+    let raw: Content = load::typed(store, attempt.raw)?;
+    Ok(raw.text)
+}

@@ -1,0 +1,105 @@
+//! `cas reindex`: throws away whatever can be derived and derives it again.
+
+use std::path::Path;
+use std::time::Duration;
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Result};
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::type_index::TypeIndex;
+use crate::thread::load::Thread;
+use crate::verbs::list;
+
+/// Age from which a temporary file is a left-over: no write takes that long.
+const STALE: Duration = Duration::from_secs(60 * 60);
+
+/// What was derived, and what was cleaned up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reindexed {
+    /// Nodes in the type index.
+    pub nodes: usize,
+    /// Threads whose chain of steps was written.
+    pub threads: usize,
+    /// Steps in those chains.
+    pub steps: usize,
+    /// Temporary files of crashed writers that were removed.
+    pub temp_files: usize,
+    /// What could not be read, each one line.
+    pub problems: Vec<String>,
+}
+
+/// Deletes and rebuilds `cache/`, and removes temporary files nobody can be writing any more. `progress` is told how
+/// many nodes and threads are done.
+///
+/// # Errors
+/// `Io`, and those of index and history as a whole; single nodes and threads that are not readable are in the report.
+pub fn reindex(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Reindexed> {
+    remove_cache(&home.cache_dir())?;
+    let mut done = Reindexed::default();
+    types(home, &mut done, progress)?;
+    chains(home, &mut done, progress)?;
+    // A listing of many threads remembers what their heads say.
+    list::list(home, &list::Filter::default())?;
+    done.temp_files = sweep(home);
+    Ok(done)
+}
+
+fn remove_cache(dir: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(dir) {
+        // Somebody may be writing into it; what is theirs is right.
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => {
+            Ok(())
+        }
+        other => other.at("remove", dir),
+    }
+}
+
+fn types(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) -> Result<()> {
+    let mut index = TypeIndex::load(home);
+    for node in home.store().objects().list(None)? {
+        match index.type_of(node) {
+            Ok(_) => done.nodes += 1,
+            Err(error) => done.problems.push(error.to_string()),
+        }
+        progress(done.nodes);
+    }
+    index.save();
+    Ok(())
+}
+
+fn chains(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) -> Result<()> {
+    let active =
+        home.heads().list()?.into_iter().filter_map(|(name, head)| Some((name.parse::<ThreadId>().ok()?, head)));
+    let finished = history::all(home)?.into_iter().map(|line| (line.thread, line.head));
+    for (id, head) in active.chain(finished) {
+        match length(home, &id, head) {
+            Ok(steps) => {
+                done.threads += 1;
+                done.steps += steps;
+            }
+            Err(error) => done.problems.push(format!("thread {id}: {}", error.message)),
+        }
+        progress(done.nodes + done.threads);
+    }
+    Ok(())
+}
+
+/// Loading the chain writes it.
+fn length(home: &Home, id: &ThreadId, head: Hash) -> Result<usize> {
+    Ok(Thread::at(home, id.clone(), head)?.chain()?.len())
+}
+
+/// Removes stale temporary files where durable writes leave them after a crash. Returns how many.
+fn sweep(home: &Home) -> usize {
+    // What cannot be removed now only costs space.
+    home.dirs_with_temporary_files()
+        .iter()
+        .filter(|dir| dir.is_dir())
+        .filter_map(|dir| durable_files::remove_leftovers(dir, STALE).ok())
+        .sum()
+}

@@ -1,0 +1,66 @@
+//! `uwf agent run NAME THREAD ROLE` by hand: a built-in agent plays a role, its step is stored, and no head moves.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::agent_process::{self, Signals};
+use crate::attempt::environment;
+use crate::attempt::plan::Plan;
+use crate::attempt::recorded;
+use crate::error::{AtPath, Result};
+use crate::root::home::Home;
+use crate::thread::load::Thread;
+
+/// How often it is looked whether the agent has ended, should no signal say so.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a shell adds to the number of the signal that ended a process.
+const BY_SIGNAL: i32 = 128;
+
+/// Runs one of the built-in agents that play roles, for a role of an active thread, with the settings of the agent that plays the role when that is
+/// the same. It prints what it would print in a step, to where this process prints; the exit code is returned.
+///
+/// # Errors
+/// `Config` for settings of the agent, `NotFound` when the thread is not active, `Data` for a role the
+/// workflow does not have.
+pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
+    let (thread, _) = Thread::active(home, id)?;
+    let plan = Plan::load(&thread, None)?;
+    plan.check_role(role)?;
+    crate::verbs::put::ensure_types(home)?;
+    let opened = recorded::open_by_hand(home, plan.attempt(&thread, role, plan.built_in(name, role)?)?)?;
+    let mut signals = Signals::listen()?;
+    let argv = crate::attempt::agents::built_in_command_line(home.bin(), name, id.as_str(), role);
+    let mut process = Command::new(&argv[0])
+        .args(&argv[1..])
+        .current_dir(&opened.workspace)
+        .env_clear()
+        .envs(environment::of_attempt(home, &opened)?)
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, &source))?;
+    let status = loop {
+        if let Some(status) = process.try_wait().at("wait for", home.bin())? {
+            break status;
+        }
+        signals.wait(LOOK);
+        if let (Some(signal), Some(pid)) = (signals.stop(), Pid::from_raw(process.id().cast_signed())) {
+            // From a terminal it has the signal already; a second one does no harm.
+            let _ = Signal::from_named_raw(signal).map(|signal| kill_process(pid, signal));
+        }
+    };
+    if status.success() {
+        // Left behind, it only costs space.
+        let _ = std::fs::remove_dir_all(recorded::dir_by_hand(home, id, &opened.attempt));
+    }
+    Ok(exit_code(status))
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().unwrap_or_else(|| BY_SIGNAL + status.signal().unwrap_or(0));
+    u8::try_from(code).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,194 @@
+//! `thread show`: where a thread stands.
+
+use json_cas::Hash;
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::START;
+
+use crate::attempt::delegation::Decisions;
+use crate::attempt::recorded::{self, Outcome};
+use crate::attempt::settings::Settings;
+use crate::error::Result;
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::thread::digest::{self, Digest};
+use crate::thread::load::Thread;
+use crate::thread::state::{self, State};
+use crate::verbs::child_threads;
+use crate::verbs::recover;
+
+/// Where a thread stands. The first four keys are those of a step's report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// Workflow it is pinned to.
+    pub workflow: Hash,
+    /// Its id.
+    pub thread: ThreadId,
+    /// Its head.
+    pub head: Hash,
+    /// Whether it has ended.
+    pub done: bool,
+    /// What it is doing.
+    pub state: State,
+    /// Role of its last step; absent before the first.
+    pub role: Option<String>,
+    /// What it is to do.
+    pub task: String,
+    /// Number of steps.
+    pub steps: usize,
+    /// Unix milliseconds of its start, from its id; absent when that is no ULID.
+    pub started_at: Option<u64>,
+    /// Unix milliseconds of its last change.
+    pub changed_at: Option<u64>,
+    /// Digest recorded at its head, which stands for the whole run; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// Why it is in this state, when there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Whether no further step begins once the one that is running has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pausing: bool,
+    /// What a waiting thread asks of a person, in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
+    /// Unix milliseconds since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Role that is being played or could not be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_role: Option<String>,
+    /// Agent that plays or played it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Attempt node of the last failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<Hash>,
+    /// Thread-end node of a finished thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<Hash>,
+    /// Head its parent had when this child thread began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Hash>,
+    /// The parent itself, when this machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_thread: Option<ThreadId>,
+    /// How many threads are above this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Workflows that play its roles, by the names their agents have for them.
+    #[serde(skip_serializing_if = "Decisions::is_empty")]
+    pub workflows: Decisions,
+    /// Directory its agents work in, when this machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<std::path::PathBuf>,
+}
+
+impl Shown {
+    /// The state in words: one that is running may be told to pause.
+    pub fn state_in_words(&self) -> String {
+        state_in_words(self.state, self.pausing)
+    }
+}
+
+/// A state in words: what is running may be told to pause after its step.
+pub fn state_in_words(state: State, pausing: bool) -> String {
+    format!("{}{}", state.name(), if pausing { ", then paused" } else { "" })
+}
+
+/// Looks at a thread. Two nodes, its index line, marks and cache are read, however long it is.
+///
+/// # Errors
+/// `NotFound` when there is no such thread, those of its nodes.
+pub fn show(home: &Home, id: &ThreadId) -> Result<Shown> {
+    match home.heads().read(id.as_str())? {
+        Some(head) => active(home, id, head.hash),
+        None => finished(home, id),
+    }
+}
+
+fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
+    let marked = marks::of(home, id);
+    let reason = marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, id, *mark));
+    let paused = child_threads::paused(home, id)?;
+    let pausing = paused.as_ref().map(|(_, reason)| reason.why.clone());
+    let (state, reason) = match (state::of_active(home, id, &marked), paused) {
+        (State::Running, _) => (State::Running, reason),
+        (_, Some((above, paused))) if above != *id => (State::Paused, Some(child_threads::paused_with(&above, paused))),
+        (state, _) => (state, reason),
+    };
+    let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;
+    let attempt = recorded::read(home, id)?;
+    if state == State::Running {
+        if let Some(attempt) = attempt {
+            shown.at_role = Some(attempt.opened.role);
+            shown.agent = Some(attempt.opened.agent.name);
+            shown.since = Some(attempt.opened.opened_at);
+        }
+        shown.pausing = pausing.is_some();
+        shown.why = pausing;
+        return Ok(shown);
+    }
+    if let Some(reason) = reason {
+        shown.at_role = reason.role;
+        shown.why = Some(reason.why);
+        shown.since = Some(reason.since);
+        shown.asks = reason.asks.filter(|_| state == State::Waiting);
+    }
+    if let Some(attempt) = attempt.filter(|attempt| attempt.opened.expected_head == head)
+        && let Some(closed) = attempt.closed.filter(|closed| closed.outcome == Outcome::Failed)
+    {
+        shown.agent = Some(attempt.opened.agent.name);
+        shown.attempt = closed.node;
+    }
+    Ok(shown)
+}
+
+fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
+    let line = history::of(home, id)?.ok_or_else(|| recover::not_found(home, id))?;
+    let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
+    Ok(Shown {
+        done: true,
+        changed_at: Some(line.completed_at),
+        why: end_reason(home, line.end),
+        end: line.end,
+        ..shown
+    })
+}
+
+fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
+    let node = home.store().try_get(end?).ok()??;
+    node.payload.get("reason").and_then(serde_json::Value::as_str).map(str::to_owned)
+}
+
+fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
+    let settings = Settings::load(thread.home(), &thread.id).ok().flatten();
+    Ok(Shown {
+        workflow: thread.start.workflow,
+        thread: thread.id.clone(),
+        head: thread.head,
+        digest: digest::recorded_at(thread.home(), &thread.id, thread.head)?,
+        done: false,
+        state,
+        role: (thread.position() != START).then(|| thread.position().to_owned()),
+        task: thread.start.prompt.clone(),
+        steps: thread.chain()?.len(),
+        started_at: thread.started_at(),
+        changed_at: thread.changed_at(),
+        why: None,
+        pausing: false,
+        asks: None,
+        since: None,
+        at_role: None,
+        agent: None,
+        attempt: None,
+        end: None,
+        parent: thread.start.parent,
+        parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),
+        depth: thread.start.depth,
+        workflows: settings.as_ref().map(|settings| settings.workflows.clone()).unwrap_or_default(),
+        workspace: settings.map(|settings| settings.workspace),
+    })
+}

@@ -1,0 +1,71 @@
+//! What is said of a step.
+
+use json_cas::Hash;
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::thread::moderate::Explained;
+
+/// What a step did. The first four keys are the contract.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Workflow the thread runs.
+    pub workflow: Hash,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its head now.
+    pub head: Hash,
+    /// Whether the thread has ended.
+    pub done: bool,
+    /// Role that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Agent that played it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Whether the result came from an earlier attempt: its keeper had died, or its answer could not be stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
+    /// How the thread ended: `end`, `no-match`, or `supervisor: ` and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What comes next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Upcoming>,
+    /// How the moderator chose the role of this step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain: Option<Explained>,
+    /// How it then looked ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain_next: Option<Explained>,
+}
+
+impl Report {
+    /// Of a thread that stands at `head` and is not done; nothing more is told.
+    pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> Report {
+        Report {
+            workflow,
+            thread,
+            head,
+            done: false,
+            role: None,
+            agent: None,
+            adopted: false,
+            reason: None,
+            next: None,
+            explain: None,
+            explain_next: None,
+        }
+    }
+}
+
+/// What comes after a step: a role, or the reason why the moderator could not tell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Upcoming {
+    /// The next role.
+    Role(String),
+    /// The moderator failed; the next step reports the same before any agent runs.
+    Error(String),
+}

@@ -1,0 +1,204 @@
+//! An attempt whose result did not become the head: what is kept of it, and what is said.
+
+use json_cas::{Hash, Head, HeadsError};
+
+use super::Step;
+use crate::attempt::environment::{self, Redactor};
+use crate::attempt::leftover;
+use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
+use crate::error::{Error, Kind};
+use crate::root::log::log;
+use crate::root::marks::{self, Mark, Reason};
+use crate::verbs::child_threads;
+
+/// Why the head was not moved to a finished step.
+pub(super) enum Unmoved {
+    /// The step was not accepted, or that could not be told.
+    Refused(Error),
+    /// It is not where it was when the agent was started; `None` when the thread has ended.
+    Elsewhere(Option<Head>),
+    /// The move failed.
+    Unsure(HeadsError),
+}
+
+impl From<Error> for Unmoved {
+    fn from(refused: Error) -> Unmoved {
+        Unmoved::Refused(refused)
+    }
+}
+
+impl Step<'_, '_> {
+    /// The error of a step whose head was not moved. Its attempt is concluded, if nothing can come of it any more.
+    pub(super) fn unmoved(&self, opened: &Opened, step: Hash, why: Unmoved) -> Error {
+        match why {
+            Unmoved::Refused(error) => error,
+            Unmoved::Elsewhere(now) => self.quarantine(opened, step, now),
+            Unmoved::Unsure(failed) => self.unsure(failed, step),
+        }
+    }
+
+    /// The move failed; when only the sync behind it did, everybody sees the new head, but a power cut may undo that.
+    /// Nothing is reported as done that is not durable, and either head goes on from here: of the new one the next role
+    /// is played, for the old one the result is taken over.
+    fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
+        let error = Error::from(failed);
+        if !self.has_moved() {
+            return error;
+        }
+        let message =
+            format!("the head of thread {} moved to {step}, but may move back: {}", self.thread.id, error.message);
+        Error { message, ..error }
+    }
+
+    fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
+        let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
+        log!(self.log, "K3F6D2XN", Warn, "{why}");
+        // The result is in the log and in the error whether or not the record can be written.
+        let _ = self.close(opened, Outcome::Quarantined, Some(why.clone()));
+        match now {
+            Some(head) => Error::new(Kind::Busy, format!("{why} (head is {})", head.hash))
+                .hint(format!("`uwf thread step-details {step}` shows it")),
+            None => Error::new(Kind::NotFound, format!("thread {} ended meanwhile: {why}", self.thread.id))
+                .hint(format!("`uwf thread fork {step}` goes on from it")),
+        }
+    }
+
+    /// What becomes of an attempt that could not be linked: a finished result stays on record for the next step to
+    /// take over; anything else is kept as a node and the thread is stuck.
+    pub(super) fn conclude(&self, attempt: &Attempt, error: Error) -> Error {
+        let opened = &attempt.opened;
+        let error = self.redacted(opened, &error);
+        log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
+        let record = match recorded::read(self.home, &self.thread.id) {
+            Ok(record) => record,
+            // It may say that the agent had finished. Left open, the next step looks at it.
+            Err(unread) => return error.hint(format!("what came of the attempt is not known: {}", unread.message)),
+        };
+        if record.as_ref().is_some_and(|record| record.closed.is_some()) {
+            return error;
+        }
+        if record.as_ref().is_some_and(|record| record.result().is_some()) && error.kind != Kind::AgentFailed {
+            if self.has_moved() {
+                return error
+                    .hint("nothing is lost or paid for twice: the next `uwf thread step` goes on from either head");
+            }
+            return error.hint(
+                "the agent had finished: the next `uwf thread step` takes its result over, without running it again",
+            );
+        }
+        let mark = match error.kind {
+            Kind::Waiting => Mark::Waiting,
+            Kind::Limit => Mark::Limited,
+            _ => Mark::Stuck,
+        };
+        // A limit may be hit, or a person be asked, after much was said: that is kept.
+        if matches!(mark, Mark::Waiting | Mark::Limited) && !self.said_anything(opened) {
+            return self.suspend(attempt, mark, error);
+        }
+        let is_unfinished = record.as_ref().is_none_or(|record| record.result().is_none());
+        let error = if is_unfinished { self.with_withheld(opened, error) } else { error };
+        let exit_code = record.as_ref().and_then(|record| record.gave_up.as_ref()?.exit_code);
+        let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
+        if self.still_active() {
+            self.mark(mark, &opened.role, &error.message);
+        }
+        let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
+        let error = match error.kind {
+            Kind::Data if has_answer => error.hint(format!(
+                "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` asks anew",
+                self.thread.id
+            )),
+            Kind::NotExtractable => error.hint(self.reading_again()),
+            _ => error,
+        };
+        match kept {
+            Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
+            Err(lost) => {
+                let dir = self.home.attempts_dir(&self.thread.id);
+                error.hint(format!(
+                    "storing what it printed failed too ({}); it is still in {}",
+                    lost.message,
+                    dir.display()
+                ))
+            }
+        }
+    }
+
+    /// The error of an agent that may have failed for want of a key.
+    fn with_withheld(&self, opened: &Opened, error: Error) -> Error {
+        let spec = &opened.agent;
+        if !matches!(error.kind, Kind::AgentFailed | Kind::NotExtractable) || !spec.runs_a_program() {
+            return error;
+        }
+        let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
+        let withheld = environment::withheld(opened, &file).join(", ");
+        if withheld.is_empty() {
+            return error;
+        }
+        let hint = match self.plan.config.agent(&spec.name) {
+            Some(_) => format!("if it needs {withheld}: `uwf config set agents.{}.env '[{withheld}]'`", spec.name),
+            None => format!("if it needs {withheld}: declare it in config.yaml, with `env: [{withheld}]`"),
+        };
+        let message = match error.kind {
+            Kind::AgentFailed => format!("{}; it was not given {withheld}", error.message),
+            _ => error.message.clone(),
+        };
+        Error { message, ..error }.hint(hint)
+    }
+
+    /// How an answer that is no use can be read again. Without a model that reads it, what was not found before is not
+    /// found then.
+    fn reading_again(&self) -> String {
+        let config = &self.plan.config;
+        let again = format!("`uwf thread step {} --reextract` reads it again, without the agent", self.thread.id);
+        match (config.model_for("extract"), config.extract.llm) {
+            (None, _) => format!("a model could read it: `uwf setup` configures one, then {again}"),
+            (Some(_), 0) => format!("a model could read it: `uwf config set extract.llm 2`, then {again}"),
+            (Some(_), _) => again,
+        }
+    }
+
+    /// The error without secrets: what an agent says last becomes part of it, and it is logged, marked and shown.
+    fn redacted(&self, opened: &Opened, error: &Error) -> Error {
+        // Without the file no agent was started that could have told one.
+        let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
+        Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
+    }
+
+    /// Nothing failed: the step can be done later.
+    fn suspend(&self, attempt: &Attempt, mark: Mark, error: Error) -> Error {
+        let why = error.message.lines().next().map(str::to_owned);
+        if let Err(lost) = leftover::suspend(self.home, attempt, why) {
+            log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
+        }
+        // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
+        let is_paused = matches!(child_threads::paused(self.home, &self.thread.id), Ok(Some(_)));
+        if self.still_active() && !(is_paused && mark == Mark::Waiting) {
+            self.mark(mark, &attempt.opened.role, &error.message);
+        }
+        error
+    }
+
+    fn said_anything(&self, opened: &Opened) -> bool {
+        let raw = OutputFiles::of(self.home, &opened.thread, &opened.attempt).raw;
+        raw.metadata().is_ok_and(|meta| meta.len() > 0)
+    }
+
+    fn has_moved(&self) -> bool {
+        matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(head)) if head.hash != self.head.hash)
+    }
+
+    fn still_active(&self) -> bool {
+        matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(_)))
+    }
+
+    pub(super) fn mark(&self, mark: Mark, role: &str, why: &str) {
+        let others: Vec<Mark> =
+            [Mark::Waiting, Mark::Limited, Mark::Stuck].into_iter().filter(|other| *other != mark).collect();
+        let set = marks::clear(self.home, &self.thread.id, &others)
+            .and_then(|()| marks::set(self.home, &self.thread.id, mark, &Reason::of(mark, role, why)));
+        if let Err(error) = set {
+            log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {}", mark.name(), error.message);
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! `thread step-details`: a node with everything it refers to put in place, so that one document tells how an output
+//! came to be.
+//!
+//! Texts are told where they are referred to. A node that is told already is not told again: turns refer to all texts
+//! that went before, and repeating those would make a long session quadratic. The chain of a thread is not followed.
+
+use std::collections::HashSet;
+
+use json_cas::{Hash, Node, Store};
+use serde_json::{Map, Value, json};
+use uwf_core::node::{Kind, StartNode, StepNode};
+
+use crate::error::Result;
+use crate::thread::load;
+
+/// Nodes inside nodes that are followed. A session, its turns, their tool calls and those texts are four.
+pub const MAX_DEPTH: usize = 12;
+
+/// Bytes of payloads that are put in place; beyond, references stay hashes. More than any reader takes, less than any
+/// machine has.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Bytes of a text that is told again rather than pointed at.
+const SHORT: usize = 200;
+
+/// A node with its references in place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expanded {
+    /// The document: hash, type and timestamp of the node, then its payload.
+    pub value: Value,
+    /// What is not in it and why: limits that were hit, nodes that are not readable.
+    pub notes: Vec<String>,
+}
+
+/// Expands a node of any type.
+///
+/// # Errors
+/// Those of the node itself; one below it that is not readable is told as such.
+pub fn expand(store: &Store, hash: Hash) -> Result<Expanded> {
+    expand_within(store, hash, MAX_BYTES)
+}
+
+fn expand_within(store: &Store, hash: Hash, limit: usize) -> Result<Expanded> {
+    let node = store.get(hash)?;
+    let mut expansion = Expansion { store, limit, told: HashSet::new(), bytes: 0, notes: Vec::new() };
+    expansion.told.insert(hash);
+    let mut value = expansion.node(hash, &node, 0);
+    if let Value::Object(fields) = &mut value {
+        fields.shift_insert(2.min(fields.len()), "timestamp".to_owned(), json!(node.timestamp));
+    }
+    Ok(Expanded { value, notes: expansion.notes })
+}
+
+/// Which texts of a payload are references to be put in place.
+enum References {
+    /// The values of these fields.
+    Fields(&'static [&'static str]),
+    /// Whatever is the hash of a stored node: how other implementations name their fields is theirs.
+    Stored,
+}
+
+fn references(kind: Kind) -> References {
+    References::Fields(match kind {
+        Kind::Workflow | Kind::StartNode | Kind::ThreadEnd | Kind::Content | Kind::Agent => &[],
+        Kind::StepNode => &["output", "detail"],
+        Kind::Attempt => &["agent", "raw", "stderr", "turns"],
+        Kind::ReactSession => &["agent", "turns", "raw", "attempts"],
+        Kind::ReactTurn => &["input", "output", "toolCalls"],
+        Kind::ReactToolCall => &["arguments", "result"],
+        Kind::HermesTurn | Kind::HermesDetail | Kind::HermesRaw => return References::Stored,
+    })
+}
+
+/// Fields in the order a reader wants them: what it is, how it went, then the long texts. The store sorts them by
+/// length; those not named here follow in that order.
+fn order(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Workflow => &["name", "description", "roles", "conditions", "graph"],
+        Kind::StartNode => &["workflow", "parent", "depth", "prompt"],
+        Kind::StepNode => &["role", "agent", "start", "prev", "output", "detail"],
+        Kind::ThreadEnd => &["status", "reason", "returnCode", "start", "lastStep", "summary"],
+        Kind::Agent => &["name", "command", "args", "config", "model", "version"],
+        Kind::Attempt => {
+            &["role", "agent", "source", "sessionId", "exitCode", "error", "tokens", "raw", "stderr", "turns"]
+        }
+        Kind::ReactSession => &[
+            "role",
+            "agent",
+            "source",
+            "sessionId",
+            "extractedBy",
+            "extraction",
+            "extras",
+            "durationMs",
+            "totalTokens",
+            "tokens",
+            "raw",
+            "turns",
+            "attempts",
+        ],
+        Kind::ReactTurn => &["latencyMs", "tokens", "input", "output", "toolCalls"],
+        Kind::ReactToolCall => &["name", "durationMs", "arguments", "result"],
+        Kind::Content | Kind::HermesTurn | Kind::HermesDetail | Kind::HermesRaw => &[],
+    }
+}
+
+fn ordered(kind: Kind, payload: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let first = order(kind);
+    let rest = payload.iter().filter(|(name, _)| !first.contains(&name.as_str()));
+    first.iter().filter_map(|name| payload.get_key_value(*name)).chain(rest)
+}
+
+/// What readers know a node's type by: the name of its kind, the title of its schema, else the hash of that.
+fn type_name(store: &Store, node: &Node) -> Value {
+    if let Some(kind) = Kind::of(node.type_hash) {
+        return json!(kind.title());
+    }
+    let schema = store.try_get(node.type_hash).ok().flatten();
+    let title = schema.and_then(|schema| schema.payload.get("title").and_then(Value::as_str).map(str::to_owned));
+    title.map_or_else(|| json!(node.type_hash), Value::from)
+}
+
+struct Expansion<'s> {
+    store: &'s Store,
+    limit: usize,
+    told: HashSet<Hash>,
+    bytes: usize,
+    notes: Vec<String>,
+}
+
+impl Expansion<'_> {
+    /// A node as an object that begins with its hash and type.
+    fn node(&mut self, hash: Hash, node: &Node, depth: usize) -> Value {
+        self.bytes += node.payload.to_string().len();
+        let mut fields = Map::new();
+        fields.insert("hash".to_owned(), json!(hash));
+        fields.insert("type".to_owned(), type_name(self.store, node));
+        match (Kind::of(node.type_hash), &node.payload) {
+            (Some(kind), Value::Object(payload)) if !payload.contains_key("hash") && !payload.contains_key("type") => {
+                let references = references(kind);
+                for (name, value) in ordered(kind, payload) {
+                    let value = match &references {
+                        References::Fields(names) if names.contains(&name.as_str()) => self.referred(value, depth),
+                        References::Fields(_) => value.clone(),
+                        References::Stored => self.stored(value, depth),
+                    };
+                    fields.insert(name.clone(), value);
+                }
+            }
+            (_, payload) => {
+                fields.insert("payload".to_owned(), payload.clone());
+            }
+        }
+        Value::Object(fields)
+    }
+
+    /// A reference, or a list of them, put in place.
+    fn referred(&mut self, value: &Value, depth: usize) -> Value {
+        match value {
+            Value::String(text) => match text.parse() {
+                Ok(hash) => self.reference(hash, depth),
+                Err(_) => value.clone(),
+            },
+            Value::Array(items) => items.iter().map(|item| self.referred(item, depth)).collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// A value in which whatever is the hash of a stored node is put in place.
+    fn stored(&mut self, value: &Value, depth: usize) -> Value {
+        match value {
+            Value::String(text) => match text.parse::<Hash>() {
+                Ok(hash) if self.store.has(hash).unwrap_or(false) => self.reference(hash, depth),
+                _ => value.clone(),
+            },
+            Value::Array(items) => items.iter().map(|item| self.stored(item, depth)).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(name, value)| (name.clone(), self.stored(value, depth))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn reference(&mut self, hash: Hash, depth: usize) -> Value {
+        if depth + 1 > MAX_DEPTH {
+            return self
+                .left_out(hash, format!("nodes nested more than {MAX_DEPTH} deep are left as hashes under `leftOut`"));
+        }
+        if self.bytes > self.limit {
+            let limit = self.limit;
+            return self.left_out(
+                hash,
+                format!("the details have more than {limit} bytes; the rest is left as hashes under `leftOut`"),
+            );
+        }
+        let node = match self.store.get(hash) {
+            Ok(node) => node,
+            Err(error) => {
+                self.note(error.to_string());
+                return json!({"unreadable": hash, "error": error.to_string()});
+            }
+        };
+        match Kind::of(node.type_hash) {
+            Some(Kind::Content) => self.text(hash, &node),
+            Some(Kind::StepNode) => self.child_thread(hash, &node),
+            // A role's output: the value says it all.
+            None => {
+                self.bytes += node.payload.to_string().len();
+                node.payload
+            }
+            Some(_) if self.told.contains(&hash) => json!({"toldAbove": hash}),
+            Some(_) => {
+                self.told.insert(hash);
+                self.node(hash, &node, depth + 1)
+            }
+        }
+    }
+
+    fn text(&mut self, hash: Hash, node: &Node) -> Value {
+        let text = node.payload.get("text").and_then(Value::as_str).unwrap_or_default();
+        if text.len() > SHORT && !self.told.insert(hash) {
+            return json!({"toldAbove": hash, "bytes": text.len()});
+        }
+        self.bytes += text.len();
+        json!(text)
+    }
+
+    /// A step of another thread: enough to find it by, not all of its history.
+    fn child_thread(&mut self, head: Hash, node: &Node) -> Value {
+        let step: Result<StepNode> = load::payload(head, node);
+        let start: Option<StartNode> =
+            step.as_ref().ok().and_then(|step| load::payload(step.start, &self.store.get(step.start).ok()?).ok());
+        json!({
+            "childThread": {
+                "head": head,
+                "role": step.ok().map(|step| step.role),
+                "workflow": start.as_ref().map(|start| start.workflow),
+                "prompt": start.map(|start| start.prompt),
+            },
+            "hint": format!("`uwf thread step-details {head}` shows its last step, `uwf thread fork {head}` goes on from it"),
+        })
+    }
+
+    fn left_out(&mut self, hash: Hash, why: String) -> Value {
+        self.note(why);
+        json!({ "leftOut": hash })
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_core::foreign;
+    use uwf_core::node::{self, Content, Payload, ReactTurn};
+
+    use super::*;
+
+    fn store() -> Store {
+        let store = Store::memory().with_clock(|| 7).with_known(foreign::known_schema);
+        store.put_all(&node::schema_drafts()).unwrap();
+        store
+    }
+
+    fn put(store: &Store, payload: &impl Payload) -> Hash {
+        store.put(&payload.draft()).unwrap()
+    }
+
+    fn text(store: &Store, text: &str) -> Hash {
+        put(store, &Content { text: text.to_owned() })
+    }
+
+    fn turn(store: &Store, input: Vec<Hash>, output: Hash) -> Hash {
+        put(store, &ReactTurn { input, output, tool_calls: Vec::new(), tokens: None, latency_ms: 1 })
+    }
+
+    #[test]
+    fn a_long_text_is_told_once() {
+        let store = store();
+        let [short, long] = [text(&store, "short"), text(&store, &"long ".repeat(100))];
+        let expanded = expand(&store, turn(&store, vec![short, long, short, long], long)).unwrap();
+        let above = json!({"toldAbove": long, "bytes": 500});
+        assert_eq!(expanded.value["input"], json!(["short", "long ".repeat(100), "short", above]));
+        assert_eq!(expanded.value["output"], above);
+        assert_eq!(expanded.value["timestamp"], json!(7));
+        assert_eq!(expanded.notes, [""; 0]);
+    }
+
+    #[test]
+    fn a_child_thread_is_named_and_not_told() {
+        let store = store();
+        let start = put(
+            &store,
+            &StartNode {
+                workflow: Hash::from_u64(1),
+                prompt: "the child's task".to_owned(),
+                parent: None,
+                depth: Some(1),
+            },
+        );
+        let output = text(&store, "x");
+        let step = |prev, role: &str, detail| StepNode {
+            start,
+            prev,
+            role: role.to_owned(),
+            output,
+            detail,
+            agent: "a".to_owned(),
+        };
+        let first = put(&store, &step(None, "first", output));
+        let child = put(&store, &step(Some(first), "second", output));
+        let parent = put(&store, &step(None, "delegate", child));
+        let expanded = expand(&store, parent).unwrap();
+        let expected =
+            json!({"head": child, "role": "second", "workflow": Hash::from_u64(1), "prompt": "the child's task"});
+        assert_eq!(expanded.value["detail"]["childThread"], expected);
+        assert_eq!(expand(&store, child).unwrap().value["prev"], json!(first), "the chain is not followed");
+    }
+
+    #[test]
+    fn beyond_the_limit_references_stay_hashes() {
+        let store = store();
+        let texts: Vec<Hash> = (0..10).map(|n| text(&store, &format!("text {n} ").repeat(50))).collect();
+        let expanded = expand_within(&store, turn(&store, texts.clone(), texts[0]), 1500).unwrap();
+        let told: Vec<bool> = expanded.value["input"].as_array().unwrap().iter().map(Value::is_string).collect();
+        assert_eq!(told.iter().filter(|told| **told).count(), 4, "{told:?}");
+        assert_eq!(expanded.value["input"][9], json!({"leftOut": texts[9]}));
+        assert_eq!(
+            expanded.notes,
+            ["the details have more than 1500 bytes; the rest is left as hashes under `leftOut`"]
+        );
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        let store = store();
+        let turn_type = Hash::literal("05HQB8BWV4KTW");
+        let mut hash = text(&store, "the innermost");
+        for _ in 0..40 {
+            hash = store.put(&json_cas::Draft::new(turn_type, json!({"in": hash})).unwrap()).unwrap();
+        }
+        let expanded = expand(&store, hash).unwrap();
+        let mut depth = 0;
+        let mut value = &expanded.value;
+        while value["in"].is_object() {
+            value = &value["in"];
+            depth += 1;
+        }
+        assert_eq!(depth, MAX_DEPTH + 1);
+        assert!(value["leftOut"].is_string(), "{value}");
+        assert_eq!(expanded.notes.len(), 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! Before a head moves: is this really the step it was expected to be, and is all of it safely stored?
+
+use json_cas::{Hash, StoreError};
+use uwf_core::node::{Kind, StepNode};
+use uwf_core::workflow::Role;
+
+use crate::error::{self, Error, Result};
+use crate::thread::closure::{self, Bounds, Unsound};
+use crate::thread::digest::{Digest, Digester};
+use crate::thread::load::{self, Thread};
+use crate::thread::message;
+
+/// A step that may become the head.
+#[must_use]
+pub struct Verified<'h> {
+    /// The thread as it stands once its head is there.
+    pub thread: Thread<'h>,
+    /// The digest then, when there is one before.
+    pub digest: Option<Digest>,
+    /// All that has to be durable before.
+    pub nodes: Vec<Hash>,
+}
+
+/// Checks a StepNode that an agent named as its result, with all that it brings along. `before` is the digest at the head.
+///
+/// An agent is a program of anybody, and a record is a file of the same user: whether a result is fresh or adopted, and
+/// whatever is recorded of it, it is looked at here.
+///
+/// # Errors
+/// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, or any node below. `Io`
+/// when it cannot be told.
+pub fn verify<'h>(
+    thread: &Thread<'h>,
+    role_name: &str,
+    role: &Role,
+    step_hash: Hash,
+    before: Option<Digest>,
+) -> Result<Verified<'h>> {
+    let store = thread.home().store();
+    let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
+    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", load::title(store, &node))));
+    }
+    let step: StepNode = load::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.message))?;
+    check_place(thread, role_name, step_hash, &step)?;
+    let output = store.get(step.output).map_err(|error| unreadable(step_hash, "its output is not readable", error))?;
+    if output.type_hash != role.meta {
+        return Err(refuse(
+            step_hash,
+            &format!("its output has type {}, role `{role_name}` wants {}", output.type_hash, role.meta),
+        ));
+    }
+    let violations = store.schema(role.meta)?.violations(&output.payload);
+    if let Some(first) = violations.first() {
+        return Err(refuse(step_hash, &format!("its output does not fit the role's schema: {}", first.message)));
+    }
+    store.get(step.detail).map_err(|error| unreadable(step_hash, "its detail is not readable", error))?;
+    let mut digester = Digester::default();
+    let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
+        .map_err(|unsound| unsound_step(step_hash, unsound))?;
+    // This is what every later prompt reads of it.
+    message::of_detail(store, step.detail).map_err(|error| match error.kind {
+        error::Kind::Io => error,
+        _ => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
+    })?;
+    let digest = before.map(|before| digester.after(Some(before)));
+    Ok(Verified { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })
+}
+
+/// Whether a step is the next of its thread, by this role.
+fn check_place(thread: &Thread<'_>, role_name: &str, step_hash: Hash, step: &StepNode) -> Result<()> {
+    let expected_prev = thread.last.is_some().then_some(thread.head);
+    if step.start != thread.start_hash {
+        return Err(refuse(
+            step_hash,
+            &format!("it belongs to another thread (start {}, expected {})", step.start, thread.start_hash),
+        ));
+    }
+    if step.prev != expected_prev {
+        return Err(refuse(
+            step_hash,
+            &format!("its predecessor is {}, expected {}", shown(step.prev), shown(expected_prev)),
+        ));
+    }
+    if step.role != role_name {
+        return Err(refuse(step_hash, &format!("its role is `{}`, expected `{role_name}`", step.role)));
+    }
+    Ok(())
+}
+
+fn unsound_step(step: Hash, unsound: Unsound) -> Error {
+    unsound.why().map_or_else(Error::from, |why| refuse(step, &why))
+}
+
+/// A disk that cannot be read says nothing about the agent's work: refused, it would be thrown away and paid for again.
+fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
+    match error {
+        StoreError::Io { .. } => error.into(),
+        other => refuse(step, &format!("{what}: {other}")),
+    }
+}
+
+fn refuse(step: Hash, why: &str) -> Error {
+    Error::new(error::Kind::AgentFailed, format!("the agent's result {step} was refused: {why}"))
+        .hint("the node is kept; nothing was linked")
+}
+
+fn shown(hash: Option<Hash>) -> String {
+    hash.map_or_else(|| "none".to_owned(), |hash| hash.to_string())
+}
