@@ -203,7 +203,7 @@ impl Home {
         self.root.join("registry.lock")
     }
 
-    /// Directory of the nodes' files.
+    /// Directory of the nodes' files; missing in a root whose nodes are kept elsewhere.
     pub fn objects_dir(&self) -> PathBuf {
         objects_dir(&self.root)
     }

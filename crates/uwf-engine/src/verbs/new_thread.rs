@@ -35,6 +35,7 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
     let path = home.record_file(thread);
     let begun = file.lock().at("lock", &path).and_then(|()| {
         settings.write(home, thread, &file)?;
+        // Durable before the head is: from the record a lost index is made anew.
         file.sync_all().at("sync", &path)?;
         durable_files::sync_dir(&home.threads_dir())?;
         Ok(home.heads().create(thread.as_str(), head)?)
