@@ -3,10 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use durable_files::FileError;
+
 use crate::cbor::CborError;
 use crate::hash::{Hash, HashError};
 use crate::schema::{SchemaError, SchemaProblem, Violation};
-use durable_files::FileError;
 
 /// Why a node could not be read, written or found.
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use durable_files::regular::{self, MAX_LIST};
+use durable_files::{FileError, FileLock};
 use serde_json::Value;
 
 use super::index::{self, Index};
@@ -11,8 +13,6 @@ use super::journal::Lines;
 use crate::hash::Hash;
 use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
 use crate::journal::{Journal, Records};
-use durable_files::regular::{self, MAX_LIST};
-use durable_files::{FileError, FileLock};
 
 /// How long a change waits for others. One change takes about a millisecond, so this is reached
 /// only when a process holding the lock is stopped.

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use durable_files::FileError;
+use durable_files::regular::{self, MAX_LIST, Refused};
 use memchr::{memchr, memmem, memrchr};
 use serde_json::Value;
 
 use crate::journal::Records;
 use crate::json::reason;
-use durable_files::FileError;
-use durable_files::regular::{self, MAX_LIST, Refused};
 
 /// How much of the end is read to find the newest records, in bytes; more only when one line is
 /// longer.

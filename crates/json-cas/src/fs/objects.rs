@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use durable_files::regular::{self, MAX_OBJECT, Refused};
+use durable_files::{FileError, TEMP_PREFIX};
+
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 use crate::objects::{Objects, Put, Stray};
-use durable_files::regular::{self, MAX_OBJECT, Refused};
-use durable_files::{FileError, TEMP_PREFIX};
 
 /// Ending of an object's file name after the hash.
 const EXTENSION: &str = ".bin";

@@ -4,14 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use durable_files::regular::{self, MAX_LIST};
+use durable_files::{FileError, FileLock};
 use serde_json::Value;
 
 use super::heads::FsHeads;
 use super::index::{self, Index};
 use crate::hash::Hash;
 use crate::heads::{HeadsError, check_name};
-use durable_files::regular::{self, MAX_LIST};
-use durable_files::{FileError, FileLock};
 
 /// What can still be read of an index, in whatever state its file is.
 #[derive(Debug)]
