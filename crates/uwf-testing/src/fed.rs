@@ -9,13 +9,9 @@ use std::time::Duration;
 use fastrand::Rng;
 use tempfile::TempDir;
 
-/// Variable that repeats a run with another choice of inputs.
-const SEED: &str = "UWF_SEED";
+use crate::campaign::{SEED, asked_seed, is_long};
 
-/// Variable that asks for many more inputs.
-const LONG: &str = "UWF_LONG";
-
-/// How many times as many those are.
+/// How many times as many inputs a long run has.
 const LONG_FACTOR: usize = 50;
 
 /// Seed without one being asked for: a test does the same every time.
@@ -80,8 +76,7 @@ impl Subject {
     /// # Panics
     /// When `UWF_SEED` is no number.
     pub fn changed_inputs(&self, inputs: usize) -> impl ExactSizeIterator<Item = Vec<u8>> + use<> {
-        let is_long = std::env::var_os(LONG).is_some_and(|long| !long.is_empty());
-        let count = if is_long { inputs * LONG_FACTOR } else { inputs };
+        let count = if is_long() { inputs * LONG_FACTOR } else { inputs };
         let mut random = Rng::with_seed(seed());
         let subject = *self;
         (0..count).map(move |_| subject.changed(&mut random))
@@ -181,7 +176,7 @@ impl Subject {
 }
 
 fn seed() -> u64 {
-    std::env::var(SEED).map_or(DEFAULT_SEED, |seed| seed.parse().expect("UWF_SEED is a number"))
+    asked_seed().unwrap_or(DEFAULT_SEED)
 }
 
 fn flip(bytes: &mut [u8], random: &mut Rng) {

@@ -1,6 +1,7 @@
 //! Processes as a test watches and ends them.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,24 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Live processes that have this directory as their `HOME`, as all that a [`TestHome`](crate::TestHome) starts: ids, and
+/// the words of their command lines.
+///
+/// # Panics
+/// When processes cannot be listed.
+pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
+    let marker = format!("HOME={}", home.display());
+    let of_home = |pid: i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let is_of_home = environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes());
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+        is_of_home.then(|| (pid, words.collect()))
+    };
+    let entries = std::fs::read_dir("/proc").expect("there is a list of processes").flatten();
+    entries.filter_map(|entry| of_home(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 /// Whether a process of this id lives; one that has ended and was not waited for does not.

@@ -1,12 +1,7 @@
 //! How much is tried, and how to try it again.
 
 use fastrand::Rng;
-
-/// Set to anything but nothing: everything is tried.
-const LONG: &str = "UWF_LONG";
-
-/// Asks for another sample: any number.
-const SEED: &str = "UWF_SEED";
+use uwf_testing::campaign::{SEED, asked_seed, is_long};
 
 /// The sample that is taken when nobody asks for another.
 const USUAL_SEED: u64 = 1;
@@ -22,8 +17,7 @@ pub(crate) struct Campaign {
 impl Campaign {
     /// A suite with the seed asked for, else always the same, which is said.
     pub(crate) fn new(name: &'static str) -> Campaign {
-        let asked = std::env::var(SEED).ok().map(|seed| seed.parse().expect("UWF_SEED is a number"));
-        let seed = asked.unwrap_or(USUAL_SEED);
+        let seed = asked_seed().unwrap_or(USUAL_SEED);
         eprintln!("{name}: {SEED}={seed}");
         Campaign { name, seed, rng: Rng::with_seed(seed) }
     }
@@ -42,9 +36,4 @@ impl Campaign {
         let long = if is_long() { "UWF_LONG=1 " } else { "" };
         format!("{long}{SEED}={} ./test {}", self.seed, self.name)
     }
-}
-
-/// Whether everything is to be tried.
-pub(crate) fn is_long() -> bool {
-    std::env::var_os(LONG).is_some_and(|long| !long.is_empty())
 }

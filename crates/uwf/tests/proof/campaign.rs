@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
+use uwf_testing::campaign::{SEED, asked_seed, is_long};
 
 use crate::scenario::{Play, Scenario};
 use crate::strace::{self, Case, Effect, Place};
@@ -19,12 +20,6 @@ const USUAL_SEED: u64 = 1;
 
 /// Most calls of a process beyond those that were counted: it waits for others now and then.
 const MAX_BEYOND: usize = 40;
-
-/// Variable that asks for all cases.
-const LONG: &str = "UWF_LONG";
-
-/// Variable that asks for another sample: any number.
-const SEED: &str = "UWF_SEED";
 
 /// Variable that asks for one case.
 const ONE: &str = "UWF_CASE";
@@ -70,7 +65,7 @@ impl Campaign {
     /// # Panics
     /// When one does not hold, the message says how to repeat it; and when nothing was tried that can be relied upon.
     pub(crate) fn run(&self, scenario: &'static Scenario) {
-        let seed = std::env::var(SEED).map_or(USUAL_SEED, |seed| seed.parse().expect("a seed is a number"));
+        let seed = asked_seed().unwrap_or(USUAL_SEED);
         let play = scenario.play();
         let drawn = |case: &Case| drawn(seed, self.name, scenario.name, case);
         let one = std::env::var(ONE).ok();
@@ -149,7 +144,7 @@ impl Campaign {
 
 /// The cases that are asked for: all, or a sample that has of each process one that it has to survive.
 fn choose(mut cases: Vec<Case>, drawn: &dyn Fn(&Case) -> u64) -> Vec<Case> {
-    if std::env::var_os(LONG).is_some_and(|long| !long.is_empty()) {
+    if is_long() {
         return cases;
     }
     cases.sort_by_cached_key(drawn);

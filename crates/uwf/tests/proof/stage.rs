@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use uwf_engine::root::home::Home;
 use uwf_testing::TestHome;
+use uwf_testing::processes::of_home;
 
 /// How long processes of a case may take to come to their end by themselves.
 const SETTLE: Duration = Duration::from_secs(20);
@@ -74,15 +75,7 @@ impl Stage {
 
     /// Live processes that were started with this stage's environment, and what they are.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
-        let marker = format!("HOME={}", self.dir().display());
-        let of_stage = |pid: i32| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-            let found = environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes());
-            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            found.then(|| (pid, String::from_utf8_lossy(&command).replace('\0', " ")))
-        };
-        let entries = fs::read_dir("/proc").unwrap().flatten();
-        entries.filter_map(|entry| of_stage(entry.file_name().to_str()?.parse().ok()?)).collect()
+        of_home(&self.dir()).into_iter().map(|(pid, words)| (pid, words.join(" "))).collect()
     }
 
     /// Whether a program that plays a role is at work.

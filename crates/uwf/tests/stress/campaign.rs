@@ -3,12 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fastrand::Rng;
-
-/// Set to anything but nothing: full sizes.
-const LONG: &str = "UWF_LONG";
-
-/// Sets the seed.
-const SEED: &str = "UWF_SEED";
+use uwf_testing::campaign::{SEED, asked_seed, is_long};
 
 /// Seed of a plain run: that must not be red by chance.
 const PLAIN_SEED: u64 = 20_261_122;
@@ -23,8 +18,7 @@ pub(crate) struct Campaign {
 impl Campaign {
     /// A test with the seed asked for; without one a plain run has always the same, a long run a new one.
     pub(crate) fn new(name: &'static str) -> Campaign {
-        let asked = std::env::var(SEED).ok().map(|seed| seed.parse().expect("UWF_SEED is a number"));
-        let seed = asked.unwrap_or_else(|| if is_long() { new_seed() } else { PLAIN_SEED });
+        let seed = asked_seed().unwrap_or_else(|| if is_long() { new_seed() } else { PLAIN_SEED });
         println!("{name}: {SEED}={seed}{}", if is_long() { " UWF_LONG=1" } else { "" });
         Campaign { name, seed }
     }
@@ -38,11 +32,6 @@ impl Campaign {
     pub(crate) fn tell(&self, what: impl std::fmt::Display) {
         println!("{}: {what}", self.name);
     }
-}
-
-/// Whether full sizes are asked for.
-pub(crate) fn is_long() -> bool {
-    std::env::var_os(LONG).is_some_and(|long| !long.is_empty())
 }
 
 /// The size for this run.
