@@ -44,6 +44,7 @@ mod extraction_ladder;
 mod faults;
 mod fixtures;
 mod foreign_store;
+mod github;
 mod help;
 mod hermes;
 mod hostile;

@@ -1,0 +1,59 @@
+//! What GitHub is given: forms it can show, and a release that is built as it is built here.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use uwf_testing::repository;
+
+/// Reads a YAML file of `.github`.
+fn yaml(path: &PathBuf) -> Value {
+    let text = fs::read_to_string(path).unwrap();
+    let tree = yaml_tree::parse(&text).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+    tree.expect("the file is not empty").to_json(&mut |_, _| {})
+}
+
+/// The files of a directory of `.github`.
+fn files(dir: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(repository().join(".github").join(dir))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_issue_form_has_what_github_requires() {
+    let forms: Vec<PathBuf> =
+        files("ISSUE_TEMPLATE").into_iter().filter(|path| !path.ends_with("config.yml")).collect();
+    assert!(forms.len() >= 2);
+    for path in forms {
+        let form = yaml(&path);
+        let name = path.display();
+        assert!(form["name"].is_string() && form["description"].is_string(), "{name}");
+        for field in form["body"].as_array().unwrap() {
+            let kind = field["type"].as_str().unwrap();
+            assert!(["textarea", "input", "dropdown", "checkboxes", "markdown"].contains(&kind), "{name}: {kind}");
+            assert!(
+                kind == "markdown" || field["id"].is_string() && field["attributes"]["label"].is_string(),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_release_is_built_by_the_script_that_runs_here() {
+    let workflow = yaml(&repository().join(".github/workflows/release.yml"));
+    let build = &workflow["jobs"]["build"];
+    let steps = build["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|step| step["run"] == "scripts/release.sh \"$TARGET\""), "{steps:?}");
+    let script = fs::read_to_string(repository().join("scripts/release.sh")).unwrap();
+    let targets = build["strategy"]["matrix"]["include"].as_array().unwrap();
+    assert_eq!(targets.len(), 2);
+    for target in targets {
+        assert!(script.contains(target["target"].as_str().unwrap()), "{target}");
+    }
+}
