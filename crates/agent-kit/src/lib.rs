@@ -52,23 +52,23 @@
 
 pub mod agent;
 pub mod answer;
-pub mod briefing;
 pub mod context;
+pub mod context_report;
 pub mod json_rpc;
 pub mod ladder;
 pub mod mcp;
 pub mod play;
 pub mod recorder;
+mod reported_step;
 pub mod spawn;
 pub mod submit;
-pub mod submitted;
-mod told;
+pub mod submitted_value;
 
 pub use agent::{DESCRIBE_ARGUMENT, create_agent, create_described_agent};
 pub use answer::{Answer, Turn};
 pub use context::Context;
 pub use play::{Agent, play};
 pub use recorder::Recorder;
-pub use told::ToldStep;
+pub use reported_step::ToldStep;
 pub use uwf_core::config::AgentDescription;
 pub use uwf_engine::error::{Error, Kind, Result};

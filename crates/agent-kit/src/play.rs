@@ -13,7 +13,7 @@ use uwf_engine::root::home::Home;
 use crate::answer::Answer;
 use crate::context::Context;
 use crate::ladder::{Extractor, Ladder};
-use crate::{submit, submitted};
+use crate::{submit, submitted_value};
 
 /// What plays a role: something that answers a prompt and, if it has sessions, can be told more in the same one.
 pub trait Agent {
@@ -133,13 +133,13 @@ fn step<'e>(
     let mut answer = answer(context, agent)?;
     let form = agent.form(context);
     if answer.value.is_none() {
-        answer.value = submitted::take(context)?;
+        answer.value = submitted_value::take(context)?;
     }
     let rungs = context.attempt().map_or_else(ExtractRungs::default, |attempt| attempt.opened.extract);
     let mut feedback = |text: &str| {
         let Some(mut reply) = agent.follow_up(context, text)? else { return Ok(None) };
         if reply.value.is_none() {
-            reply.value = submitted::take(context)?;
+            reply.value = submitted_value::take(context)?;
         }
         Ok(Some(reply))
     };

@@ -20,7 +20,7 @@ use crate::answer::Answer;
 use crate::context::Context;
 use crate::ladder::{Climb, Extracted, Ladder};
 use crate::recorder::Recorder;
-use crate::submitted;
+use crate::submitted_value;
 
 /// Bytes that are kept of what a successful agent said on stderr, its beginning and its end; some programs repeat all they do
 /// there, which is in the turns already.
@@ -65,8 +65,8 @@ fn keep_answered(context: &Context<'_>, raw: &str, value: Option<&Value>) {
     let Some(attempt) = context.attempt().filter(is_agents) else { return };
     let thread = context.thread();
     // One that came through the tool is there already.
-    let is_kept =
-        value.is_none_or(|value| submitted::keep(context, value).is_ok() || submitted::is_kept(context, value));
+    let is_kept = value
+        .is_none_or(|value| submitted_value::keep(context, value).is_ok() || submitted_value::is_kept(context, value));
     // The text is worth having; where there is a value, it is not what the next step needs.
     if is_kept && (keep(context, raw).is_ok() || value.is_some()) {
         let _ = recorded::answered(thread.home(), &thread.id, &attempt.opened.attempt);

@@ -6,15 +6,15 @@
 
 mod call;
 mod client;
-pub mod offer;
+pub mod messages;
 pub mod permission;
 pub mod preset;
 mod progress;
 mod session;
+pub mod session_options;
 pub mod settings;
 pub mod transcript;
 pub mod usage;
-pub mod wire;
 
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, Context, Error, Kind, Result, mcp};

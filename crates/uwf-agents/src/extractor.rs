@@ -15,8 +15,8 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
 use uwf_llm::{Attempt, ChatRequest, Client, Message, Shape, Timeouts, structured_with_lookups};
 
-use crate::exchange;
 use crate::model;
+use crate::model_exchange;
 use crate::progress;
 use nodes::Nodes;
 
@@ -67,14 +67,14 @@ impl Extractor for LlmExtractor<'_> {
         let shape = Shape { name: question::NAME, description: question::DESCRIPTION, schema: &schema, mode: None };
         let mut nodes = Nodes::new(home.store(), unread.raw);
         let modes = model::modes(home);
-        let found = structured_with_lookups(client, &modes, &request, &shape, &mut nodes, &mut exchange::hear);
+        let found = structured_with_lookups(client, &modes, &request, &shape, &mut nodes, &mut model_exchange::hear);
         tell_costs(client, found.as_ref().map_or_else(|none| &none.attempts, |found| &found.attempts));
         let found = found.map_err(|none| model::failed(&none.error))?;
         Ok(Some(Answer {
             raw: found.text,
             value: Some(taken(&found.value)?),
-            turns: found.attempts.iter().filter_map(|attempt| exchange::turn_of(&asked, attempt)).collect(),
-            duration_ms: exchange::millis(begun.elapsed()),
+            turns: found.attempts.iter().filter_map(|attempt| model_exchange::turn_of(&asked, attempt)).collect(),
+            duration_ms: model_exchange::millis(begun.elapsed()),
             source: "wire".to_owned(),
             session_id: None,
             tokens: found.usage.map(model::tokens),

@@ -12,7 +12,7 @@
 
 pub(crate) mod installed;
 mod log;
-mod overlay;
+mod mcp_config;
 mod session;
 
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ impl HermesAgent {
         }
         chat.command().args(&spec.args);
         if let Some(overlay) = &self.overlay {
-            chat.command().env(overlay::VARIABLE, overlay);
+            chat.command().env(mcp_config::VARIABLE, overlay);
         }
         let mut log = log::Tail::open(&hermes.home_dir(), resume);
         let mut recorder = if is_work { Some(Recorder::begin(hermes.context, EXPORT)?) } else { None };

@@ -20,28 +20,28 @@
 
 pub mod acp;
 pub mod advisors;
+pub mod agent_choices;
 mod ask_program;
 mod capped_output;
 pub mod cas_get;
 pub mod check;
-pub mod choice;
 pub mod command;
 pub mod cursor;
 pub mod describe;
 pub mod documents;
-mod exchange;
 pub mod extractor;
 pub mod hermes;
 pub mod human;
 pub mod llm;
 pub mod mock;
 pub mod model;
+mod model_exchange;
+pub mod partial_output;
 pub mod probe;
 mod program;
 pub mod progress;
 pub mod react;
 pub mod reextract;
-pub mod salvage;
 pub mod self_description;
 mod settings;
 pub mod trace;
@@ -75,7 +75,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
         agents::HUMAN => human::run(home, thread, role),
         agents::WORKFLOW => workflow::run(home, thread, role),
         // Those only the engine starts: they play no role of their own.
-        uwf_engine::attempt::partial_output::AGENT => salvage::run(home, thread, role),
+        uwf_engine::attempt::partial_output::AGENT => partial_output::run(home, thread, role),
         SUPERVISOR => advisors::supervise(home, thread, role),
         SUMMARY => advisors::summarise(home, thread, role),
         other => Err(unknown(other)),

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_llm::{ChatRequest, Client, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
 
-use crate::exchange;
 use crate::model::{self, ModelSettings};
+use crate::model_exchange;
 use crate::progress;
 use crate::settings;
 
@@ -171,13 +171,13 @@ impl Session {
             kept.err().unwrap_or_else(|| model::failed(&error))
         })?;
         answer.turns.iter().for_each(|turn| self.recorder.turn(turn));
-        Ok(Answer { duration_ms: exchange::millis(begun.elapsed()), ..answer })
+        Ok(Answer { duration_ms: model_exchange::millis(begun.elapsed()), ..answer })
     }
 
     fn ask_for_text(&mut self) -> std::result::Result<Answer, LlmError> {
-        let reply = self.client.chat_with(&self.request, &mut exchange::hear)?;
+        let reply = self.client.chat_with(&self.request, &mut model_exchange::hear)?;
         model::whole(&self.client, &reply)?;
-        let turn = exchange::turn(self.texts.clone(), &reply, &[]);
+        let turn = model_exchange::turn(self.texts.clone(), &reply, &[]);
         self.heard(&reply);
         Ok(Answer {
             tokens: turn.tokens.clone(),
@@ -189,18 +189,19 @@ impl Session {
 
     fn ask_for_value(&mut self, context: &Context<'_>, mode: Option<Mode>) -> std::result::Result<Answer, LlmError> {
         let shape = Shape { name: VALUE, description: VALUE_DESCRIPTION, schema: context.schema().value(), mode };
-        let (value, attempts) = match structured(&self.client, &self.modes, &self.request, &shape, &mut exchange::hear)
-        {
-            Ok(found) => (Ok(found.value), found.attempts),
-            // It answered, only not with a value: the ladder goes on from what it said.
-            Err(none) if matches!(*none.error, LlmError::NoValue { .. }) => (Err(*none.error), none.attempts),
-            Err(failed) => {
-                let turns = failed.attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt));
-                turns.for_each(|turn| self.recorder.turn(&turn));
-                return Err(*failed.error);
-            }
-        };
-        let turns = attempts.iter().filter_map(|attempt| exchange::turn_of(&self.texts, attempt)).collect();
+        let (value, attempts) =
+            match structured(&self.client, &self.modes, &self.request, &shape, &mut model_exchange::hear) {
+                Ok(found) => (Ok(found.value), found.attempts),
+                // It answered, only not with a value: the ladder goes on from what it said.
+                Err(none) if matches!(*none.error, LlmError::NoValue { .. }) => (Err(*none.error), none.attempts),
+                Err(failed) => {
+                    let turns =
+                        failed.attempts.iter().filter_map(|attempt| model_exchange::turn_of(&self.texts, attempt));
+                    turns.for_each(|turn| self.recorder.turn(&turn));
+                    return Err(*failed.error);
+                }
+            };
+        let turns = attempts.iter().filter_map(|attempt| model_exchange::turn_of(&self.texts, attempt)).collect();
         let replies: Vec<&Reply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
         let tokens = model::total(replies.iter().map(|reply| reply.usage)).map(model::tokens);
         let Some(last) = replies.last().copied() else { return value.map(Answer::value) };
@@ -215,7 +216,7 @@ impl Session {
 
     /// Makes a reply part of the conversation. Its calls get a result, without which providers refuse what follows.
     fn heard(&mut self, reply: &Reply) {
-        self.texts.push(exchange::said(reply, &[]));
+        self.texts.push(model_exchange::said(reply, &[]));
         self.request.messages.push(reply.message());
         let received = reply.tool_calls.iter().map(|call| Message::tool(&call.id, "received"));
         self.request.messages.extend(received);

@@ -19,8 +19,8 @@ use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::processes::become_subreaper;
 use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
 
-use crate::exchange;
 use crate::model::{self, ModelSettings};
+use crate::model_exchange;
 use crate::progress;
 use crate::settings;
 use machine::{Effect, End, Event, MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, Round, State, handle};
@@ -374,7 +374,7 @@ fn texts(messages: &[Message], prompt: &[String]) -> Vec<String> {
                 texts.extend(prompt.iter().cloned());
                 is_prompt = false;
             }
-            other => texts.extend(exchange::text_of(other).map(str::to_owned)),
+            other => texts.extend(model_exchange::text_of(other).map(str::to_owned)),
         }
     }
     texts

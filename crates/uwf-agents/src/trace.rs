@@ -12,7 +12,7 @@ mod hermes;
 mod json;
 mod jsonl;
 mod opencode;
-mod stamp;
+mod timestamp;
 mod turns;
 
 use agent_kit::Turn;

@@ -3,8 +3,8 @@
 //! The child is found again at every try, so whatever ends this process (a crash, Ctrl-C, a wait, a limit) costs no
 //! step of the child: the next try goes on with it.
 
-mod account;
-mod relay;
+mod child_output;
+mod child_report;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -37,8 +37,8 @@ use uwf_engine::verbs::step::{Report, Request, Upcoming};
 
 use crate::extractor::LlmExtractor;
 use crate::settings;
-use account::Account;
-use relay::Relay;
+use child_output::Relay;
+use child_report::Account;
 
 /// Share of the prompt budget that the child's task may fill with previous steps; the rest is for the child's own.
 const BRIEF_SHARE: usize = 2;

@@ -8,7 +8,6 @@
 //! instruction depends only on workflow, role, schema and answer form, the task only on itself, a part of steps only on
 //! those steps and how much of them is shown. So a thread's prompts grow by little more than what is new.
 
-mod brief;
 mod example;
 pub(crate) mod fence;
 mod fields;
@@ -19,15 +18,16 @@ mod note;
 mod question;
 mod sample;
 mod step;
+mod task_only;
 
 use serde_json::Value;
 
-pub use brief::brief;
 use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use sample::sample;
 pub use step::{LONG_STEP, PriorStep, StepSection};
+pub use task_only::brief;
 
 pub(crate) use format::{header_example, json_example};
 

@@ -2,17 +2,17 @@
 
 mod graph;
 mod model;
-mod older;
+mod older_forms;
+mod parse;
 mod payload;
 mod position;
+mod reachability;
 mod reader;
-mod routes;
-mod shape;
+mod transitions;
 mod validate;
-mod ways;
 
 pub use graph::{mermaid, role_order};
 pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
-pub use shape::{Parsed, check, check_with, parse};
+pub use parse::{Parsed, check, check_with, parse};
+pub use reachability::endless_roles;
 pub use validate::validate;
-pub use ways::endless_roles;

@@ -12,9 +12,9 @@ use uwf_engine::error::{Error, Kind, Result};
 use super::inputs::{VALUE_KEY, arguments_schema, is_object};
 use super::protocol::{Outcome, Tool, Tools};
 use super::{CAS_GET, CONTEXT, SUBMIT};
-use crate::briefing::Briefing;
 use crate::context::Context;
-use crate::submitted;
+use crate::context_report::Briefing;
+use crate::submitted_value;
 
 /// Bytes of the previous steps' outputs and texts in one answer of `context`: what a model can read at once.
 pub(crate) const MAX_CONTEXT_BYTES: usize = 256 << 10;
@@ -63,7 +63,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
             return Ok(Outcome::failed(format!("not accepted, nothing was kept:\n{}", told.join("\n"))));
         }
         self.check_open()?;
-        submitted::keep(self.context, value)?;
+        submitted_value::keep(self.context, value)?;
         let role = self.context.role_name();
         Ok(Outcome::done(format!(
             "accepted: this is the result of role `{role}` now; a later accepted call replaces it"

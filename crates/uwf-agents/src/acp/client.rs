@@ -20,8 +20,8 @@ use uwf_engine::attempt::agent_process::{Signals, cannot_start};
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::error::{Error, Kind, Result};
 
+use super::messages::{self, Message};
 use super::settings::Settings;
-use super::wire::{self, Message};
 
 /// Bytes of one message. The largest are results of tools; what is longer is skipped.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -275,7 +275,7 @@ fn keep_default_actions() -> Result<()> {
 
 fn event(line: Line) -> Option<Event> {
     match line {
-        Line::Whole(bytes) => wire::read(&bytes).map(Event::Message),
+        Line::Whole(bytes) => messages::read(&bytes).map(Event::Message),
         Line::TooLong(bytes) => Some(Event::TooLong(bytes)),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent_kit::{Context, Recorder, Turn, json_rpc, mcp, submit, submitted};
+use agent_kit::{Context, Recorder, Turn, json_rpc, mcp, submit, submitted_value};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::Tokens;
@@ -13,14 +13,14 @@ use uwf_engine::error::{Error, Kind, Result};
 
 use super::SOURCE;
 use super::client::{Client, Event};
-use super::offer::{self, Choice};
+use super::messages::{self, Failure, Message};
 use super::permission::{self, Decision};
 use super::preset::Counting;
 use super::progress::Progress;
+use super::session_options::{self, Choice};
 use super::settings::Settings;
 use super::transcript::Transcript;
 use super::usage::Counts;
-use super::wire::{self, Failure, Message};
 
 /// Version of the protocol. All agents that were measured speak it.
 const PROTOCOL_VERSION: u64 = 1;
@@ -272,7 +272,7 @@ impl Session {
     fn choices(&mut self, new: &Value) -> Result<Vec<Choice>> {
         let mut choices = Vec::new();
         if let Some(mode) = self.settings.mode.clone() {
-            match offer::mode(new, &mode.id) {
+            match session_options::mode(new, &mode.id) {
                 Ok(choice) => choices.push(choice),
                 Err(offered) if mode.required => return Err(self.not_offered("mode", &mode.id, &offered)),
                 Err(_) => {
@@ -281,7 +281,8 @@ impl Session {
             }
         }
         if let Some(model) = self.settings.model.clone() {
-            let choice = offer::model(new, &model).map_err(|offered| self.not_offered("model", &model, &offered))?;
+            let choice =
+                session_options::model(new, &model).map_err(|offered| self.not_offered("model", &model, &offered))?;
             choices.push(choice);
         }
         Ok(choices)
@@ -367,7 +368,7 @@ impl Session {
                 }
             }
             Message::Request { id, method, .. } => {
-                self.client.send(&wire::unsupported(&id, &method));
+                self.client.send(&messages::unsupported(&id, &method));
                 self.progress.line(&format!("asked for {method}, which is not supported"));
             }
             Message::Reply { .. } => self.progress.line("a reply to nothing that was asked"),
@@ -431,7 +432,7 @@ impl Session {
         };
         // A result that was handed in and accepted is whole, however the talk after it ended.
         match told {
-            Some(told) if submitted::take(listening.context)?.is_none() => Err(self.failed(told)),
+            Some(told) if submitted_value::take(listening.context)?.is_none() => Err(self.failed(told)),
             _ => Ok(self.tokens(reply, &listening.transcript)),
         }
     }

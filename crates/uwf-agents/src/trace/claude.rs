@@ -8,7 +8,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{content, count, list, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, stamp};
+use super::{Trace, timestamp};
 
 const NO_VALUE: &Value = &Value::Null;
 
@@ -28,7 +28,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
     let mut usage: HashMap<String, Tokens> = HashMap::new();
     let mut result = None;
     for event in events {
-        let at = stamp::ms(event.get("timestamp"));
+        let at = timestamp::ms(event.get("timestamp"));
         if trace.session_id.is_none() {
             trace.session_id = some_text(event, "session_id").or_else(|| some_text(event, "sessionId"));
         }

@@ -5,7 +5,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, stamp};
+use super::{Trace, timestamp};
 
 const NO_VALUE: &Value = &Value::Null;
 
@@ -107,7 +107,7 @@ fn rollout(events: &[Value]) -> Trace {
     // Newer versions have a record per response, before the tools it called answer; older ones only an event after.
     let has_records = events.iter().any(|event| text(event, "type") == "token_usage_record");
     for event in events {
-        let at = stamp::ms(event.get("timestamp"));
+        let at = timestamp::ms(event.get("timestamp"));
         let payload = event.get("payload").unwrap_or(NO_VALUE);
         match (text(event, "type"), text(payload, "type")) {
             ("session_meta", _) => {

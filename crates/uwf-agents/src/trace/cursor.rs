@@ -6,7 +6,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, stamp};
+use super::{Trace, timestamp};
 
 const NO_VALUE: &Value = &Value::Null;
 
@@ -18,7 +18,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
     let mut trace = Trace::default();
     for event in events {
-        let at = stamp::ms(event.get("timestamp_ms"));
+        let at = timestamp::ms(event.get("timestamp_ms"));
         if trace.session_id.is_none() {
             trace.session_id = some_text(event, "session_id");
         }

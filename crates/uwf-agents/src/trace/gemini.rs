@@ -5,7 +5,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, stamp};
+use super::{Trace, timestamp};
 
 const NO_VALUE: &Value = &Value::Null;
 
@@ -22,7 +22,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
     let mut trace = Trace::default();
     for event in events {
-        let at = stamp::ms(event.get("timestamp"));
+        let at = timestamp::ms(event.get("timestamp"));
         match text(event, "type") {
             "init" => {
                 trace.session_id = some_text(event, "session_id");

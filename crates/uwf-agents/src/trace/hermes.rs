@@ -6,7 +6,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{content, count, list, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, stamp};
+use super::{Trace, timestamp};
 
 /// Where such a trace comes from.
 const SOURCE: &str = "export";
@@ -23,7 +23,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
     let mut turns = Turns::default();
     let mut unread = 0;
     for message in list(session, "messages") {
-        let at = stamp::ms(message.get("timestamp"));
+        let at = timestamp::ms(message.get("timestamp"));
         let said = content(message.get("content"));
         match text(message, "role") {
             "user" | "system" => turns.told(&said, at),

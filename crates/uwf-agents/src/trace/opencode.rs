@@ -6,7 +6,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{count, list, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, stamp};
+use super::{Trace, timestamp};
 
 const NO_VALUE: &Value = &Value::Null;
 
@@ -35,7 +35,7 @@ fn read_stream(events: &[Value]) -> Trace {
         if trace.session_id.is_none() {
             trace.session_id = some_text(event, "sessionID");
         }
-        let at = stamp::ms(event.get("timestamp"));
+        let at = timestamp::ms(event.get("timestamp"));
         let part = event.get("part").unwrap_or(event);
         match text(event, "type") {
             "error" => trace.error = error(event.get("error").unwrap_or(event)),
@@ -61,7 +61,7 @@ fn read_export(export: &Value) -> Trace {
     let mut unread = 0;
     for message in list(export, "messages") {
         let info = message.get("info").unwrap_or(NO_VALUE);
-        let at = stamp::ms(info.get("time").and_then(|time| time.get("created")));
+        let at = timestamp::ms(info.get("time").and_then(|time| time.get("created")));
         for part in list(message, "parts") {
             if text(info, "role") == "user" {
                 turns.told(text(part, "text"), at);
@@ -70,7 +70,7 @@ fn read_export(export: &Value) -> Trace {
             }
         }
         if text(info, "role") == "assistant" {
-            let done = stamp::ms(info.get("time").and_then(|time| time.get("completed")));
+            let done = timestamp::ms(info.get("time").and_then(|time| time.get("completed")));
             turns.close(done);
         }
     }
@@ -81,7 +81,7 @@ fn read_export(export: &Value) -> Trace {
 /// One part of a message. `false` when it is none that is known.
 fn apply(turns: &mut Turns, sum: &mut Option<Tokens>, kind: &str, part: &Value, at: Option<u64>) -> bool {
     let time = part.get("time").unwrap_or(NO_VALUE);
-    let at = stamp::ms(time.get("end")).or(at);
+    let at = timestamp::ms(time.get("end")).or(at);
     match kind {
         "step_start" => turns.close(at),
         "text" => turns.said(text(part, "text"), at),
@@ -106,7 +106,7 @@ fn apply(turns: &mut Turns, sum: &mut Option<Tokens>, kind: &str, part: &Value, 
 fn tool(turns: &mut Turns, part: &Value) {
     let state = part.get("state").unwrap_or(NO_VALUE);
     let time = state.get("time").unwrap_or(NO_VALUE);
-    let (begun, ended) = (stamp::ms(time.get("start")), stamp::ms(time.get("end")));
+    let (begun, ended) = (timestamp::ms(time.get("start")), timestamp::ms(time.get("end")));
     let id = text(part, "callID");
     if !turns.has_call(id) {
         turns.called(id, text(part, "tool"), &shown(state.get("input")), begun);

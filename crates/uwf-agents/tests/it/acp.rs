@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use uwf_agents::acp::messages::{Failure, Message, read};
 use uwf_agents::acp::permission::{Decision, Policy, decide, what};
 use uwf_agents::acp::preset::PRESETS;
 use uwf_agents::acp::settings::Settings;
 use uwf_agents::acp::transcript::{MAX_CALLS, Seen, Transcript};
 use uwf_agents::acp::usage::{Counts, dollars};
-use uwf_agents::acp::wire::{Failure, Message, read};
 use uwf_agents::describe::describe;
 use uwf_core::node::Tokens;
 

@@ -3,15 +3,15 @@
 //! [`analyse`] turns text into a [`Program`] and what is known about it; a [`Session`] runs programs on one
 //! history. Both sides agree on how recognised references to the history are rewritten (`names`).
 
-mod class;
+mod cost;
 mod evaluate;
 mod fields;
+mod forbidden;
 mod functions;
 mod names;
 mod parse;
 mod pattern;
 mod reads;
-mod refuse;
 mod text;
 mod walk;
 
@@ -46,10 +46,10 @@ pub(super) struct Analysis {
 pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
-    refuse::check(&tree, &bound, expression)?;
+    forbidden::check(&tree, &bound, expression)?;
     let fields::Found { fields, findings, comparisons } = fields::of(&tree, &bound);
     // Rewriting first: a reference that became a plain variable no longer counts against the class.
     let reads = reads::of(&mut tree, &bound);
-    let class = if class::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
+    let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
     Ok(Analysis { program: Program { tree }, class, reads, fields, findings, comparisons })
 }

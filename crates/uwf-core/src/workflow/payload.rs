@@ -6,7 +6,7 @@ use json_cas::Hash;
 use serde_json::{Map, Value};
 
 use super::model::{NamedCondition, PayloadError, Role, Transition, Workflow};
-use super::older::{graph_name, older_names};
+use super::older_forms::{graph_name, older_names};
 use crate::document::join;
 
 impl Workflow {

@@ -1,11 +1,11 @@
 //! Checks a whole draft up front, so that nothing about it surfaces in the middle of a paid run.
 
+mod comparisons;
 mod conditions;
-mod equal;
 mod names;
-mod reach;
-mod routes;
+mod schema_paths;
 mod schemas;
+mod transitions;
 
 pub(super) use schemas::check_stored;
 
@@ -32,6 +32,6 @@ pub(super) fn validate_into(
 ) {
     names::check(draft, positions, file_stem, problems);
     schemas::check(draft, positions, problems);
-    routes::check(draft, positions, problems);
+    transitions::check(draft, positions, problems);
     conditions::check(draft, positions, problems);
 }

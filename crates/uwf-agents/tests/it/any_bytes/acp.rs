@@ -3,10 +3,10 @@
 
 use agent_kit::json_rpc::{Line, Lines, reply};
 use serde_json::Value;
+use uwf_agents::acp::messages::{Message, read, unsupported};
 use uwf_agents::acp::permission::{Decision, Policy, decide};
 use uwf_agents::acp::transcript::Transcript;
 use uwf_agents::acp::usage::Counts;
-use uwf_agents::acp::wire::{Message, read, unsupported};
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::equal::{Never, never_equal};
-use super::reach::{Verdict, can_have};
+use super::comparisons::{Never, never_equal};
+use super::schema_paths::{Verdict, can_have};
 use crate::document::Problems;
 use crate::document::{Positions, join};
 use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead};

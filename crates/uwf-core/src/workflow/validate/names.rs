@@ -3,7 +3,7 @@
 use crate::document::Problems;
 use crate::document::{Positions, join};
 use crate::workflow::model::{END, START, WorkflowDraft};
-use crate::workflow::older::graph_name;
+use crate::workflow::older_forms::graph_name;
 
 /// Symbols of a name. It has to fit a line of a listing, a file name and a command line.
 const MAX_NAME: usize = 64;

@@ -1,6 +1,6 @@
 //! `uwf agent context`
 
-use agent_kit::briefing::Briefing;
+use agent_kit::context_report::Briefing;
 use agent_kit::{Context as AgentContext, ToldStep};
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! What `uwf setup` was told, and what follows from it for the configuration.
 
 use serde_json::Value;
-use uwf_agents::choice::Choice;
+use uwf_agents::agent_choices::Choice;
 use uwf_core::config::Config;
 use uwf_core::config::edit::KeyPath;
 use uwf_engine::root::config_file::Change;

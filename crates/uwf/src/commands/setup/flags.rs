@@ -1,6 +1,6 @@
 //! Answers that were given on the command line.
 
-use uwf_agents::choice::{self, Choice};
+use uwf_agents::agent_choices::{self, Choice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire, preset};
 
 use super::answers::{Agent, Answers, Key, Model};
@@ -102,14 +102,14 @@ fn agent(known: &Known<'_>, named: Option<&str>, has_model: bool) -> Result<Opti
     let config = known.config;
     let Some(named) = named else {
         let usable = |choice: &Choice| has_model || !choice.needs_model;
-        let first = || choice::available().into_iter().find(usable).map(|choice| Agent::of(config, choice));
+        let first = || agent_choices::available().into_iter().find(usable).map(|choice| Agent::of(config, choice));
         return Ok(if config.default_agent.is_some() { None } else { first() });
     };
     if config.agents.contains_key(named) {
         return Ok(Some(Agent::Known(named.to_owned())));
     }
-    let Some(choice) = choice::named(named) else {
-        let works: Vec<String> = choice::available().into_iter().map(|choice| choice.alias).collect();
+    let Some(choice) = agent_choices::named(named) else {
+        let works: Vec<String> = agent_choices::available().into_iter().map(|choice| choice.alias).collect();
         let hint = if works.is_empty() {
             "any program on PATH can be an agent".to_owned()
         } else {

@@ -1,6 +1,6 @@
 //! Answers of a person at a terminal.
 
-use uwf_agents::choice::{self, Choice as AgentChoice};
+use uwf_agents::agent_choices::{self, Choice as AgentChoice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire};
 
 use super::Known;
@@ -156,7 +156,7 @@ fn agent(asker: &Asker, known: &Known<'_>, has_model: bool) -> Result<Option<Age
     let own = config.agents.keys().map(|alias| (Agent::Known(alias.clone()), format!("{alias} (in config.yaml)")));
     let usable =
         |choice: &AgentChoice| (has_model || !choice.needs_model) && !config.agents.contains_key(&choice.alias);
-    let found = choice::available().into_iter().filter(usable);
+    let found = agent_choices::available().into_iter().filter(usable);
     let mut agents: Vec<(Agent, String)> = own.collect();
     // The one that is the default now comes first.
     agents.sort_by_key(|(agent, _)| config.default_agent.as_deref() != Some(agent.alias()));

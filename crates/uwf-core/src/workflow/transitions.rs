@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::model::{NamedCondition, START, Transition};
-use super::older;
+use super::older_forms;
 use super::reader::Reader;
 use crate::document::fields::{Fields, list, text};
 use crate::document::join;
@@ -31,7 +31,7 @@ impl Reader {
     ) -> BTreeMap<String, Vec<Transition>> {
         match (fields.get("graph"), fields.get("moderator")) {
             (Some(graph), None) => self.graph(graph, conditions),
-            (None, Some(table)) => older::transition_table(self, table, conditions),
+            (None, Some(table)) => older_forms::transition_table(self, table, conditions),
             (Some(graph), Some(table)) => {
                 let message = "the workflow has both `graph` and the older `moderator`".to_owned();
                 self.problems.error("conflict", table.key_at, message, Some("keep `graph`".to_owned()));
@@ -59,7 +59,7 @@ impl Reader {
             return graph;
         };
         for entry in positions.iter() {
-            let from = older::graph_name(&entry.key);
+            let from = older_forms::graph_name(&entry.key);
             if graph.contains_key(from) {
                 let message = format!("the transitions of `{from}` are here a second time, as `{}`", entry.key);
                 self.problems.error("duplicate-key", entry.key_at, message, None);
@@ -114,13 +114,13 @@ impl Reader {
         };
         self.locate(&join(pointer, "role"), role);
         let target = text(&role.value, "role", &mut self.problems)?;
-        let target = older::graph_name(&target).to_owned();
+        let target = older_forms::graph_name(&target).to_owned();
         let condition = match fields.get("condition") {
             None => None,
             Some(entry) => {
                 self.locate(&join(pointer, "condition"), entry);
                 let written = text(&entry.value, "condition", &mut self.problems)?;
-                Some(older::named(self, &written, entry, (from, &target), conditions))
+                Some(older_forms::named(self, &written, entry, (from, &target), conditions))
             }
         };
         Some(Transition { role: target, condition })

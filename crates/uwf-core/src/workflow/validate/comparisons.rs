@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::reach::{descend, resolve};
+use super::schema_paths::{descend, resolve};
 use crate::schema_shape::type_name;
 
 /// Why a comparison is never true.

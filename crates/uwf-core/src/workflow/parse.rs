@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use json_cas::Hash;
 
 use super::model::{Meta, NamedCondition, RoleDraft, WorkflowDraft};
-use super::older;
+use super::older_forms;
 use super::reader::{Inlined, Reader};
 use super::validate::{check_stored, validate_into};
 use crate::document;
@@ -153,10 +153,10 @@ impl Reader {
             self.positions.set_broken(&pointer);
             return broken_role();
         };
-        fields.warn_unknown(&older::ROLE_KEYS, &mut self.problems);
-        older::check_role_name(fields, &entry.key, &mut self.problems);
+        fields.warn_unknown(&older_forms::ROLE_KEYS, &mut self.problems);
+        older_forms::check_role_name(fields, &entry.key, &mut self.problems);
         let mut text_of = |key: &str| {
-            let found = older::role_field(fields, key, &mut self.problems);
+            let found = older_forms::role_field(fields, key, &mut self.problems);
             found.map(|found| self.text_entry(found, &join(&pointer, key))).unwrap_or_default()
         };
         let description = text_of("description");
@@ -178,7 +178,7 @@ impl Reader {
 
     fn meta(&mut self, fields: Fields<'_>, role: &str, role_entry: &Entry) -> Meta {
         let pointer = join(role, "meta");
-        let Some(entry) = older::role_field(fields, "meta", &mut self.problems) else {
+        let Some(entry) = older_forms::role_field(fields, "meta", &mut self.problems) else {
             let message = format!("the role `{}` has no `meta`, the JSON Schema of its output", role_entry.key);
             self.missing(role, "meta", role_entry.key_at, &message);
             return broken_role().meta;

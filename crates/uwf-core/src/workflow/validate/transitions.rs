@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::document::Problems;
 use crate::document::{Positions, join};
 use crate::workflow::model::{END, START, Transition, WorkflowDraft};
-use crate::workflow::ways::{dead_ends, endless_roles, live, reachable};
+use crate::workflow::reachability::{dead_ends, endless_roles, live, reachable};
 use json_cas::nearest::did_you_mean;
 use yaml_tree::Position;
 

@@ -10,7 +10,7 @@ use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::Result;
 
 use crate::context::Context;
-use crate::told::ToldStep;
+use crate::reported_step::ToldStep;
 
 /// Task, role, schema and steps: what `uwf agent context` prints and the MCP tool `context` answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
