@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use agent_kit::{AgentDescription, Answer, Context, Result, create_described_agent};
+use agent_kit::{AgentContext, AgentDescription, Answer, Result, create_described_agent};
 use serde_json::json;
 
 /// Bytes of earlier texts this agent cares to read.
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     create_described_agent(description, work)
 }
 
-fn work(context: &Context<'_>) -> Result<Answer> {
+fn work(context: &AgentContext<'_>) -> Result<Answer> {
     let last = context.newest_steps(1, ENOUGH)?.pop();
     let text = last.and_then(|step| step.text).unwrap_or_default();
     let (task, previous) = (words(context.task()), words(&text));

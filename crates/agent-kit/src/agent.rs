@@ -11,7 +11,7 @@ use uwf_engine::error::{Error, Kind, Result};
 use uwf_engine::root::home::Home;
 
 use crate::answer::Answer;
-use crate::context::Context;
+use crate::context::AgentContext;
 use crate::play::{Agent, play};
 
 /// The argument by which an agent is asked what it is.
@@ -19,21 +19,21 @@ pub const DESCRIBE_ARGUMENT: &str = "--uwf-describe";
 
 /// Makes a program an agent: reads thread and role from its arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), lets
 /// `work` answer, stores the step and prints its hash as the last line. Failures go to stderr and into the attempt's
-/// record; the exit code tells which kind it was. No prompt is made for it: where `work` wants one, [`Context::prompt`]
+/// record; the exit code tells which kind it was. No prompt is made for it: where `work` wants one, [`AgentContext::prompt`]
 /// makes it. Called with `--uwf-describe` it says its name and nothing more: [`create_described_agent`] says what it can do.
 ///
 /// ```no_run
-/// use agent_kit::{Answer, Context, create_agent};
+/// use agent_kit::{Answer, AgentContext, create_agent};
 /// use serde_json::json;
 ///
 /// fn main() -> std::process::ExitCode {
-///     create_agent(|context: &Context<'_>| {
+///     create_agent(|context: &AgentContext<'_>| {
 ///         let words = context.task().split_whitespace().count();
 ///         Ok(Answer::value(json!({ "words": words })))
 ///     })
 /// }
 /// ```
-pub fn create_agent(work: impl FnOnce(&Context<'_>) -> Result<Answer>) -> ExitCode {
+pub fn create_agent(work: impl FnOnce(&AgentContext<'_>) -> Result<Answer>) -> ExitCode {
     create_described_agent(AgentDescription::default(), work)
 }
 
@@ -41,7 +41,7 @@ pub fn create_agent(work: impl FnOnce(&Context<'_>) -> Result<Answer>) -> ExitCo
 /// with `--uwf-describe` it prints the description as JSON and does nothing else. Without a name it has that of its file.
 pub fn create_described_agent(
     description: AgentDescription,
-    work: impl FnOnce(&Context<'_>) -> Result<Answer>,
+    work: impl FnOnce(&AgentContext<'_>) -> Result<Answer>,
 ) -> ExitCode {
     if std::env::args().skip(1).any(|arg| arg == DESCRIBE_ARGUMENT) {
         let file = std::env::args().next().and_then(|path| Some(Path::new(&path).file_name()?.to_str()?.to_owned()));
@@ -69,12 +69,12 @@ pub fn create_described_agent(
 /// An agent that is one function.
 struct Work<F>(Option<F>);
 
-impl<F: FnOnce(&Context<'_>) -> Result<Answer>> Agent for Work<F> {
+impl<F: FnOnce(&AgentContext<'_>) -> Result<Answer>> Agent for Work<F> {
     fn is_prompted(&self) -> bool {
         false
     }
 
-    fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
         match self.0.take() {
             Some(work) => work(context),
             None => Err(Error::new(Kind::Internal, "a function answers once")),

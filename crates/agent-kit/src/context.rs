@@ -32,7 +32,7 @@ fn is_session_id(id: &str) -> bool {
 }
 
 /// An agent's view of the step it is to do.
-pub struct Context<'h> {
+pub struct AgentContext<'h> {
     thread: Thread<'h>,
     workflow_name: String,
     /// Names of the workflow's roles by how the chain cache names them.
@@ -45,35 +45,35 @@ pub struct Context<'h> {
     of_keeper: Vec<(String, String)>,
 }
 
-impl<'h> Context<'h> {
+impl<'h> AgentContext<'h> {
     /// Loads the context of a role in a thread. Within an attempt (`UWF_ATTEMPT` is set and is this thread's newest)
     /// it is that attempt's; otherwise that of the thread as it stands.
     ///
     /// # Errors
     /// `NotFound` when the thread is not active, `Usage` when its workflow has no such role, those of its nodes.
-    pub fn load(home: &'h Home, thread: &ThreadId, role: &str) -> Result<Context<'h>> {
+    pub fn load(home: &'h Home, thread: &ThreadId, role: &str) -> Result<AgentContext<'h>> {
         let running = std::env::var("UWF_ATTEMPT").ok();
-        Context::within(home, thread, role, running.as_deref())
+        AgentContext::within(home, thread, role, running.as_deref())
     }
 
     /// The same for a process that was told its attempt in another way than by its environment.
     ///
     /// # Errors
-    /// As [`Context::load`].
-    pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Context<'h>> {
+    /// As [`AgentContext::load`].
+    pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<AgentContext<'h>> {
         let attempt = recorded::of_process(home, thread, role, running)?;
         let thread = match &attempt {
             Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
             None => Thread::active(home, thread)?.0,
         };
-        Context::of(thread, role, attempt)
+        AgentContext::of(thread, role, attempt)
     }
 
     /// The context of a role in a thread that is already loaded.
     ///
     /// # Errors
     /// `Usage` when its workflow has no such role, those of its nodes.
-    pub fn of(thread: Thread<'h>, role_name: &str, attempt: Option<Attempt>) -> Result<Context<'h>> {
+    pub fn of(thread: Thread<'h>, role_name: &str, attempt: Option<Attempt>) -> Result<AgentContext<'h>> {
         let workflow = thread.workflow()?;
         let Some(role) = workflow.roles.get(role_name).cloned() else {
             let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
@@ -86,7 +86,7 @@ impl<'h> Context<'h> {
         let keeper =
             attempt.as_ref().map(|attempt| attempt.opened.keeper).filter(|keeper| *keeper != std::process::id());
         let of_keeper = keeper.map(processes::environment_of).unwrap_or_default();
-        Ok(Context { thread, workflow_name, role_names, role_name, role, schema, attempt, of_keeper })
+        Ok(AgentContext { thread, workflow_name, role_names, role_name, role, schema, attempt, of_keeper })
     }
 
     /// The thread.
@@ -167,7 +167,7 @@ impl<'h> Context<'h> {
     /// The prompt of an agent that goes on in its session of the role's last visit: only the steps since are in it.
     ///
     /// # Errors
-    /// As [`Context::prompt`].
+    /// As [`AgentContext::prompt`].
     pub fn news(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
         self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))
     }
@@ -200,7 +200,7 @@ impl<'h> Context<'h> {
     /// The task of a child thread that plays this role, in `budget` bytes.
     ///
     /// # Errors
-    /// As [`Context::prompt`].
+    /// As [`AgentContext::prompt`].
     pub fn brief(&self, budget: usize) -> Result<String> {
         let form = AnswerForm::Frontmatter;
         self.with_input(form, budget, false, |input| brief(input, |position| self.prior_step(position)))

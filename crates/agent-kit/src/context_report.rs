@@ -9,13 +9,13 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::Result;
 
-use crate::context::Context;
-use crate::reported_step::ToldStep;
+use crate::context::AgentContext;
+use crate::reported_step::ReportedStep;
 
 /// Task, role, schema and steps: what `uwf agent context` prints and the MCP tool `context` answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Briefing {
+pub struct ContextReport {
     /// The thread.
     pub thread: ThreadId,
     /// The role to play.
@@ -45,7 +45,7 @@ pub struct Briefing {
     /// JSON Schema of what it delivers.
     pub schema: Value,
     /// Newest of the previous steps, oldest first.
-    pub steps: Vec<ToldStep>,
+    pub steps: Vec<ReportedStep>,
     /// Steps before those.
     pub omitted_steps: usize,
     /// The prompt, where it was asked for.
@@ -64,17 +64,17 @@ pub struct Player {
     pub config: Map<String, Value>,
 }
 
-impl Briefing {
+impl ContextReport {
     /// The briefing without a prompt: at most `most` of the previous steps, and no more than fit into `bytes` of their
     /// outputs and texts.
     ///
     /// # Errors
     /// Those of the nodes and of the thread's settings.
-    pub fn of(context: &Context<'_>, most: usize, bytes: usize) -> Result<Briefing> {
+    pub fn of(context: &AgentContext<'_>, most: usize, bytes: usize) -> Result<ContextReport> {
         let steps = context.newest_steps(most, bytes)?;
         let opened = context.attempt().map(|attempt| &attempt.opened);
         let role = context.role();
-        Ok(Briefing {
+        Ok(ContextReport {
             thread: context.thread().id.clone(),
             role: context.role_name().to_owned(),
             workflow: context.thread().start.workflow,
@@ -99,7 +99,7 @@ impl Briefing {
     }
 }
 
-fn workspace(context: &Context<'_>) -> Result<Option<PathBuf>> {
+fn workspace(context: &AgentContext<'_>) -> Result<Option<PathBuf>> {
     if let Some(dir) = context.workspace() {
         return Ok(Some(dir));
     }

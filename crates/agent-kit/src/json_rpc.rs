@@ -4,7 +4,7 @@ mod lines;
 
 use serde_json::{Value, json};
 
-pub use lines::{Line, Lines};
+pub use lines::{MessageLine, MessageLines};
 
 /// The text is no JSON.
 pub(crate) const PARSE_ERROR: i64 = -32700;

@@ -5,10 +5,10 @@
 //! answer; [`create_agent`] makes a program of it:
 //!
 //! ```
-//! use agent_kit::{Answer, Context, Result, create_agent};
+//! use agent_kit::{Answer, AgentContext, Result, create_agent};
 //! use serde_json::json;
 //!
-//! fn work(context: &Context<'_>) -> Result<Answer> {
+//! fn work(context: &AgentContext<'_>) -> Result<Answer> {
 //!     let words = context.task().split_whitespace().count();
 //!     Ok(Answer::value(json!({ "words": words })))
 //! }
@@ -44,7 +44,7 @@
 //! #     ..start::Request::default()
 //! # };
 //! # let thread = start::start(&home, &request, dir)?.thread;
-//! # let context = Context::load(&home, &thread, "greeter")?;
+//! # let context = AgentContext::load(&home, &thread, "greeter")?;
 //! # assert_eq!(work(&context)?.value, Some(json!({ "words": 3 })));
 //! # Ok(())
 //! # }
@@ -66,9 +66,9 @@ pub mod submitted_value;
 
 pub use agent::{DESCRIBE_ARGUMENT, create_agent, create_described_agent};
 pub use answer::{Answer, Turn};
-pub use context::Context;
+pub use context::AgentContext;
 pub use play::{Agent, play};
 pub use recorder::Recorder;
-pub use reported_step::ToldStep;
+pub use reported_step::ReportedStep;
 pub use uwf_core::config::AgentDescription;
 pub use uwf_engine::error::{Error, Kind, Result};

@@ -11,7 +11,7 @@ use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
 use crate::answer::Answer;
-use crate::context::Context;
+use crate::context::AgentContext;
 use crate::ladder::{Extractor, Ladder};
 use crate::{submit, submitted_value};
 
@@ -22,7 +22,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// `Config` when they cannot be used.
-    fn prepare(&mut self, _context: &Context<'_>) -> Result<()> {
+    fn prepare(&mut self, _context: &AgentContext<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -32,7 +32,7 @@ pub trait Agent {
     }
 
     /// The form of answer it is asked for: that of its `output`, unless it has a better way to say what it wants.
-    fn form(&self, context: &Context<'_>) -> AnswerForm {
+    fn form(&self, context: &AgentContext<'_>) -> AnswerForm {
         context.asked_form()
     }
 
@@ -40,7 +40,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// `Config` when its settings cannot be used, and whatever else makes an answer impossible.
-    fn prompt(&mut self, _context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, _context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
         Ok(prompt)
     }
 
@@ -48,7 +48,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// `Config` when its settings cannot be used.
-    fn system(&self, _context: &Context<'_>) -> Result<Option<String>> {
+    fn system(&self, _context: &AgentContext<'_>) -> Result<Option<String>> {
         Ok(None)
     }
 
@@ -57,13 +57,13 @@ pub trait Agent {
     ///
     /// # Errors
     /// `AgentFailed` when there is no answer, `Config` when it cannot be started.
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer>;
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer>;
 
     /// Whether it goes on in its session of an earlier visit of the role, where that is still there: `config.resume`.
     ///
     /// # Errors
     /// `Config` when its settings cannot be used.
-    fn resumes(&self, _context: &Context<'_>) -> Result<bool> {
+    fn resumes(&self, _context: &AgentContext<'_>) -> Result<bool> {
         Ok(false)
     }
 
@@ -72,7 +72,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// As for an answer.
-    fn resume(&mut self, _context: &Context<'_>, _session: &str, _prompt: &Prompt) -> Result<Option<Answer>> {
+    fn resume(&mut self, _context: &AgentContext<'_>, _session: &str, _prompt: &Prompt) -> Result<Option<Answer>> {
         Ok(None)
     }
 
@@ -81,7 +81,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// As for an answer; the answer itself is not lost by it.
-    fn follow_up(&mut self, _context: &Context<'_>, _text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, _context: &AgentContext<'_>, _text: &str) -> Result<Option<Answer>> {
         Ok(None)
     }
 
@@ -102,7 +102,7 @@ pub fn play<'e>(
     agent: &mut dyn Agent,
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
+    let context = AgentContext::load(home, thread, role)?;
     let step = step(&context, agent, extractor).inspect_err(|error| give_up(&context, error, agent.exit_code()))?;
     // Nobody may be reading any more; the record already has it.
     let _ = writeln!(std::io::stdout(), "{step}");
@@ -111,7 +111,7 @@ pub fn play<'e>(
 
 /// Records why there is no result. The caller reports the error itself, so a record that cannot be written only costs
 /// the engine the reason.
-pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
+pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>) {
     if let Some(attempt) = context.attempt() {
         let thread = context.thread();
         // What an agent said last is part of the error, and it may have said a key.
@@ -126,7 +126,7 @@ pub fn give_up(context: &Context<'_>, error: &Error, exit_code: Option<i32>) {
 }
 
 fn step<'e>(
-    context: &Context<'_>,
+    context: &AgentContext<'_>,
     agent: &mut dyn Agent,
     extractor: Option<&'e mut (dyn Extractor + 'e)>,
 ) -> Result<Hash> {
@@ -147,7 +147,7 @@ fn step<'e>(
 }
 
 /// Asks the agent: in its session of the role's last visit where it can go on in that, else with all it has to know.
-fn answer(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Answer> {
+fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
     if !agent.is_prompted() {
         return agent.answer(context, &Prompt { parts: Vec::new() });
     }
@@ -164,7 +164,7 @@ fn answer(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Answer> {
 
 /// What an agent is sent for a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentPrompt {
     /// The prompt.
     pub prompt: Prompt,
     /// The session in which it goes on, as long as that is there; then the prompt holds only what is new.
@@ -176,23 +176,23 @@ pub struct Sent {
 ///
 /// # Errors
 /// Those of the context and of the agent's settings.
-pub fn prompt(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Sent> {
+pub fn prompt(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<SentPrompt> {
     agent.prepare(context)?;
     let session = resumable(context, agent)?;
     let prompt = if session.is_some() { news(context, agent)? } else { whole(context, agent)? };
-    Ok(Sent { prompt, session })
+    Ok(SentPrompt { prompt, session })
 }
 
-fn resumable(context: &Context<'_>, agent: &dyn Agent) -> Result<Option<String>> {
+fn resumable(context: &AgentContext<'_>, agent: &dyn Agent) -> Result<Option<String>> {
     if agent.resumes(context)? { context.earlier_session() } else { Ok(None) }
 }
 
-fn whole(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
+fn whole(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
     let prompt = context.prompt(agent.form(context), context.prompt_budget())?;
     agent.prompt(context, prompt)
 }
 
-fn news(context: &Context<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
+fn news(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
     let prompt = context.news(agent.form(context), context.prompt_budget())?;
     agent.prompt(context, prompt)
 }

@@ -9,7 +9,7 @@ use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::error::Result;
 
 use crate::answer::{Answer, ToolCall, Turn};
-use crate::context::Context;
+use crate::context::AgentContext;
 
 /// Records turns as they happen. A trace never costs the work it tells of: when it cannot be written, that is said once
 /// on stderr, and nothing more is recorded.
@@ -24,7 +24,7 @@ impl Recorder {
     ///
     /// # Errors
     /// `Config` when `.env` is not readable.
-    pub fn begin(context: &Context<'_>, source: &str) -> Result<Recorder> {
+    pub fn begin(context: &AgentContext<'_>, source: &str) -> Result<Recorder> {
         let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
         if let Some(attempt) = context.attempt() {
             let opened = &attempt.opened;
@@ -40,7 +40,7 @@ impl Recorder {
     ///
     /// # Errors
     /// As [`Recorder::begin`].
-    pub(crate) fn unless_recorded(context: &Context<'_>, answer: &Answer) -> Result<Option<Recorder>> {
+    pub(crate) fn unless_recorded(context: &AgentContext<'_>, answer: &Answer) -> Result<Option<Recorder>> {
         let recorded = context.attempt().is_some_and(|attempt| {
             let opened = &attempt.opened;
             let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);

@@ -9,11 +9,11 @@ use uwf_engine::error::Result;
 use uwf_engine::thread::load;
 use uwf_engine::thread::message;
 
-use crate::context::Context;
+use crate::context::AgentContext;
 
 /// A step with its output and what was written beside it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToldStep {
+pub struct ReportedStep {
     /// Position in the thread, from 1.
     pub index: usize,
     /// The `StepNode`.
@@ -32,21 +32,21 @@ pub struct ToldStep {
     pub timestamp: u64,
 }
 
-impl ToldStep {
+impl ReportedStep {
     /// The step as a prompt shows it, nothing left out.
     pub fn whole(&self) -> String {
-        let ToldStep { index, role, output, text, .. } = self.clone();
+        let ReportedStep { index, role, output, text, .. } = self.clone();
         PriorStep { index, role, output, text }.whole().text.trim_start().to_owned()
     }
 }
 
-impl Context<'_> {
+impl AgentContext<'_> {
     /// The newest steps of the thread, oldest first: at most `most`, and no more than fit into `bytes` of outputs and
     /// texts. Nothing older is read.
     ///
     /// # Errors
     /// Those of the nodes.
-    pub fn newest_steps(&self, most: usize, bytes: usize) -> Result<Vec<ToldStep>> {
+    pub fn newest_steps(&self, most: usize, bytes: usize) -> Result<Vec<ReportedStep>> {
         let mut index = self.thread().chain()?.len();
         let mut steps = Vec::new();
         let mut left = bytes;
@@ -74,11 +74,11 @@ impl Context<'_> {
     ///
     /// # Errors
     /// Those of the nodes; `Usage` when the thread has no such step.
-    pub fn step(&self, index: usize) -> Result<ToldStep> {
+    pub fn step(&self, index: usize) -> Result<ReportedStep> {
         let store = self.thread().home().store();
         let hash = self.record(index)?.step;
         let StepRecord { role, output, detail, agent, timestamp_ms, .. } = load::step_record(store, hash)?;
         let text = message::of_detail(store, detail)?;
-        Ok(ToldStep { index, hash, role, output, text, agent, detail, timestamp: timestamp_ms })
+        Ok(ReportedStep { index, hash, role, output, text, agent, detail, timestamp: timestamp_ms })
     }
 }

@@ -17,7 +17,7 @@ use uwf_engine::error::{AtPath, Error, Kind, Result};
 use uwf_engine::thread::digest;
 
 use crate::answer::Answer;
-use crate::context::Context;
+use crate::context::AgentContext;
 use crate::ladder::{Climb, Extracted, Ladder};
 use crate::recorder::Recorder;
 use crate::submitted_value;
@@ -33,7 +33,7 @@ pub(crate) const UNNAMED_AGENT: &str = "external";
 ///
 /// # Errors
 /// `NotExtractable` with everything that is wrong, those of the store.
-pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: Ladder<'_, '_>) -> Result<Hash> {
+pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladder: Ladder<'_, '_>) -> Result<Hash> {
     let redactor = context.redactor()?;
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
@@ -52,14 +52,14 @@ pub fn submit(context: &Context<'_>, answer: Answer, form: AnswerForm, ladder: L
 ///
 /// # Errors
 /// `NotExtractable` with everything that is wrong.
-pub fn output_of(context: &Context<'_>, answer: &Answer, form: AnswerForm, rungs: &ExtractRungs) -> Result<Hash> {
+pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, rungs: &ExtractRungs) -> Result<Hash> {
     let mut climb = Climb::new(form, context.schema());
     let (found, _) = climb.first(answer, rungs).map_err(|failure| not_extractable(context, &climb.rungs, &failure))?;
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
 }
 
 /// Keeps an answer that could not be stored, for the next step to read. A disk that takes no node may take no file either.
-fn keep_answered(context: &Context<'_>, raw: &str, value: Option<&Value>) {
+fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) {
     // A person still has the answer, and is asked for it again.
     let is_agents = |attempt: &&Attempt| !attempt.opened.agent.is_built_in(HUMAN);
     let Some(attempt) = context.attempt().filter(is_agents) else { return };
@@ -79,7 +79,7 @@ fn keep_answered(context: &Context<'_>, raw: &str, value: Option<&Value>) {
 /// # Errors
 /// As [`submit`].
 pub fn submit_child(
-    context: &Context<'_>,
+    context: &AgentContext<'_>,
     answer: Answer,
     form: AnswerForm,
     ladder: Ladder<'_, '_>,
@@ -94,7 +94,7 @@ pub fn submit_child(
 }
 
 fn extract(
-    context: &Context<'_>,
+    context: &AgentContext<'_>,
     answer: &mut Answer,
     form: AnswerForm,
     ladder: Ladder<'_, '_>,
@@ -120,7 +120,7 @@ fn extract(
 ///
 /// # Errors
 /// `Io`.
-pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
+pub fn keep(context: &AgentContext<'_>, raw: &str) -> Result<()> {
     let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.is_wrapped()) else {
         return Ok(());
     };
@@ -129,7 +129,7 @@ pub fn keep(context: &Context<'_>, raw: &str) -> Result<()> {
     regular::write(&file, raw.as_bytes()).at("write", &file)
 }
 
-fn not_extractable(context: &Context<'_>, rungs: &[node::Rung], failure: &Failure) -> Error {
+fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &Failure) -> Error {
     let role = context.role_name();
     let why = match rungs {
         [] | [_] => failure.errors.join("; "),
@@ -149,7 +149,7 @@ fn each(rungs: &[node::Rung]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
+fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
     let mut batch = Batch::default();
     let raw = batch.content(redactor.text(&answer.raw));
     let agent_hash = batch.add(redactor.draft(agent(context).draft()));
@@ -180,7 +180,7 @@ fn store(context: &Context<'_>, answer: &Answer, extracted: Extracted, redactor:
 
 /// What an attempt that succeeded said on stderr, as an attempt node without an error; `None` when it said nothing.
 fn said(
-    context: &Context<'_>,
+    context: &AgentContext<'_>,
     batch: &mut Batch,
     attempt: &Attempt,
     (agent, raw): (Hash, Hash),
@@ -200,7 +200,13 @@ fn said(
 }
 
 /// Stores the batch and the `StepNode` that links it to the thread, and records the result.
-fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash, redactor: &Redactor) -> Result<Hash> {
+fn finish(
+    context: &AgentContext<'_>,
+    mut batch: Batch,
+    output: Hash,
+    detail: Hash,
+    redactor: &Redactor,
+) -> Result<Hash> {
     let agent = agent(context);
     // The command is what conditions of earlier workflows test. One that is not known here has only a name.
     let command = if agent.command.is_empty() { &agent.name } else { &agent.command };
@@ -216,7 +222,7 @@ fn finish(context: &Context<'_>, mut batch: Batch, output: Hash, detail: Hash, r
     Ok(step)
 }
 
-fn agent(context: &Context<'_>) -> node::Agent {
+fn agent(context: &AgentContext<'_>) -> node::Agent {
     context.attempt().map_or_else(unnamed, |attempt| attempt.opened.agent.payload())
 }
 
@@ -232,11 +238,11 @@ fn unnamed() -> node::Agent {
 }
 
 /// Adds the role's output to the nodes to be stored.
-fn output(batch: &mut Batch, context: &Context<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
+fn output(batch: &mut Batch, context: &AgentContext<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
     output_draft(context, &extracted.value, redactor).map(|draft| batch.add(draft))
 }
 
-fn output_draft(context: &Context<'_>, value: &Value, redactor: &Redactor) -> Result<Draft> {
+fn output_draft(context: &AgentContext<'_>, value: &Value, redactor: &Redactor) -> Result<Draft> {
     Draft::new(context.role().meta, redactor.value(value))
         .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))
 }

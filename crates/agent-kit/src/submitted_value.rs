@@ -6,13 +6,13 @@ use serde_json::Value;
 use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::error::{AtPath, Error, Kind, Result};
 
-use crate::context::Context;
+use crate::context::AgentContext;
 
 /// Keeps a value that is valid under the role's schema, in place of an earlier one, durably.
 ///
 /// # Errors
 /// `Usage` outside an attempt, `Io`.
-pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
+pub fn keep(context: &AgentContext<'_>, value: &Value) -> Result<()> {
     let Some(files) = files(context) else {
         return Err(Error::new(Kind::Usage, "nothing is submitted outside a step")
             .hint("this is meant to be called by an agent that `uwf thread step` has started"));
@@ -21,7 +21,7 @@ pub fn keep(context: &Context<'_>, value: &Value) -> Result<()> {
 }
 
 /// Whether this very value is the one that is kept.
-pub(crate) fn is_kept(context: &Context<'_>, value: &Value) -> bool {
+pub(crate) fn is_kept(context: &AgentContext<'_>, value: &Value) -> bool {
     let text = files(context).and_then(|files| regular::read_to_string(&files.submitted, regular::MAX_OBJECT).ok());
     text.and_then(|text| json_cas::json::parse(&text).ok()).is_some_and(|kept| kept == *value)
 }
@@ -31,7 +31,7 @@ pub(crate) fn is_kept(context: &Context<'_>, value: &Value) -> bool {
 ///
 /// # Errors
 /// `Io`.
-pub fn take(context: &Context<'_>) -> Result<Option<Value>> {
+pub fn take(context: &AgentContext<'_>) -> Result<Option<Value>> {
     let is_read_again = context.attempt().is_some_and(|attempt| attempt.opened.reextract.is_some());
     let Some(files) = files(context).filter(|_| is_read_again || context.offers_submit()) else { return Ok(None) };
     let path = &files.submitted;
@@ -43,7 +43,7 @@ pub fn take(context: &Context<'_>) -> Result<Option<Value>> {
     Ok(json_cas::json::parse(&text).ok())
 }
 
-fn files(context: &Context<'_>) -> Option<OutputFiles> {
+fn files(context: &AgentContext<'_>) -> Option<OutputFiles> {
     let opened = &context.attempt()?.opened;
     Some(OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt))
 }

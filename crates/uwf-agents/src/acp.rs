@@ -17,10 +17,10 @@ pub mod transcript;
 pub mod usage;
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, Context, Error, Kind, Result, mcp};
+use agent_kit::{Agent, AgentContext, Error, Kind, Result, mcp};
 use uwf_core::prompt::{Part, PartKind, Prompt};
 
-use session::{Prompted, Session};
+use session::{AcpSession, Prompted};
 use settings::Settings;
 
 /// Where traces of these agents come from.
@@ -30,7 +30,7 @@ const SOURCE: &str = "acp";
 #[derive(Default)]
 pub struct AcpAgent {
     settings: Option<Settings>,
-    session: Option<Session>,
+    session: Option<AcpSession>,
 }
 
 impl AcpAgent {
@@ -45,7 +45,7 @@ impl AcpAgent {
     }
 
     /// The settings, the model by the name the agent has for it.
-    fn settings_in(&self, context: &Context<'_>) -> Result<Settings> {
+    fn settings_in(&self, context: &AgentContext<'_>) -> Result<Settings> {
         let settings = self.settings()?.clone();
         Ok(Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
     }
@@ -56,7 +56,7 @@ impl AcpAgent {
 }
 
 /// A prompt for an agent that is given the server with the tool `submit`: it is told of it.
-pub(crate) fn with_instruction(context: &Context<'_>, mut prompt: Prompt, mcp: bool) -> Prompt {
+pub(crate) fn with_instruction(context: &AgentContext<'_>, mut prompt: Prompt, mcp: bool) -> Prompt {
     if mcp && context.offers_submit() {
         prompt.parts.push(Part { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
     }
@@ -64,32 +64,32 @@ pub(crate) fn with_instruction(context: &Context<'_>, mut prompt: Prompt, mcp: b
 }
 
 impl Agent for AcpAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+    fn prepare(&mut self, context: &AgentContext<'_>) -> Result<()> {
         self.settings = Some(Settings::of(&context.opened()?.agent)?);
         Ok(())
     }
 
-    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
         Ok(with_instruction(context, prompt, self.settings()?.mcp))
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         let session = match self.session.take() {
             // It was opened when an earlier one was not there any more.
             Some(open) => open,
-            None => Session::open(context, context.opened()?, self.settings_in(context)?, None)?,
+            None => AcpSession::open(context, context.opened()?, self.settings_in(context)?, None)?,
         };
         let session = self.session.insert(session);
         let prompted = session.prompt(context, parts(prompt), true)?;
         Ok(answer(session, prompted))
     }
 
-    fn resumes(&self, _context: &Context<'_>) -> Result<bool> {
+    fn resumes(&self, _context: &AgentContext<'_>) -> Result<bool> {
         Ok(self.settings()?.resume)
     }
 
-    fn resume(&mut self, context: &Context<'_>, earlier: &str, prompt: &Prompt) -> Result<Option<Answer>> {
-        let session = Session::open(context, context.opened()?, self.settings_in(context)?, Some(earlier))?;
+    fn resume(&mut self, context: &AgentContext<'_>, earlier: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+        let session = AcpSession::open(context, context.opened()?, self.settings_in(context)?, Some(earlier))?;
         let session = self.session.insert(session);
         if session.id().as_deref() != Some(earlier) {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Agent for AcpAgent {
         Ok(Some(answer(session, prompted)))
     }
 
-    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
         let Some(session) = &mut self.session else { return Ok(None) };
         let prompted = session.prompt(context, vec![text.to_owned()], false)?;
         Ok(Some(answer(session, prompted)))
@@ -109,7 +109,7 @@ fn parts(prompt: &Prompt) -> Vec<String> {
     prompt.parts.iter().map(|part| part.text.clone()).collect()
 }
 
-fn answer(session: &Session, prompted: Prompted) -> Answer {
+fn answer(session: &AcpSession, prompted: Prompted) -> Answer {
     let Prompted { answer, turn } = prompted;
     Answer {
         raw: answer,

@@ -6,14 +6,14 @@ mod overview;
 use std::io::Write;
 use std::time::Duration;
 
-use agent_kit::{Context, Error, Kind, Result};
+use agent_kit::{AgentContext, Error, Kind, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::advisors::{SUMMARY, SUPERVISOR, Summary, Verdict};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
-use uwf_llm::{ChatRequest, Client, Message, Shape, Timeouts, structured};
+use uwf_llm::{ChatMessage, ChatRequest, Client, Shape, Timeouts, structured};
 
 use crate::model;
 use uwf_core::text::without_middle;
@@ -43,7 +43,7 @@ const SUMMARY_INSTRUCTION: &str = "You summarise a finished run of a workflow fo
 /// # Errors
 /// `Config` when there is no model, `AgentFailed` when it cannot be asked or gives no verdict.
 pub(crate) fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
+    let context = AgentContext::load(home, thread, role)?;
     let client = client(home, project::config_here(home)?.model_for(SUPERVISOR))?;
     let schema = json!({
         "type": "object",
@@ -70,7 +70,7 @@ pub(crate) fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()
 /// # Errors
 /// `Config` when there is no model, `AgentFailed` when it cannot be asked.
 pub(crate) fn summarise(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
+    let context = AgentContext::load(home, thread, role)?;
     let config = project::config_here(home)?;
     let client = client(home, config.model_overrides.get(SUMMARY).and_then(Option::as_deref))?;
     let reply = client.chat(&request(SUMMARY_INSTRUCTION, &overview::newest(&context)?));
@@ -85,7 +85,7 @@ fn client(home: &Home, alias: Option<&str>) -> Result<Client> {
 }
 
 fn request(instruction: &str, overview: &str) -> ChatRequest {
-    let messages = vec![Message::System(instruction.to_owned()), Message::User(overview.to_owned())];
+    let messages = vec![ChatMessage::System(instruction.to_owned()), ChatMessage::User(overview.to_owned())];
     ChatRequest { temperature: Some(0.0), ..ChatRequest::new(messages) }
 }
 

@@ -6,7 +6,7 @@ use uwf_engine::attempt::program;
 
 /// An agent that works on this machine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
+pub struct AgentChoice {
     /// Alias it gets.
     pub alias: String,
     /// What it is, for people.
@@ -68,8 +68,8 @@ const fn own(name: &'static str, title: &'static str) -> Known {
 }
 
 /// The agents that work here: those found on `PATH` first, then those built in.
-pub fn available() -> Vec<Choice> {
-    let mut found: Vec<Choice> = Vec::new();
+pub fn available() -> Vec<AgentChoice> {
+    let mut found: Vec<AgentChoice> = Vec::new();
     for known in KNOWN.iter().filter(|known| known.works()) {
         // The first way to run an agent is the best one.
         if !found.iter().any(|choice| choice.alias == known.alias) {
@@ -81,7 +81,7 @@ pub fn available() -> Vec<Choice> {
 
 /// What somebody means who names an agent: one of [`available`], a built-in one, or a command line. `None` when it is
 /// nothing that could be run.
-pub fn named(text: &str) -> Option<Choice> {
+pub fn named(text: &str) -> Option<AgentChoice> {
     let name = text.strip_prefix(BUILT_IN_PREFIX).unwrap_or(text);
     if let Some(choice) = available().into_iter().find(|choice| choice.alias == name) {
         return Some(choice);
@@ -94,12 +94,12 @@ pub fn named(text: &str) -> Option<Choice> {
     program::find(command)?;
     let alias = command.rsplit('/').next().unwrap_or(command).to_owned();
     let entry = json!({"command": command, "args": args, "output": "text"});
-    Some(Choice { title: text.to_owned(), alias, entry, needs_model: false })
+    Some(AgentChoice { title: text.to_owned(), alias, entry, needs_model: false })
 }
 
-fn own_choice(name: &str, title: String) -> Choice {
+fn own_choice(name: &str, title: String) -> AgentChoice {
     let entry = json!({"command": format!("{BUILT_IN_PREFIX}{name}")});
-    Choice { alias: name.to_owned(), title, entry, needs_model: matches!(name, "react" | "llm") }
+    AgentChoice { alias: name.to_owned(), title, entry, needs_model: matches!(name, "react" | "llm") }
 }
 
 impl Known {
@@ -108,7 +108,7 @@ impl Known {
         is_there && self.built_in.is_none_or(|name| crate::NAMES.contains(&name))
     }
 
-    fn choice(&self) -> Choice {
+    fn choice(&self) -> AgentChoice {
         match (self.program, self.built_in) {
             (None, Some(name)) => own_choice(name, self.title.to_owned()),
             (program, Some(name)) => {
@@ -126,10 +126,10 @@ impl Known {
         }
     }
 
-    fn with(&self, entry: Value, program: Option<&str>) -> Choice {
+    fn with(&self, entry: Value, program: Option<&str>) -> AgentChoice {
         let place =
             program.and_then(program::find).map(|program| format!(" ({})", program.display())).unwrap_or_default();
-        Choice { alias: self.alias.to_owned(), title: format!("{}{place}", self.title), entry, needs_model: false }
+        AgentChoice { alias: self.alias.to_owned(), title: format!("{}{place}", self.title), entry, needs_model: false }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, Context, Error, Kind, Result};
+use agent_kit::{Agent, AgentContext, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::node::Tokens;
@@ -96,11 +96,11 @@ impl Agent for CommandAgent {
         self.exit_code
     }
 
-    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
         Ok(acp::with_instruction(context, prompt, says_tool(&context.opened()?.agent)?))
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         let args = &context.opened()?.agent.args;
         match self.run(context, &Run { prompt, args, session: None })? {
             Ran::Answered(answer) => Ok(self.with_aside(answer)),
@@ -108,11 +108,11 @@ impl Agent for CommandAgent {
         }
     }
 
-    fn resumes(&self, context: &Context<'_>) -> Result<bool> {
+    fn resumes(&self, context: &AgentContext<'_>) -> Result<bool> {
         resume_args(&context.opened()?.agent).map(|args| args.is_some())
     }
 
-    fn resume(&mut self, context: &Context<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+    fn resume(&mut self, context: &AgentContext<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
         let agent = &context.opened()?.agent;
         let Some(args) = resume_args(agent)? else { return Ok(None) };
         let args: Vec<String> = args.iter().map(|arg| arg.replace("{session}", session)).collect();
@@ -136,7 +136,7 @@ impl Agent for CommandAgent {
 }
 
 impl CommandAgent {
-    fn run(&mut self, context: &Context<'_>, run: &Run<'_>) -> Result<Ran> {
+    fn run(&mut self, context: &AgentContext<'_>, run: &Run<'_>) -> Result<Ran> {
         let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
         let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);

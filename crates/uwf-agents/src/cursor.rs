@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Error, Kind, Result};
+use agent_kit::{Agent, AgentContext, Error, Kind, Result};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ pub struct CursorAgent {
 
 impl CursorAgent {
     /// One run, in a new chat or in one that is there; `asked` is the turn as far as it is known beforehand.
-    fn run(&mut self, context: &Context<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
+    fn run(&mut self, context: &AgentContext<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
         let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
         let model = settings::model_name(context, settings.model.as_ref().or(opened.agent.model.as_ref()))?;
@@ -157,11 +157,11 @@ impl Agent for CursorAgent {
         self.exit_code
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         self.run(context, &prompt.text(), Turn::of(prompt, "", 0), None)
     }
 
-    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
         let resumes = settings::read::<Settings>(&context.opened()?.agent)?.resume;
         let Some(chat) = self.chat.clone().filter(|_| resumes) else { return Ok(None) };
         let asked = Turn::asked(vec![text.to_owned()]);
@@ -182,7 +182,7 @@ fn check(opened: &Opened, ran: &Ran, trace: Option<&Trace>) -> Result<()> {
 }
 
 /// The prompt, or where to read it when it is too long for an argument: the system refuses one of 131,072 bytes.
-fn argument(context: &Context<'_>, opened: &Opened, text: &str) -> Result<String> {
+fn argument(context: &AgentContext<'_>, opened: &Opened, text: &str) -> Result<String> {
     if text.len() <= MAX_PROMPT_ARGUMENT {
         return Ok(text.to_owned());
     }
@@ -196,7 +196,7 @@ fn argument(context: &Context<'_>, opened: &Opened, text: &str) -> Result<String
 
 /// The directory it works in: that of the settings, else the thread's, which every thread has; when the settings say so,
 /// the one that was named last in the thread's outputs or in its task.
-fn workspace(context: &Context<'_>, settings: &Settings, opened: &Opened) -> Result<PathBuf> {
+fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -> Result<PathBuf> {
     let of_thread = &opened.workspace;
     match settings.workspace.as_deref() {
         Some("context") => {}

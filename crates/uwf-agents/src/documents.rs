@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Context, Error, Kind, Result};
+use agent_kit::{AgentContext, Error, Kind, Result};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,16 +56,16 @@ impl settings::Settings for Settings {
 }
 
 /// One step's place: its agent and its directory.
-struct Place<'c> {
+struct DocumentPlace<'c> {
     opened: &'c Opened,
     files: OutputFiles,
     settings: Settings,
     dir: PathBuf,
 }
 
-impl<'c> Place<'c> {
+impl<'c> DocumentPlace<'c> {
     /// The place of the role's visit that is being played; its directory is made.
-    fn of(context: &'c Context<'_>) -> Result<Place<'c>> {
+    fn of(context: &'c AgentContext<'_>) -> Result<DocumentPlace<'c>> {
         let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
         let home = context.thread().home();
@@ -77,7 +77,7 @@ impl<'c> Place<'c> {
         let dir = if visits == 0 { of_thread } else { of_thread.join(format!("{role}-{}", visits + 1)) };
         std::fs::create_dir_all(&dir).at("create", &dir)?;
         let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
-        Ok(Place { opened, files, settings, dir })
+        Ok(DocumentPlace { opened, files, settings, dir })
     }
 
     fn agent(&self) -> &AgentSpec {

@@ -13,7 +13,7 @@ use agent_kit::{Error, Kind, Result};
 use serde_json::Value;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
-use uwf_llm::{Attempt, ChatRequest, Client, Message, Shape, Timeouts, structured_with_lookups};
+use uwf_llm::{ChatMessage, ChatRequest, Client, Shape, StructuredAttempt, Timeouts, structured_with_lookups};
 
 use crate::model;
 use crate::model_exchange;
@@ -62,7 +62,7 @@ impl Extractor for LlmExtractor<'_> {
         let request = ChatRequest {
             temperature: Some(0.0),
             stream: true,
-            ..ChatRequest::new(vec![Message::System(asked[0].clone()), Message::User(asked[1].clone())])
+            ..ChatRequest::new(vec![ChatMessage::System(asked[0].clone()), ChatMessage::User(asked[1].clone())])
         };
         let shape = Shape { name: question::NAME, description: question::DESCRIPTION, schema: &schema, mode: None };
         let mut nodes = Nodes::new(home.store(), unread.raw);
@@ -84,7 +84,7 @@ impl Extractor for LlmExtractor<'_> {
 }
 
 /// Says what each exchange cost. A reading that fails has no trace; this is kept with its attempt.
-fn tell_costs(client: &Client, attempts: &[Attempt]) {
+fn tell_costs(client: &Client, attempts: &[StructuredAttempt]) {
     progress::line("");
     for reply in attempts.iter().filter_map(|attempt| attempt.reply.as_ref()) {
         let cost = reply.usage.map_or_else(|| "tokens unknown".to_owned(), |usage| usage.to_string());

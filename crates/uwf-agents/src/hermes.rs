@@ -18,7 +18,7 @@ mod session;
 use std::path::PathBuf;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Error, Kind, Recorder, Result};
+use agent_kit::{Agent, AgentContext, Error, Kind, Recorder, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::agent_process;
@@ -40,7 +40,7 @@ const EXPORT: &str = "export";
 #[derive(Default)]
 pub struct HermesAgent {
     exit_code: Option<i32>,
-    session: Option<Session>,
+    session: Option<HermesSession>,
     /// Directory of the configuration that is laid over the user's.
     overlay: Option<PathBuf>,
     /// The protocol, when the answer came through it.
@@ -50,7 +50,7 @@ pub struct HermesAgent {
 }
 
 /// A session as far as it was told.
-struct Session {
+struct HermesSession {
     id: String,
     turns: usize,
     tokens: Option<Tokens>,
@@ -114,7 +114,7 @@ impl HermesAgent {
         let input = answer.turns.first().map(|turn| turn.input.as_slice()).unwrap_or_default();
         let trace = trace.with_input(input);
         let known = self.session.take().map_or(0, |session| session.turns);
-        self.session = Some(Session { id, turns: trace.turns.len(), tokens: trace.tokens });
+        self.session = Some(HermesSession { id, turns: trace.turns.len(), tokens: trace.tokens });
         Ok(Answer {
             raw: trace.answer.unwrap_or(answer.raw),
             turns: trace.turns.into_iter().skip(known).collect(),
@@ -128,12 +128,13 @@ impl HermesAgent {
         let (known, told) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
         let Said { id, trace, stdout, duration_ms } = said;
         let Some(trace) = trace else {
-            self.session = id.clone().map(|id| Session { id, turns: known, tokens: None });
+            self.session = id.clone().map(|id| HermesSession { id, turns: known, tokens: None });
             let turns = vec![Turn { output: stdout.clone(), latency_ms: duration_ms, ..asked }];
             return Answer { turns, duration_ms, session_id: id, ..Answer::text(stdout) };
         };
         let trace = trace.with_input(&asked.input);
-        self.session = id.clone().map(|id| Session { id, turns: trace.turns.len(), tokens: trace.tokens.clone() });
+        self.session =
+            id.clone().map(|id| HermesSession { id, turns: trace.turns.len(), tokens: trace.tokens.clone() });
         let tokens =
             if known == 0 { trace.tokens } else { trace.tokens.zip(told).and_then(|(all, told)| since(&all, &told)) };
         Answer {
@@ -154,11 +155,11 @@ impl Agent for HermesAgent {
         self.exit_code
     }
 
-    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
         Ok(acp::with_instruction(context, prompt, Hermes::of(context)?.settings.mcp))
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         let hermes = Hermes::of(context)?;
         self.overlay = hermes.overlay()?;
         let text = prompt.text();
@@ -176,17 +177,17 @@ impl Agent for HermesAgent {
         Ok(Answer { turns, ..answer })
     }
 
-    fn resumes(&self, context: &Context<'_>) -> Result<bool> {
+    fn resumes(&self, context: &AgentContext<'_>) -> Result<bool> {
         Ok(Hermes::of(context)?.settings.resume)
     }
 
-    fn resume(&mut self, context: &Context<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+    fn resume(&mut self, context: &AgentContext<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
         let hermes = Hermes::of(context)?;
         // What it has of the session now is what is not of this visit; and if it has nothing, it would begin another one.
         let Some(before) = hermes.session(session)? else { return Ok(None) };
         self.overlay = hermes.overlay()?;
         self.session =
-            Some(Session { id: session.to_owned(), turns: before.turns.len(), tokens: before.tokens.clone() });
+            Some(HermesSession { id: session.to_owned(), turns: before.turns.len(), tokens: before.tokens.clone() });
         let text = prompt.text();
         if self.goes_through_acp(&hermes, &text) {
             let acp = self.acp.insert(AcpAgent::with(hermes.protocol()?));
@@ -206,7 +207,7 @@ impl Agent for HermesAgent {
         Ok(Some(self.answer_of(said, Turn::of(prompt, "", 0))))
     }
 
-    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
         let hermes = Hermes::of(context)?;
         if !hermes.settings.resume {
             return Ok(None);
@@ -229,7 +230,7 @@ impl Agent for HermesAgent {
 ///
 /// # Errors
 /// `Config` for settings that make no sense, `Io`.
-pub(crate) fn left(context: &Context<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
+pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
     let hermes = Hermes::of(context)?;
     let read = |path| agent_process::read_capped(path, hermes.opened.output_cap);
     let told = live_trace::read(files).session;

@@ -1,6 +1,6 @@
 //! The agent that is a person: it asks, and the thread waits until somebody answers with `uwf thread answer`.
 
-use agent_kit::{Context, Error, Kind, Result, play};
+use agent_kit::{AgentContext, Error, Kind, Result, play};
 use uwf_core::prompt::{self, QuestionInput};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
@@ -10,14 +10,14 @@ use uwf_engine::root::home::Home;
 /// # Errors
 /// `Waiting` with the question, those of the context.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
+    let context = AgentContext::load(home, thread, role)?;
     let waits = waits(&context);
     play::give_up(&context, &waits, None);
     Err(waits)
 }
 
 /// The wait, told in full: a first line for listings, the question, and how to answer it.
-fn waits(context: &Context<'_>) -> Error {
+fn waits(context: &AgentContext<'_>) -> Error {
     let id = &context.thread().id;
     let role = context.role_name();
     Error::new(
@@ -31,7 +31,7 @@ fn waits(context: &Context<'_>) -> Error {
 }
 
 /// The question a role puts to a person.
-pub fn question(context: &Context<'_>) -> String {
+pub fn question(context: &AgentContext<'_>) -> String {
     prompt::question(&QuestionInput {
         workflow: context.workflow_name(),
         role_name: context.role_name(),
@@ -42,7 +42,7 @@ pub fn question(context: &Context<'_>) -> String {
 }
 
 /// The commands that answer it, each one line.
-pub fn ways(context: &Context<'_>) -> Vec<String> {
+pub fn ways(context: &AgentContext<'_>) -> Vec<String> {
     let id = &context.thread().id;
     vec![
         format!("uwf thread answer {id}              on a terminal: asks key by key"),
@@ -52,7 +52,7 @@ pub fn ways(context: &Context<'_>) -> Vec<String> {
 }
 
 /// The command that answers it with a value that fits, which can be copied as it is; with placeholders when none is found.
-pub fn by_data(context: &Context<'_>) -> String {
+pub fn by_data(context: &AgentContext<'_>) -> String {
     let fitting = prompt::sample(context.schema()).map(|value| value.to_string());
     let value = fitting.unwrap_or_else(|| prompt::json_form(context.schema().value()));
     format!("uwf thread answer {} --data '{}'", context.thread().id, value.replace('\'', "'\\''"))

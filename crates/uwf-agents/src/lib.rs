@@ -48,7 +48,7 @@ pub mod trace;
 pub mod workflow;
 
 use agent_kit::{
-    Agent, Context,
+    Agent, AgentContext,
     play::{self, play},
 };
 use uwf_core::prompt::AnswerForm;
@@ -84,7 +84,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
 
 /// What an agent is sent for a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentPrompt {
     /// What its model is told before the prompt, when there is such a thing.
     pub system: Option<String>,
     /// The prompt.
@@ -98,22 +98,22 @@ pub struct Sent {
 ///
 /// # Errors
 /// `Usage` outside an attempt, `Config` for an unknown agent, those of the context and of the agent's settings.
-pub fn sent(context: &Context<'_>) -> Result<Sent> {
+pub fn sent(context: &AgentContext<'_>) -> Result<SentPrompt> {
     let opened = context.opened()?;
     let Some(name) = opened.agent.played_by() else {
         let prompt = context.prompt(AnswerForm::Frontmatter, context.prompt_budget())?.text();
-        return Ok(Sent { system: None, prompt, session: None });
+        return Ok(SentPrompt { system: None, prompt, session: None });
     };
     if let Some(mut agent) = player(name) {
-        let play::Sent { prompt, session } = play::prompt(context, agent.as_mut())?;
-        return Ok(Sent { system: agent.system(context)?, prompt: prompt.text(), session });
+        let play::SentPrompt { prompt, session } = play::prompt(context, agent.as_mut())?;
+        return Ok(SentPrompt { system: agent.system(context)?, prompt: prompt.text(), session });
     }
     let prompt = match name {
         agents::HUMAN => human::question(context),
         agents::WORKFLOW => workflow::prompt(context, opened)?,
         other => return Err(unknown(other)),
     };
-    Ok(Sent { system: None, prompt, session: None })
+    Ok(SentPrompt { system: None, prompt, session: None })
 }
 
 /// The built-in agent of a name that answers prompts.

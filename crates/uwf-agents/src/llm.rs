@@ -10,11 +10,11 @@ mod prose;
 use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, Context, Recorder, Result, submit};
+use agent_kit::{Agent, AgentContext, Recorder, Result, submit};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_llm::{ChatRequest, Client, Error as LlmError, Message, Mode, ModeCache, Reply, Shape, structured};
+use uwf_llm::{ChatMessage, ChatReply, ChatRequest, Client, Error as LlmError, Mode, ModeCache, Shape, structured};
 
 use crate::model::{self, ModelSettings};
 use crate::model_exchange;
@@ -76,7 +76,7 @@ impl settings::Settings for Settings {
 #[derive(Default)]
 pub struct LlmAgent {
     form: Asked,
-    session: Option<Session>,
+    session: Option<ChatSession>,
 }
 
 /// What the model is asked for.
@@ -90,7 +90,7 @@ enum Asked {
 }
 
 impl Agent for LlmAgent {
-    fn prepare(&mut self, context: &Context<'_>) -> Result<()> {
+    fn prepare(&mut self, context: &AgentContext<'_>) -> Result<()> {
         let settings: Settings = settings::read(&context.opened()?.agent)?;
         let is_json = context.asked_form() == AnswerForm::Json;
         self.form = match settings.structured {
@@ -101,23 +101,23 @@ impl Agent for LlmAgent {
         Ok(())
     }
 
-    fn form(&self, context: &Context<'_>) -> AnswerForm {
+    fn form(&self, context: &AgentContext<'_>) -> AnswerForm {
         match self.form {
             Asked::Text => context.asked_form(),
             Asked::Value(_) => AnswerForm::Json,
         }
     }
 
-    fn system(&self, context: &Context<'_>) -> Result<Option<String>> {
+    fn system(&self, context: &AgentContext<'_>) -> Result<Option<String>> {
         settings::read(&context.opened()?.agent).map(|settings: Settings| settings.system)
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let session = self.session.insert(Session::open(context, prompt)?);
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+        let session = self.session.insert(ChatSession::open(context, prompt)?);
         session.ask(context, self.form)
     }
 
-    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
         let Some(session) = &mut self.session else { return Ok(None) };
         session.say(text);
         session.ask(context, self.form).map(Some)
@@ -125,7 +125,7 @@ impl Agent for LlmAgent {
 }
 
 /// A conversation.
-struct Session {
+struct ChatSession {
     client: Client,
     modes: ModeCache,
     /// The conversation so far, and how it is to be gone on with.
@@ -135,26 +135,32 @@ struct Session {
     recorder: Recorder,
 }
 
-impl Session {
-    fn open(context: &Context<'_>, prompt: &Prompt) -> Result<Session> {
+impl ChatSession {
+    fn open(context: &AgentContext<'_>, prompt: &Prompt) -> Result<ChatSession> {
         let agent = &context.opened()?.agent;
         let Settings { system, model, .. } = settings::read(agent)?;
         let home = context.thread().home();
         let mut texts: Vec<String> = system.iter().cloned().collect();
         texts.extend(prompt.parts.iter().map(|part| part.text.clone()));
-        let messages = system.into_iter().map(Message::System).chain([Message::User(prompt.text())]).collect();
+        let messages = system.into_iter().map(ChatMessage::System).chain([ChatMessage::User(prompt.text())]).collect();
         let request = ChatRequest { messages, ..model.request() };
         let client = model.client(home, agent)?;
-        Ok(Session { client, modes: model::modes(home), request, texts, recorder: Recorder::begin(context, SOURCE)? })
+        Ok(ChatSession {
+            client,
+            modes: model::modes(home),
+            request,
+            texts,
+            recorder: Recorder::begin(context, SOURCE)?,
+        })
     }
 
     /// Adds what the user says next.
     fn say(&mut self, text: &str) {
-        self.request.messages.push(Message::User(text.to_owned()));
+        self.request.messages.push(ChatMessage::User(text.to_owned()));
         self.texts.push(text.to_owned());
     }
 
-    fn ask(&mut self, context: &Context<'_>, form: Asked) -> Result<Answer> {
+    fn ask(&mut self, context: &AgentContext<'_>, form: Asked) -> Result<Answer> {
         let begun = Instant::now();
         progress::line(&format!("[asking {}]", self.client.endpoint().model));
         let asked = Turn::asked(self.texts.clone());
@@ -187,7 +193,11 @@ impl Session {
         })
     }
 
-    fn ask_for_value(&mut self, context: &Context<'_>, mode: Option<Mode>) -> std::result::Result<Answer, LlmError> {
+    fn ask_for_value(
+        &mut self,
+        context: &AgentContext<'_>,
+        mode: Option<Mode>,
+    ) -> std::result::Result<Answer, LlmError> {
         let shape = Shape { name: VALUE, description: VALUE_DESCRIPTION, schema: context.schema().value(), mode };
         let (value, attempts) =
             match structured(&self.client, &self.modes, &self.request, &shape, &mut model_exchange::hear) {
@@ -202,7 +212,7 @@ impl Session {
                 }
             };
         let turns = attempts.iter().filter_map(|attempt| model_exchange::turn_of(&self.texts, attempt)).collect();
-        let replies: Vec<&Reply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
+        let replies: Vec<&ChatReply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
         let tokens = model::total(replies.iter().map(|reply| reply.usage)).map(model::tokens);
         let Some(last) = replies.last().copied() else { return value.map(Answer::value) };
         let raw = match &value {
@@ -215,10 +225,10 @@ impl Session {
     }
 
     /// Makes a reply part of the conversation. Its calls get a result, without which providers refuse what follows.
-    fn heard(&mut self, reply: &Reply) {
+    fn heard(&mut self, reply: &ChatReply) {
         self.texts.push(model_exchange::said(reply, &[]));
         self.request.messages.push(reply.message());
-        let received = reply.tool_calls.iter().map(|call| Message::tool(&call.id, "received"));
+        let received = reply.tool_calls.iter().map(|call| ChatMessage::tool(&call.id, "received"));
         self.request.messages.extend(received);
     }
 }

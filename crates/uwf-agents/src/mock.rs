@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
-use agent_kit::{Agent, Context, Error, Kind, Result, submit};
+use agent_kit::{Agent, AgentContext, Error, Kind, Result, submit};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
 
 use crate::settings;
-use script::{Act, Entry, Reply, Script};
+use script::{Script, ScriptEntry, ScriptedAct, ScriptedReply};
 
 /// Environment variable that names the script of a mock whose configuration names none.
 pub(crate) const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
@@ -59,7 +59,7 @@ impl Agent for MockAgent {
         self.exit_code
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         let script = load(&script_path(context.thread().home(), context)?)?;
         let role = context.role_name();
         let visit = context.thread().chain()?.count_of(role);
@@ -74,7 +74,7 @@ impl Agent for MockAgent {
         Ok(answer)
     }
 
-    fn follow_up(&mut self, _context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, _context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
         Ok(self.follow_ups.pop_front().map(|reply| {
             let turn = Turn { output: reply.clone(), ..Turn::asked(vec![text.to_owned()]) };
             Answer { turns: vec![turn], ..Answer::text(reply) }
@@ -83,21 +83,21 @@ impl Agent for MockAgent {
 }
 
 impl MockAgent {
-    fn act(&mut self, context: &Context<'_>, entry: &Entry) -> Result<Answer> {
+    fn act(&mut self, context: &AgentContext<'_>, entry: &ScriptEntry) -> Result<Answer> {
         let answer = match &entry.act {
-            Act::Reply(Reply::Value(value)) => Answer::value(value.clone()),
-            Act::Reply(Reply::Text(text)) => Answer::text(text.clone()),
-            Act::Garbage(garbage) => {
+            ScriptedAct::Reply(ScriptedReply::Value(value)) => Answer::value(value.clone()),
+            ScriptedAct::Reply(ScriptedReply::Text(text)) => Answer::text(text.clone()),
+            ScriptedAct::Garbage(garbage) => {
                 self.follow_ups = garbage.feedback.iter().cloned().collect();
                 Answer::text(garbage.text.clone())
             }
-            Act::Fail(fail) => {
+            ScriptedAct::Fail(fail) => {
                 self.exit_code = Some(fail.exit_code);
                 let said = fail.stderr.as_deref().map(|text| format!(": {}", text.trim_end())).unwrap_or_default();
                 let told = format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
                 return Err(Error::new(Kind::AgentFailed, told));
             }
-            Act::Hang => {
+            ScriptedAct::Hang => {
                 let told = format!(
                     "the mock was silent for {} s, as {} says, and has no answer",
                     entry.hang.as_secs_f64(),
@@ -113,11 +113,11 @@ impl MockAgent {
 
     /// A reply that is no use is a slip of the script, and so is garbage that is: it would be taken for the visit's
     /// answer.
-    fn check(&self, context: &Context<'_>, entry: &Entry, answer: &Answer) -> Result<()> {
+    fn check(&self, context: &AgentContext<'_>, entry: &ScriptEntry, answer: &Answer) -> Result<()> {
         let role = context.role_name();
         let read = Climb::new(context.asked_form(), context.schema()).first(answer, &ExtractRungs::default());
         match (&entry.act, read) {
-            (Act::Reply(_), Err(failure)) => Err(Error::new(
+            (ScriptedAct::Reply(_), Err(failure)) => Err(Error::new(
                 Kind::NotExtractable,
                 format!(
                     "{}: the answer has no valid output for role `{role}`: {}",
@@ -125,7 +125,7 @@ impl MockAgent {
                     failure.errors.join("; ")
                 ),
             )),
-            (Act::Garbage(_), Ok(_)) => Err(Error::new(
+            (ScriptedAct::Garbage(_), Ok(_)) => Err(Error::new(
                 Kind::Config,
                 format!("{}: this `garbage` is a valid answer of role `{role}`; write it as `reply`", entry.place),
             )),
@@ -134,7 +134,7 @@ impl MockAgent {
     }
 }
 
-fn check_prompt(entry: &Entry, prompt: &Prompt) -> Result<()> {
+fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
     if entry.expect_prompt.is_empty() {
         return Ok(());
     }
@@ -154,7 +154,7 @@ fn check_prompt(entry: &Entry, prompt: &Prompt) -> Result<()> {
 
 /// The script: named in the agent's configuration (relative to the storage root), else its first argument, else by the
 /// environment (both relative to the workspace, which is the current directory).
-fn script_path(home: &Home, context: &Context<'_>) -> Result<PathBuf> {
+fn script_path(home: &Home, context: &AgentContext<'_>) -> Result<PathBuf> {
     let spec = context.attempt().map(|attempt| &attempt.opened.agent);
     let settings = spec.map(settings::read::<Settings>).transpose()?.unwrap_or_default();
     if let Some(path) = settings.script {

@@ -12,7 +12,7 @@ use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::environment;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
-use uwf_llm::{ChatRequest, Client, Endpoint, Finish, ModeCache, Reply, Retry, Timeouts, Usage};
+use uwf_llm::{ChatReply, ChatRequest, Client, Endpoint, Finish, ModeCache, Retry, Timeouts, Usage};
 
 use crate::progress;
 use crate::settings::TimeLimit;
@@ -169,7 +169,7 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
 ///
 /// # Errors
 /// [`uwf_llm::Error::Truncated`] with what there is of it.
-pub fn whole(client: &Client, reply: &Reply) -> std::result::Result<(), uwf_llm::Error> {
+pub fn whole(client: &Client, reply: &ChatReply) -> std::result::Result<(), uwf_llm::Error> {
     if reply.finish != Finish::Length || !reply.tool_calls.is_empty() {
         return Ok(());
     }

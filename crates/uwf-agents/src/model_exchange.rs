@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agent_kit::answer::{ToolCall, Turn};
-use uwf_llm::{Attempt, Delta, LookedUp, Message, Reply};
+use uwf_llm::{ChatMessage, ChatReply, Delta, LookedUp, StructuredAttempt};
 
 use crate::model;
 use crate::progress;
@@ -19,14 +19,14 @@ pub(crate) fn hear(delta: Delta<'_>) {
 }
 
 /// An attempt at a value as a turn; `input` are the texts it began with. `None` when nothing came back.
-pub(crate) fn turn_of(input: &[String], attempt: &Attempt) -> Option<Turn> {
+pub(crate) fn turn_of(input: &[String], attempt: &StructuredAttempt) -> Option<Turn> {
     let added = attempt.added.iter().filter_map(text_of).map(str::to_owned);
     let input = input.iter().cloned().chain(added).collect();
     attempt.reply.as_ref().map(|reply| turn(input, reply, &attempt.looked_up))
 }
 
 /// A reply as a turn.
-pub(crate) fn turn(input: Vec<String>, reply: &Reply, looked_up: &[LookedUp]) -> Turn {
+pub(crate) fn turn(input: Vec<String>, reply: &ChatReply, looked_up: &[LookedUp]) -> Turn {
     let tool_calls = looked_up.iter().map(|looked_up| {
         let LookedUp { call, result: Ok(result) | Err(result), took } = looked_up;
         let (name, arguments, result) = (call.name.clone(), call.arguments.clone(), result.clone());
@@ -42,7 +42,7 @@ pub(crate) fn turn(input: Vec<String>, reply: &Reply, looked_up: &[LookedUp]) ->
 }
 
 /// What a reply said, then the values it gave; what was looked up is told with its result.
-pub(crate) fn said(reply: &Reply, looked_up: &[LookedUp]) -> String {
+pub(crate) fn said(reply: &ChatReply, looked_up: &[LookedUp]) -> String {
     let text = Some(reply.text.as_str()).filter(|text| !text.trim().is_empty());
     let values = reply.tool_calls.iter().filter(|call| !looked_up.iter().any(|made| made.call.id == call.id));
     let parts: Vec<&str> = text.into_iter().chain(values.map(|call| call.arguments.as_str())).collect();
@@ -50,13 +50,13 @@ pub(crate) fn said(reply: &Reply, looked_up: &[LookedUp]) -> String {
 }
 
 /// The text of a message; `None` when the model only called tools.
-pub(crate) fn text_of(message: &Message) -> Option<&str> {
+pub(crate) fn text_of(message: &ChatMessage) -> Option<&str> {
     match message {
-        Message::Assistant { text, .. } if text.is_empty() => None,
-        Message::System(text)
-        | Message::User(text)
-        | Message::Tool { content: text, .. }
-        | Message::Assistant { text, .. } => Some(text),
+        ChatMessage::Assistant { text, .. } if text.is_empty() => None,
+        ChatMessage::System(text)
+        | ChatMessage::User(text)
+        | ChatMessage::Tool { content: text, .. }
+        | ChatMessage::Assistant { text, .. } => Some(text),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the engine runs when an attempt has failed whose agent's program prints its events, or keeps a session of its
 //! own: the turns in them are written down as if the agent had recorded them.
 
-use agent_kit::{Context, Recorder, Result};
+use agent_kit::{AgentContext, Recorder, Result};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{CURSOR, HERMES};
@@ -17,7 +17,7 @@ use crate::trace::{Format, Trace};
 /// # Errors
 /// Those of the context and of the agent's settings. That there is nothing to be read is none.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
+    let context = AgentContext::load(home, thread, role)?;
     let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty()) else { return Ok(()) };
     let parts: Vec<String> = context
         .prompt(context.asked_form(), context.prompt_budget())?
@@ -32,7 +32,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Ok(())
 }
 
-fn left(context: &Context<'_>) -> Result<Option<Trace>> {
+fn left(context: &AgentContext<'_>) -> Result<Option<Trace>> {
     let opened = context.opened()?;
     let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
     if opened.agent.is_built_in(HERMES) {

@@ -81,7 +81,7 @@ impl Ran {
 }
 
 /// Something a program printed.
-enum Printed {
+enum PrintedPiece {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
 }
@@ -129,13 +129,13 @@ impl<'a> Program<'a> {
         let mut transcript = self.transcript.as_deref().map(agent_process::create).transpose()?;
         let mut process = self.command.spawn().map_err(|source| self.cannot_start(&source))?;
         let (send, printed) = channel();
-        process.stdout.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stdout, send.clone()));
-        process.stderr.take().into_iter().for_each(|pipe| forward(pipe, Printed::Stderr, send.clone()));
+        process.stdout.take().into_iter().for_each(|pipe| forward(pipe, PrintedPiece::Stdout, send.clone()));
+        process.stderr.take().into_iter().for_each(|pipe| forward(pipe, PrintedPiece::Stderr, send.clone()));
         drop(send);
         let cap = usize::try_from(self.opened.output_cap).unwrap_or(usize::MAX);
         let (mut stdout, mut stderr) = (CappedOutput::new(cap), CappedOutput::new(STDERR_CAP));
-        let take = |piece: Printed| match piece {
-            Printed::Stdout(piece) => {
+        let take = |piece: PrintedPiece| match piece {
+            PrintedPiece::Stdout(piece) => {
                 if let Some((file, path)) = transcript.as_mut().zip(self.transcript.as_ref()) {
                     file.write_all(&piece).at("write", path)?;
                 }
@@ -143,7 +143,7 @@ impl<'a> Program<'a> {
                 stdout.push(&piece);
                 Ok(())
             }
-            Printed::Stderr(piece) => {
+            PrintedPiece::Stderr(piece) => {
                 progress::piece(&piece);
                 stderr.push(&piece);
                 Ok(())
@@ -157,8 +157,8 @@ impl<'a> Program<'a> {
     fn watch(
         &self,
         process: &mut Child,
-        printed: &Receiver<Printed>,
-        mut take: impl FnMut(Printed) -> Result<()>,
+        printed: &Receiver<PrintedPiece>,
+        mut take: impl FnMut(PrintedPiece) -> Result<()>,
         mut on_silence: impl FnMut(),
     ) -> Result<ExitStatus> {
         let begun = Instant::now();
@@ -205,7 +205,7 @@ impl<'a> Program<'a> {
 }
 
 /// Sends what comes out of a pipe, line by line, from a thread of its own.
-fn forward(pipe: impl Read + Send + 'static, wrap: fn(Vec<u8>) -> Printed, printed: Sender<Printed>) {
+fn forward(pipe: impl Read + Send + 'static, wrap: fn(Vec<u8>) -> PrintedPiece, printed: Sender<PrintedPiece>) {
     std::thread::spawn(move || {
         let mut source = BufReader::new(pipe);
         loop {

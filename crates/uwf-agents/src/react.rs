@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, ToolCall, Turn};
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, Context, Error, Kind, Recorder, Result, submit as kit_submit};
+use agent_kit::{Agent, AgentContext, Error, Kind, Recorder, Result, submit as kit_submit};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::{AnswerForm, Prompt};
 use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::processes::become_subreaper;
-use uwf_llm::{ChatRequest, Client, Delta, Message, Reply, Tool, Usage};
+use uwf_llm::{ChatMessage, ChatReply, ChatRequest, Client, Delta, Tool, Usage};
 
 use crate::model::{self, ModelSettings};
 use crate::model_exchange;
@@ -82,24 +82,24 @@ impl settings::Settings for Settings {
 /// The agent of one step.
 #[derive(Default)]
 pub struct ReactAgent {
-    session: Option<Session>,
+    session: Option<ReactSession>,
 }
 
 impl Agent for ReactAgent {
-    fn system(&self, context: &Context<'_>) -> Result<Option<String>> {
+    fn system(&self, context: &AgentContext<'_>) -> Result<Option<String>> {
         let workspace = Workspace::open(&context.opened()?.workspace)?;
         Ok(Some(instruction(context, &workspace)))
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         // What commands leave behind comes back here, so that it can be told from what still runs.
         become_subreaper();
         let settings: Settings = settings::read(&context.opened()?.agent)?;
-        let session = self.session.insert(Session::open(context, prompt, settings.hard_links, settings.model)?);
+        let session = self.session.insert(ReactSession::open(context, prompt, settings.hard_links, settings.model)?);
         session.converse(context, prompt.text(), settings.max_rounds)
     }
 
-    fn follow_up(&mut self, context: &Context<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
         match &mut self.session {
             Some(session) => session.converse(context, text.to_owned(), FEEDBACK_ROUNDS).map(Some),
             None => Ok(None),
@@ -108,7 +108,7 @@ impl Agent for ReactAgent {
 }
 
 /// A conversation and all that came of it.
-struct Session {
+struct ReactSession {
     client: Client,
     /// A request without messages.
     form: ChatRequest,
@@ -128,12 +128,17 @@ struct Session {
     redactor: Redactor,
 }
 
-impl Session {
-    fn open(context: &Context<'_>, prompt: &Prompt, hard_links: bool, model: ModelSettings) -> Result<Session> {
+impl ReactSession {
+    fn open(
+        context: &AgentContext<'_>,
+        prompt: &Prompt,
+        hard_links: bool,
+        model: ModelSettings,
+    ) -> Result<ReactSession> {
         let opened = context.opened()?;
         let workspace = Workspace::open(&opened.workspace)?.with_hard_links(hard_links);
         let tools = offered(context);
-        Ok(Session {
+        Ok(ReactSession {
             client: model.client(context.thread().home(), &opened.agent)?,
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             form: ChatRequest { tools, ..model.request() },
@@ -150,7 +155,7 @@ impl Session {
     }
 
     /// Says something and works until the loop ends.
-    fn converse(&mut self, context: &Context<'_>, text: String, rounds: u32) -> Result<Answer> {
+    fn converse(&mut self, context: &AgentContext<'_>, text: String, rounds: u32) -> Result<Answer> {
         let begun = Instant::now();
         let end = self.run(context, Event::Told { text, rounds });
         self.keep(context)?;
@@ -183,7 +188,7 @@ impl Session {
     }
 
     /// Does what the machine asks for until it ends.
-    fn run(&mut self, context: &Context<'_>, event: Event) -> Result<End> {
+    fn run(&mut self, context: &AgentContext<'_>, event: Event) -> Result<End> {
         let mut effects = VecDeque::from(self.tell(event));
         while let Some(effect) = effects.pop_front() {
             let event = match effect {
@@ -215,7 +220,7 @@ impl Session {
         effects
     }
 
-    fn ask(&mut self) -> Result<Reply> {
+    fn ask(&mut self) -> Result<ChatReply> {
         self.rounds += 1;
         let round = self.rounds;
         let asked = Turn::asked(texts(&self.state.messages, &self.prompt));
@@ -242,7 +247,7 @@ impl Session {
         })
     }
 
-    fn call(&self, context: &Context<'_>, name: &str, arguments: &Map<String, Value>) -> Result<Event> {
+    fn call(&self, context: &AgentContext<'_>, name: &str, arguments: &Map<String, Value>) -> Result<Event> {
         let opened = context.opened()?;
         let scene = Scene {
             workspace: &self.workspace,
@@ -314,13 +319,13 @@ impl Session {
     }
 
     /// Should this process be ended now, or fail later, this much is not lost.
-    fn keep(&self, context: &Context<'_>) -> Result<()> {
+    fn keep(&self, context: &AgentContext<'_>) -> Result<()> {
         kit_submit::keep(context, &self.redactor.text(&self.transcript))
     }
 }
 
 /// The tools as the model is offered them.
-fn offered(context: &Context<'_>) -> Vec<Tool> {
+fn offered(context: &AgentContext<'_>) -> Vec<Tool> {
     let own = Tool {
         name: submit::NAME.to_owned(),
         description: submit::DESCRIPTION.to_owned(),
@@ -335,7 +340,7 @@ fn offered(context: &Context<'_>) -> Vec<Tool> {
 }
 
 /// What the model is told of its place, beside the prompt every agent gets.
-fn instruction(context: &Context<'_>, workspace: &Workspace) -> String {
+fn instruction(context: &AgentContext<'_>, workspace: &Workspace) -> String {
     format!(
         "You do the work of one role of a workflow by calling tools. Files are those of the workspace {}; commands run \
          there. Paths are relative to it. One answer may make at most {MAX_CALLS_IN_REPLY} calls, the whole work \
@@ -347,7 +352,7 @@ fn instruction(context: &Context<'_>, workspace: &Workspace) -> String {
 }
 
 /// How the work is to end.
-fn ending(context: &Context<'_>) -> String {
+fn ending(context: &AgentContext<'_>) -> String {
     if !context.offers_submit() {
         return "When the work is done, answer without calling a tool, in the form that the task asks for.".to_owned();
     }
@@ -365,12 +370,12 @@ fn ending(context: &Context<'_>) -> String {
 }
 
 /// The texts of messages, each once a text of the store: what was said before is the same text every time.
-fn texts(messages: &[Message], prompt: &[String]) -> Vec<String> {
+fn texts(messages: &[ChatMessage], prompt: &[String]) -> Vec<String> {
     let mut texts = Vec::new();
     let mut is_prompt = true;
     for message in messages {
         match message {
-            Message::User(_) if is_prompt => {
+            ChatMessage::User(_) if is_prompt => {
                 texts.extend(prompt.iter().cloned());
                 is_prompt = false;
             }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent_kit::{Context, Error, Kind, Result};
+use agent_kit::{AgentContext, Error, Kind, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -122,7 +122,7 @@ fn given(config: &Map<String, Value>) -> Map<String, Value> {
 ///
 /// # Errors
 /// `Config` when `config.yaml` cannot be read.
-pub(crate) fn model_name(context: &Context<'_>, model: Option<&String>) -> Result<Option<String>> {
+pub(crate) fn model_name(context: &AgentContext<'_>, model: Option<&String>) -> Result<Option<String>> {
     let Some(model) = model else { return Ok(None) };
     let config = project::config_here(context.thread().home())?;
     Ok(Some(config.models.get(model).map_or_else(|| model.clone(), |known| known.name.clone())))

@@ -13,7 +13,7 @@ use std::time::Duration;
 use agent_kit::answer::Answer;
 use agent_kit::ladder::Ladder;
 use agent_kit::play::give_up;
-use agent_kit::{Context, Error, Kind, Result, submit};
+use agent_kit::{AgentContext, Error, Kind, Result, submit};
 use json_cas::Hash;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ impl settings::Settings for Config {
 /// `Usage` outside an attempt, `Limit` when threads would be nested too deep, `Waiting` and `Limit` of the child as they
 /// are, `AgentFailed` when it fails or was killed, `NotExtractable` when what it ended with is no output of this role.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
-    let context = Context::load(home, thread, role)?;
+    let context = AgentContext::load(home, thread, role)?;
     let step = play(&context, context.opened()?).inspect_err(|error| {
         // Told to stop, it is the keeper who knows why.
         if !matches!(error.kind, Kind::Interrupted | Kind::Terminated) {
@@ -94,7 +94,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Ok(())
 }
 
-fn play(context: &Context<'_>, opened: &Opened) -> Result<Hash> {
+fn play(context: &AgentContext<'_>, opened: &Opened) -> Result<Hash> {
     let mut signals = Signals::listen()?;
     let parent = context.thread();
     let max_depth = project::config_here(parent.home())?.limits.max_depth;
@@ -107,7 +107,7 @@ fn play(context: &Context<'_>, opened: &Opened) -> Result<Hash> {
 }
 
 /// What the child thread is to do and how.
-fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
+fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
     let spec = &opened.agent;
     let config: Config = settings::read(spec)?;
     let workflow = delegation::workflow_of(spec).map(str::to_owned).ok_or_else(|| {
@@ -127,12 +127,12 @@ fn task(context: &Context<'_>, opened: &Opened) -> Result<Task> {
 ///
 /// # Errors
 /// Those of the nodes it tells.
-pub fn prompt(context: &Context<'_>, opened: &Opened) -> Result<String> {
+pub fn prompt(context: &AgentContext<'_>, opened: &Opened) -> Result<String> {
     context.brief(opened.prompt_budget / BRIEF_SHARE)
 }
 
 /// Steps the child until it has ended. Its own `maxSteps` ends the loop if nothing else does.
-fn drive(context: &Context<'_>, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
+fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
     let home = context.thread().home();
     let mut relay = Relay::new(home, child);
     relay.say(&format!("child thread {child}"));
@@ -188,7 +188,7 @@ fn progress(report: &Report) -> String {
 }
 
 /// A child's failure as its parent's: what has to wait waits in both, everything else is a failure of the agent.
-fn passed_up(context: &Context<'_>, child: &ThreadId, error: Error) -> Error {
+fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Error {
     let role = context.role_name();
     let parent = &context.thread().id;
     let (kind, message, hints) = match error.kind {
@@ -206,7 +206,7 @@ fn passed_up(context: &Context<'_>, child: &ThreadId, error: Error) -> Error {
 }
 
 /// Makes what the child ended with the output of the parent's role.
-fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
+fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
     let child = &ended.thread;
     let again = format!("`uwf thread rm {child}`, then a step of this thread begins it anew");
     if ended.status == EndStatus::Killed {
@@ -231,7 +231,7 @@ fn deliver(context: &Context<'_>, ended: &Finished) -> Result<Hash> {
 }
 
 /// The child's last output when it is valid as it is, else its last text, in which the output may be found.
-fn answer(context: &Context<'_>, output: Value, detail: Hash) -> Result<Answer> {
+fn answer(context: &AgentContext<'_>, output: Value, detail: Hash) -> Result<Answer> {
     let store = context.thread().home().store();
     let (telling, node) = load::telling(store, detail)?;
     let text = message::raw(store, telling, &node)?;

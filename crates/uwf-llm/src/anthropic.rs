@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::message::{Message, ToolCall};
-use crate::reply::{Finish, Reply};
+use crate::message::{ChatMessage, ToolCall};
+use crate::reply::{ChatReply, Finish};
 use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 use crate::usage::Usage;
 
@@ -40,9 +40,9 @@ pub(crate) fn body(model: &str, request: &ChatRequest) -> Value {
 }
 
 /// What the system says is not a message here.
-fn system(messages: &[Message]) -> Option<Value> {
+fn system(messages: &[ChatMessage]) -> Option<Value> {
     let texts = messages.iter().filter_map(|message| match message {
-        Message::System(text) => Some(text.as_str()),
+        ChatMessage::System(text) => Some(text.as_str()),
         _ => None,
     });
     let texts: Vec<&str> = texts.collect();
@@ -51,16 +51,16 @@ fn system(messages: &[Message]) -> Option<Value> {
 
 /// Messages with their roles alternating: results of calls are the user's, and all results of one round have to be in
 /// one message.
-fn messages(messages: &[Message]) -> Vec<Value> {
+fn messages(messages: &[ChatMessage]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {
         let (role, blocks) = match message {
-            Message::System(_) => continue,
-            Message::User(text) => ("user", vec![json!({ "type": "text", "text": text })]),
-            Message::Assistant { text, tool_calls, reasoning } => {
+            ChatMessage::System(_) => continue,
+            ChatMessage::User(text) => ("user", vec![json!({ "type": "text", "text": text })]),
+            ChatMessage::Assistant { text, tool_calls, reasoning } => {
                 ("assistant", assistant(text, tool_calls, reasoning.as_ref()))
             }
-            Message::Tool { id, content, is_error } => ("user", vec![tool_result(id, content, *is_error)]),
+            ChatMessage::Tool { id, content, is_error } => ("user", vec![tool_result(id, content, *is_error)]),
         };
         match turns.last_mut() {
             // An empty turn is refused, and says nothing.
@@ -119,7 +119,7 @@ fn output_config(format: &ResponseFormat) -> Option<Value> {
 }
 
 /// Reads a reply that is complete.
-pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<Reply> {
+pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     if let Some(error) = Error::inside(endpoint, &raw) {
         return Err(error);
     }
@@ -135,7 +135,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<Reply> {
         "tool_use" => Finish::ToolCalls,
         other => Finish::Other(other.to_owned()),
     };
-    Ok(Reply {
+    Ok(ChatReply {
         text: blocks
             .iter()
             .filter(|block| kind(block) == "text")

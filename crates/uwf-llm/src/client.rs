@@ -9,7 +9,7 @@ use crate::delta::Delta;
 use crate::endpoint::{Endpoint, Wire};
 use crate::error::{Error, Result};
 use crate::http::{Http, Timeouts};
-use crate::reply::Reply;
+use crate::reply::ChatReply;
 use crate::request::ChatRequest;
 use crate::retry::{Retry, Retrying};
 use crate::stream;
@@ -71,7 +71,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error`]; what is transient was tried as often as [`Retry`] says.
-    pub fn chat(&self, request: &ChatRequest) -> Result<Reply> {
+    pub fn chat(&self, request: &ChatRequest) -> Result<ChatReply> {
         self.chat_with(request, &mut |_| {})
     }
 
@@ -80,7 +80,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::chat`]. [`Error::partial`] is what had come.
-    pub fn chat_with(&self, request: &ChatRequest, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<Reply> {
+    pub fn chat_with(&self, request: &ChatRequest, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<ChatReply> {
         let mut body = self.body(request);
         let deadline = Instant::now() + self.timeouts.total;
         let mut concessions = 0;
@@ -119,7 +119,7 @@ impl Client {
         Ok(models.iter().filter_map(name).collect())
     }
 
-    fn exchange(&self, body: &Value, deadline: Instant, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<Reply> {
+    fn exchange(&self, body: &Value, deadline: Instant, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<ChatReply> {
         let sent = Instant::now();
         let incoming = self.http.post(&self.endpoint.chat_url(), body, deadline)?;
         // A server that cannot stream answers in one piece whatever it was asked.
@@ -129,7 +129,7 @@ impl Client {
             Wire::OpenAi => openai::reply(&self.endpoint, raw),
             Wire::Anthropic => anthropic::reply(&self.endpoint, raw),
         }?;
-        Ok(Reply { latency: sent.elapsed(), ..reply })
+        Ok(ChatReply { latency: sent.elapsed(), ..reply })
     }
 
     /// Tries until it succeeds, the error is final, the tries are used up, or the next would be too late. `attempt` is

@@ -2,7 +2,7 @@
 //!
 //! It is a crate of its own because it is the only HTTP client: TLS and its dependencies stay behind this door, and it
 //! knows nothing of workflows. Requests and replies are JSON values at the edge, so that nothing a provider says is lost:
-//! [`Reply::raw`] is the whole of it.
+//! [`ChatReply::raw`] is the whole of it.
 //!
 //! [`Client::chat`] is one exchange, with retries; [`structured()`] gets one JSON value of a schema out of whatever way
 //! the model offers, and [`structured_with_lookups()`] lets it look something up before; [`Client::models`] lists what can
@@ -52,12 +52,12 @@ pub use error::{Error, Result, Waited};
 pub use find_json::find_json;
 pub use http::Timeouts;
 pub use lookups::{LookedUp, Lookups};
-pub use message::{Message, ToolCall};
+pub use message::{ChatMessage, ToolCall};
 pub use mode::{Mode, ModeCache};
 pub use preset::{PRESETS, Preset, preset};
-pub use reply::{Finish, Reply};
+pub use reply::{ChatReply, Finish};
 pub use request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 pub use retry::{Retry, Retrying};
 pub use secret::Secret;
-pub use structured::{Attempt, Shape, Structured, Unstructured, structured, structured_with_lookups};
+pub use structured::{Shape, Structured, StructuredAttempt, Unstructured, structured, structured_with_lookups};
 pub use usage::Usage;

@@ -44,7 +44,7 @@ impl ToolCall {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum ChatMessage {
     /// What the model is to be.
     System(String),
     /// What the user says.
@@ -69,9 +69,9 @@ pub enum Message {
     },
 }
 
-impl Message {
+impl ChatMessage {
     /// A result that is not a failure.
-    pub fn tool(id: &str, content: impl Into<String>) -> Message {
-        Message::Tool { id: id.to_owned(), content: content.into(), is_error: false }
+    pub fn tool(id: &str, content: impl Into<String>) -> ChatMessage {
+        ChatMessage::Tool { id: id.to_owned(), content: content.into(), is_error: false }
     }
 }

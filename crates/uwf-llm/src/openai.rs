@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::message::{Message, ToolCall};
-use crate::reply::{Finish, Reply};
+use crate::message::{ChatMessage, ToolCall};
+use crate::reply::{ChatReply, Finish};
 use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 use crate::usage::Usage;
 
@@ -40,15 +40,15 @@ pub(crate) fn body(model: &str, request: &ChatRequest) -> Value {
     Value::Object(body)
 }
 
-fn message(message: &Message) -> Value {
+fn message(message: &ChatMessage) -> Value {
     match message {
-        Message::System(text) => json!({ "role": "system", "content": text }),
-        Message::User(text) => json!({ "role": "user", "content": text }),
-        Message::Tool { id, content, .. } => json!({ "role": "tool", "tool_call_id": id, "content": content }),
-        Message::Assistant { text, tool_calls, .. } if tool_calls.is_empty() => {
+        ChatMessage::System(text) => json!({ "role": "system", "content": text }),
+        ChatMessage::User(text) => json!({ "role": "user", "content": text }),
+        ChatMessage::Tool { id, content, .. } => json!({ "role": "tool", "tool_call_id": id, "content": content }),
+        ChatMessage::Assistant { text, tool_calls, .. } if tool_calls.is_empty() => {
             json!({ "role": "assistant", "content": text })
         }
-        Message::Assistant { text, tool_calls, reasoning } => {
+        ChatMessage::Assistant { text, tool_calls, reasoning } => {
             let content = if text.is_empty() { Value::Null } else { json!(text) };
             let calls: Vec<Value> = tool_calls.iter().map(sent_call).collect();
             let mut message = json!({ "role": "assistant", "content": content, "tool_calls": calls });
@@ -97,7 +97,7 @@ fn response_format(format: &ResponseFormat) -> Value {
 }
 
 /// Reads a reply that is complete.
-pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<Reply> {
+pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     if let Some(error) = Error::inside(endpoint, &raw) {
         return Err(error);
     }
@@ -116,7 +116,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<Reply> {
         other => Finish::Other(other.to_owned()),
     };
     let text = message.get("content").map(text).filter(|text| !text.is_empty());
-    Ok(Reply {
+    Ok(ChatReply {
         text: text.or_else(|| refusal.map(str::to_owned)).unwrap_or_default(),
         usage: raw.get("usage").and_then(Usage::openai),
         finish,

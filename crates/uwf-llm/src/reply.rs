@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::message::{Message, ToolCall};
+use crate::message::{ChatMessage, ToolCall};
 use crate::usage::Usage;
 
 /// Why the model stopped.
@@ -22,7 +22,7 @@ pub enum Finish {
 
 /// A whole reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ChatReply {
     /// Text; may be empty.
     pub text: String,
     /// Calls of tools, in order.
@@ -31,7 +31,7 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// Why it ended.
     pub finish: Finish,
-    /// Reasoning in the provider's form, to be sent back as part of [`Reply::message`].
+    /// Reasoning in the provider's form, to be sent back as part of [`ChatReply::message`].
     pub reasoning: Option<Value>,
     /// All the provider said. Of a streamed reply, its pieces put together in the form of one that is not streamed.
     pub raw: Value,
@@ -39,10 +39,10 @@ pub struct Reply {
     pub latency: Duration,
 }
 
-impl Reply {
+impl ChatReply {
     /// The reply as a message of the conversation it continues.
-    pub fn message(&self) -> Message {
-        Message::Assistant {
+    pub fn message(&self) -> ChatMessage {
+        ChatMessage::Assistant {
             text: self.text.clone(),
             tool_calls: self.tool_calls.clone(),
             reasoning: self.reasoning.clone(),

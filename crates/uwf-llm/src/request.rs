@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::message::Message;
+use crate::message::ChatMessage;
 
 /// A tool the model may call.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub enum ResponseFormat {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChatRequest {
     /// The conversation, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// Tools on offer.
     pub tools: Vec<Tool>,
     /// Whether to call them; `None` leaves it to the provider.
@@ -65,7 +65,7 @@ pub struct ChatRequest {
 
 impl ChatRequest {
     /// A request of these messages and nothing else.
-    pub fn new(messages: Vec<Message>) -> ChatRequest {
+    pub fn new(messages: Vec<ChatMessage>) -> ChatRequest {
         ChatRequest { messages, ..ChatRequest::default() }
     }
 }

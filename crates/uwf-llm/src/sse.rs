@@ -5,7 +5,7 @@
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Event {
+pub struct ServerSentEvent {
     /// Its kind; empty when none was given.
     pub event: String,
     /// Its lines of data, joined by newlines.
@@ -31,7 +31,7 @@ impl Parser {
     }
 
     /// Takes the next bytes; returns the events they complete.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<ServerSentEvent> {
         let mut events = Vec::new();
         for &byte in bytes {
             let ends_return = std::mem::replace(&mut self.after_return, byte == b'\r');
@@ -46,14 +46,14 @@ impl Parser {
 
     /// The stream has ended. The standard drops an event without an empty line after it; some servers leave that line
     /// out at the very end, so it is given here and whoever reads it decides.
-    pub fn finish(mut self) -> Option<Event> {
+    pub fn finish(mut self) -> Option<ServerSentEvent> {
         if !self.line.is_empty() {
             self.end_line();
         }
         self.dispatch()
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<ServerSentEvent> {
         let line = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&line);
         let line = if self.begun { &*line } else { line.strip_prefix('\u{feff}').unwrap_or(&line) };
@@ -78,8 +78,8 @@ impl Parser {
         None
     }
 
-    fn dispatch(&mut self) -> Option<Event> {
+    fn dispatch(&mut self) -> Option<ServerSentEvent> {
         let event = std::mem::take(&mut self.event);
-        self.data.take().map(|data| Event { event, data })
+        self.data.take().map(|data| ServerSentEvent { event, data })
     }
 }

@@ -6,7 +6,7 @@ use crate::delta::Delta;
 use crate::endpoint::{Endpoint, Wire, shown};
 use crate::error::{Error, Result};
 use crate::http::Incoming;
-use crate::sse::{Event, Parser};
+use crate::sse::{Parser, ServerSentEvent};
 use crate::{anthropic, openai};
 
 /// A reply so far, in the form of its wire.
@@ -16,7 +16,12 @@ enum Assembly {
 }
 
 impl Assembly {
-    fn push(&mut self, endpoint: &Endpoint, event: &Event, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<()> {
+    fn push(
+        &mut self,
+        endpoint: &Endpoint,
+        event: &ServerSentEvent,
+        on_delta: &mut dyn FnMut(Delta<'_>),
+    ) -> Result<()> {
         match self {
             Assembly::OpenAi(assembly) => assembly.push(endpoint, event, on_delta),
             Assembly::Anthropic(assembly) => assembly.push(endpoint, event, on_delta),
@@ -84,7 +89,7 @@ pub(crate) fn read(
 fn push(
     assembly: &mut Assembly,
     endpoint: &Endpoint,
-    event: &Event,
+    event: &ServerSentEvent,
     on_delta: &mut dyn FnMut(Delta<'_>),
 ) -> Result<()> {
     assembly.push(endpoint, event, on_delta).map_err(|error| match error {

@@ -12,9 +12,9 @@ use crate::client::Client;
 use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::lookups::{LookedUp, Lookups, Nothing};
-use crate::message::Message;
+use crate::message::ChatMessage;
 use crate::mode::{Mode, ModeCache};
-use crate::reply::Reply;
+use crate::reply::ChatReply;
 use crate::request::ChatRequest;
 use crate::usage::Usage;
 
@@ -35,13 +35,13 @@ pub struct Shape<'a> {
 
 /// One exchange on the way to a value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Attempt {
+pub struct StructuredAttempt {
     /// How it was asked for.
     pub mode: Mode,
     /// What was sent after the messages of the request: what the mode says in words, and what was said since.
-    pub added: Vec<Message>,
+    pub added: Vec<ChatMessage>,
     /// What came, if anything did.
-    pub reply: Option<Reply>,
+    pub reply: Option<ChatReply>,
     /// What was looked up for it. There was no value then, and the conversation went on.
     pub looked_up: Vec<LookedUp>,
     /// Why it was not it.
@@ -60,7 +60,7 @@ pub struct Structured {
     /// Counts of tokens of all attempts together.
     pub usage: Option<Usage>,
     /// All exchanges; the last is the one the value is from.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<StructuredAttempt>,
 }
 
 /// No value, and everything that was tried.
@@ -69,7 +69,7 @@ pub struct Unstructured {
     /// Why the last attempt failed.
     pub error: Box<Error>,
     /// All exchanges.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<StructuredAttempt>,
 }
 
 impl fmt::Display for Unstructured {
@@ -129,7 +129,7 @@ struct Asking<'a> {
     shape: &'a Shape<'a>,
     lookups: &'a mut dyn Lookups,
     on_delta: &'a mut dyn FnMut(Delta<'_>),
-    attempts: Vec<Attempt>,
+    attempts: Vec<StructuredAttempt>,
 }
 
 impl Asking<'_> {
@@ -168,7 +168,7 @@ impl Asking<'_> {
         }
         loop {
             let added = conversation.added().to_vec();
-            let mut attempt = Attempt { mode, added, reply: None, looked_up: Vec::new(), error: None };
+            let mut attempt = StructuredAttempt { mode, added, reply: None, looked_up: Vec::new(), error: None };
             let came = self.exchange(&mut conversation, &mut attempt, rounds);
             attempt.error = came.as_ref().err().cloned();
             self.attempts.push(attempt);
@@ -182,7 +182,7 @@ impl Asking<'_> {
     fn exchange(
         &mut self,
         conversation: &mut Conversation<'_>,
-        attempt: &mut Attempt,
+        attempt: &mut StructuredAttempt,
         rounds: &mut u32,
     ) -> Result<Option<(Value, String)>> {
         let reply = &*attempt.reply.insert(self.client.chat_with(&conversation.request, self.on_delta)?);
@@ -196,7 +196,7 @@ impl Asking<'_> {
 }
 
 /// All attempts together; unknown as soon as one of the replies is.
-fn usage(attempts: &[Attempt]) -> Option<Usage> {
+fn usage(attempts: &[StructuredAttempt]) -> Option<Usage> {
     let mut counts = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).map(|reply| reply.usage);
     counts.next()?.and_then(|first| counts.try_fold(first, |sum, next| Some(sum.plus(next?))))
 }

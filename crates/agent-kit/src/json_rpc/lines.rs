@@ -2,7 +2,7 @@
 
 /// One line of a stream, without its line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum MessageLine {
     /// All of it.
     Whole(Vec<u8>),
     /// It had this many bytes, more than the cap; they were not kept.
@@ -11,21 +11,21 @@ pub enum Line {
 
 /// Cuts a stream into lines and never holds more than `cap` bytes of one.
 #[derive(Debug)]
-pub struct Lines {
+pub struct MessageLines {
     cap: usize,
     line: Vec<u8>,
     /// Bytes of the current line when it is over the cap.
     dropped: Option<u64>,
 }
 
-impl Lines {
+impl MessageLines {
     /// A line may have `cap` bytes.
-    pub fn new(cap: usize) -> Lines {
-        Lines { cap, line: Vec::new(), dropped: None }
+    pub fn new(cap: usize) -> MessageLines {
+        MessageLines { cap, line: Vec::new(), dropped: None }
     }
 
     /// The lines that end in these bytes, which follow those of the last call.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<Line> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<MessageLine> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.strip_suffix(b"\n") {
@@ -40,7 +40,7 @@ impl Lines {
     }
 
     /// What stood after the last line break when the stream ended.
-    pub fn finish(&mut self) -> Option<Line> {
+    pub fn finish(&mut self) -> Option<MessageLine> {
         (self.dropped.is_some() || !self.line.is_empty()).then(|| self.take())
     }
 
@@ -56,11 +56,11 @@ impl Lines {
         }
     }
 
-    fn take(&mut self) -> Line {
+    fn take(&mut self) -> MessageLine {
         let mut line = std::mem::take(&mut self.line);
         if line.last() == Some(&b'\r') {
             line.pop();
         }
-        self.dropped.take().map_or(Line::Whole(line), Line::TooLong)
+        self.dropped.take().map_or(MessageLine::Whole(line), MessageLine::TooLong)
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::SERVER_NAME;
-use crate::context::Context;
+use crate::context::AgentContext;
 
 /// Program, arguments and environment of the server. The environment repeats nothing the server needs: agents start
 /// MCP servers with whatever environment they like. It carries the attempt only so that the processes of a step can be
@@ -21,7 +21,7 @@ pub struct Launch {
 }
 
 /// The server for the attempt a context belongs to; `None` outside an attempt, where nothing can be handed in.
-pub fn launch(context: &Context<'_>) -> Option<Launch> {
+pub fn launch(context: &AgentContext<'_>) -> Option<Launch> {
     let attempt = context.attempt()?.opened.attempt.clone();
     let thread = context.thread();
     let home = thread.home();

@@ -1,4 +1,4 @@
-//! The Model Context Protocol as far as a server of tools needs it. Pure: a message in, a reply or none out, and no
+//! The Model AgentContext Protocol as far as a server of tools needs it. Pure: a message in, a reply or none out, and no
 //! input makes it panic.
 
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub const MAX_BATCH: usize = 100;
 
 /// A tool as it is offered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct McpTool {
     /// Its name.
     pub name: String,
     /// What it does, for the model.
@@ -25,32 +25,32 @@ pub struct Tool {
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ToolOutcome {
     /// The answer, for the model.
     pub text: String,
     /// Whether the call failed; then the text says why.
     pub is_error: bool,
 }
 
-impl Outcome {
+impl ToolOutcome {
     /// A call that did what it should.
-    pub fn done(text: impl Into<String>) -> Outcome {
-        Outcome { text: text.into(), is_error: false }
+    pub fn done(text: impl Into<String>) -> ToolOutcome {
+        ToolOutcome { text: text.into(), is_error: false }
     }
 
     /// A call that failed.
-    pub fn failed(text: impl Into<String>) -> Outcome {
-        Outcome { text: text.into(), is_error: true }
+    pub fn failed(text: impl Into<String>) -> ToolOutcome {
+        ToolOutcome { text: text.into(), is_error: true }
     }
 }
 
 /// What a server has to offer.
-pub trait Tools {
+pub trait ToolSet {
     /// The tools, in the order they are shown.
-    fn list(&self) -> Vec<Tool>;
+    fn list(&self) -> Vec<McpTool>;
 
     /// Calls a tool; `None` when there is none of this name.
-    fn call(&mut self, name: &str, arguments: &Value) -> Option<Outcome>;
+    fn call(&mut self, name: &str, arguments: &Value) -> Option<ToolOutcome>;
 }
 
 /// A server of tools.
@@ -58,7 +58,7 @@ pub struct Server<T> {
     tools: T,
 }
 
-impl<T: Tools> Server<T> {
+impl<T: ToolSet> Server<T> {
     /// A server that offers these tools.
     pub fn new(tools: T) -> Server<T> {
         Server { tools }
@@ -139,6 +139,6 @@ fn version(params: &Value) -> &'static str {
     PROTOCOL_VERSIONS.into_iter().find(|known| Some(*known) == asked).unwrap_or(newest)
 }
 
-fn offered(tool: Tool) -> Value {
+fn offered(tool: McpTool) -> Value {
     json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema })
 }

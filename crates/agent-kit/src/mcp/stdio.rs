@@ -7,8 +7,8 @@ use uwf_engine::error::{Error, Kind, Result};
 
 use super::protocol::Server;
 use super::tools::StepTools;
-use crate::context::Context;
-use crate::json_rpc::{INVALID_REQUEST, Line, Lines, failure};
+use crate::context::AgentContext;
+use crate::json_rpc::{INVALID_REQUEST, MessageLine, MessageLines, failure};
 
 /// Bytes of one message. Results of roles are far smaller; what is longer is refused unread.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -20,9 +20,9 @@ const READ_BYTES: usize = 64 << 10;
 ///
 /// # Errors
 /// `Io` when input or output fail otherwise.
-pub fn serve(context: &Context<'_>, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
+pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
     let mut server = Server::new(StepTools::new(context));
-    let mut lines = Lines::new(MAX_MESSAGE_BYTES);
+    let mut lines = MessageLines::new(MAX_MESSAGE_BYTES);
     let mut buffer = vec![0; READ_BYTES];
     loop {
         let count = match input.read(&mut buffer) {
@@ -46,10 +46,10 @@ pub fn serve(context: &Context<'_>, input: &mut dyn Read, output: &mut dyn Write
     }
 }
 
-fn reply(server: &mut Server<StepTools<'_, '_>>, line: Line) -> Option<Value> {
+fn reply(server: &mut Server<StepTools<'_, '_>>, line: MessageLine) -> Option<Value> {
     match line {
-        Line::Whole(bytes) => server.handle(&bytes),
-        Line::TooLong(bytes) => {
+        MessageLine::Whole(bytes) => server.handle(&bytes),
+        MessageLine::TooLong(bytes) => {
             let told = format!("a message has at most {MAX_MESSAGE_BYTES} bytes, this one has {bytes}");
             Some(failure(&Value::Null, INVALID_REQUEST, &told))
         }

@@ -10,10 +10,10 @@ use uwf_engine::attempt::recorded;
 use uwf_engine::error::{Error, Kind, Result};
 
 use super::inputs::{VALUE_KEY, arguments_schema, is_object};
-use super::protocol::{Outcome, Tool, Tools};
+use super::protocol::{McpTool, ToolOutcome, ToolSet};
 use super::{CAS_GET, CONTEXT, SUBMIT};
-use crate::context::Context;
-use crate::context_report::Briefing;
+use crate::context::AgentContext;
+use crate::context_report::ContextReport;
 use crate::submitted_value;
 
 /// Bytes of the previous steps' outputs and texts in one answer of `context`: what a model can read at once.
@@ -24,18 +24,18 @@ pub(crate) const MAX_NODE_BYTES: usize = 256 << 10;
 
 /// The tools for a role of a thread.
 pub struct StepTools<'c, 'h> {
-    context: &'c Context<'h>,
+    context: &'c AgentContext<'h>,
 }
 
 impl<'c, 'h> StepTools<'c, 'h> {
     /// The tools for a role of a thread.
-    pub fn new(context: &'c Context<'h>) -> StepTools<'c, 'h> {
+    pub fn new(context: &'c AgentContext<'h>) -> StepTools<'c, 'h> {
         StepTools { context }
     }
 
-    fn submit_tool(&self) -> Tool {
+    fn submit_tool(&self) -> McpTool {
         let role = self.context.role_name();
-        Tool {
+        McpTool {
             name: SUBMIT.to_owned(),
             description: format!(
                 "Hands in the result of role `{role}`. The arguments are checked; what does not fit is told, and the \
@@ -45,7 +45,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         }
     }
 
-    fn submit(&self, arguments: &Value) -> Result<Outcome> {
+    fn submit(&self, arguments: &Value) -> Result<ToolOutcome> {
         let schema = self.context.schema();
         let is_wrapped = !is_object(schema.value());
         let inner = arguments.get(VALUE_KEY).filter(|_| is_wrapped);
@@ -60,12 +60,12 @@ impl<'c, 'h> StepTools<'c, 'h> {
                     path => format!("{path}: {}", found.message),
                 })
                 .collect();
-            return Ok(Outcome::failed(format!("not accepted, nothing was kept:\n{}", told.join("\n"))));
+            return Ok(ToolOutcome::failed(format!("not accepted, nothing was kept:\n{}", told.join("\n"))));
         }
         self.check_open()?;
         submitted_value::keep(self.context, value)?;
         let role = self.context.role_name();
-        Ok(Outcome::done(format!(
+        Ok(ToolOutcome::done(format!(
             "accepted: this is the result of role `{role}` now; a later accepted call replaces it"
         )))
     }
@@ -81,36 +81,36 @@ impl<'c, 'h> StepTools<'c, 'h> {
         }
     }
 
-    fn context(&self, arguments: &Value) -> Result<Outcome> {
+    fn context(&self, arguments: &Value) -> Result<ToolOutcome> {
         let (step, most) = match (number(arguments, "step"), number(arguments, "steps")) {
             (Ok(step), Ok(most)) => (step, most.unwrap_or(usize::MAX)),
-            (Err(wrong), _) | (_, Err(wrong)) => return Ok(Outcome::failed(wrong)),
+            (Err(wrong), _) | (_, Err(wrong)) => return Ok(ToolOutcome::failed(wrong)),
         };
         let text = match step {
             Some(position) => serde_json::to_string(&self.context.step(position)?),
-            None => serde_json::to_string(&Briefing::of(self.context, most, MAX_CONTEXT_BYTES)?),
+            None => serde_json::to_string(&ContextReport::of(self.context, most, MAX_CONTEXT_BYTES)?),
         };
         let text = text.map_err(|error| Error::new(Kind::Internal, format!("the context is not JSON: {error}")))?;
-        Ok(Outcome::done(text))
+        Ok(ToolOutcome::done(text))
     }
 
-    fn cas_get(&self, arguments: &Value) -> Result<Outcome> {
+    fn cas_get(&self, arguments: &Value) -> Result<ToolOutcome> {
         let Some(typed) = arguments.get("hash").and_then(Value::as_str) else {
-            return Ok(Outcome::failed("/hash: expected the hash of a node (13 symbols, 0-9 and A-Z)"));
+            return Ok(ToolOutcome::failed("/hash: expected the hash of a node (13 symbols, 0-9 and A-Z)"));
         };
         let store = self.context.thread().home().store();
         let hash: Hash = store.resolve_prefix(typed.trim())?;
         let node = store.get(hash)?;
         let node = json!({ "type": node.type_hash, "payload": node.payload, "timestamp": node.timestamp });
-        Ok(Outcome::done(without_end(&node.to_string(), MAX_NODE_BYTES)))
+        Ok(ToolOutcome::done(without_end(&node.to_string(), MAX_NODE_BYTES)))
     }
 }
 
-impl Tools for StepTools<'_, '_> {
-    fn list(&self) -> Vec<Tool> {
+impl ToolSet for StepTools<'_, '_> {
+    fn list(&self) -> Vec<McpTool> {
         let submit = self.context.offers_submit().then(|| self.submit_tool());
         let others = [
-            Tool {
+            McpTool {
                 name: CONTEXT.to_owned(),
                 description: "Task, role, schema of the result, and the previous steps, oldest first, as one JSON \
                               object; or all of one step."
@@ -131,7 +131,7 @@ impl Tools for StepTools<'_, '_> {
                     },
                 }),
             },
-            Tool {
+            McpTool {
                 name: CAS_GET.to_owned(),
                 description: "A node of the store by its hash: type, payload, timestamp (Unix milliseconds)."
                     .to_owned(),
@@ -147,14 +147,14 @@ impl Tools for StepTools<'_, '_> {
         submit.into_iter().chain(others).collect()
     }
 
-    fn call(&mut self, name: &str, arguments: &Value) -> Option<Outcome> {
+    fn call(&mut self, name: &str, arguments: &Value) -> Option<ToolOutcome> {
         let outcome = match name {
             SUBMIT if self.context.offers_submit() => self.submit(arguments),
             CONTEXT => self.context(arguments),
             CAS_GET => self.cas_get(arguments),
             _ => return None,
         };
-        Some(outcome.unwrap_or_else(|error| Outcome::failed(error.message)))
+        Some(outcome.unwrap_or_else(|error| ToolOutcome::failed(error.message)))
     }
 }
 

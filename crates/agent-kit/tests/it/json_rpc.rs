@@ -1,15 +1,15 @@
 //! Lines out of a stream.
 
-use agent_kit::json_rpc::{Line, Lines};
+use agent_kit::json_rpc::{MessageLine, MessageLines};
 use proptest::prelude::*;
 
-fn whole(text: &str) -> Line {
-    Line::Whole(text.as_bytes().to_vec())
+fn whole(text: &str) -> MessageLine {
+    MessageLine::Whole(text.as_bytes().to_vec())
 }
 
 #[test]
 fn lines_end_where_the_stream_says_wherever_it_was_cut() {
-    let mut lines = Lines::new(100);
+    let mut lines = MessageLines::new(100);
     assert_eq!(lines.push(b"one\r\ntw"), [whole("one")]);
     assert_eq!(lines.push(b"o\n\nthr"), [whole("two"), whole("")]);
     assert_eq!(lines.push(b""), []);
@@ -19,20 +19,20 @@ fn lines_end_where_the_stream_says_wherever_it_was_cut() {
 
 #[test]
 fn a_line_over_the_cap_is_counted_and_not_kept() {
-    let mut lines = Lines::new(4);
-    assert_eq!(lines.push(b"abcd\nabcde\nab"), [whole("abcd"), Line::TooLong(5)]);
+    let mut lines = MessageLines::new(4);
+    assert_eq!(lines.push(b"abcd\nabcde\nab"), [whole("abcd"), MessageLine::TooLong(5)]);
     assert_eq!(lines.push(b"cdef"), []);
-    assert_eq!(lines.push(b"gh\nok\n"), [Line::TooLong(8), whole("ok")]);
+    assert_eq!(lines.push(b"gh\nok\n"), [MessageLine::TooLong(8), whole("ok")]);
     assert_eq!(lines.push(b"12345"), []);
-    assert_eq!(lines.finish(), Some(Line::TooLong(5)));
+    assert_eq!(lines.finish(), Some(MessageLine::TooLong(5)));
 }
 
 proptest! {
     #[test]
     fn it_does_not_matter_how_a_stream_comes_in(bytes: Vec<u8>, cuts: Vec<prop::sample::Index>, cap in 0usize..40) {
         let all = |pieces: &[&[u8]]| {
-            let mut lines = Lines::new(cap);
-            let mut found: Vec<Line> = pieces.iter().flat_map(|piece| lines.push(piece)).collect();
+            let mut lines = MessageLines::new(cap);
+            let mut found: Vec<MessageLine> = pieces.iter().flat_map(|piece| lines.push(piece)).collect();
             found.extend(lines.finish());
             found
         };

@@ -1,16 +1,16 @@
 //! The protocol of the MCP server, without a process and without a store.
 
-use agent_kit::mcp::protocol::{MAX_BATCH, Outcome, Server, Tool, Tools};
+use agent_kit::mcp::protocol::{MAX_BATCH, McpTool, Server, ToolOutcome, ToolSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Two tools: one that says what it was given, one that fails.
 struct Echo;
 
-impl Tools for Echo {
-    fn list(&self) -> Vec<Tool> {
+impl ToolSet for Echo {
+    fn list(&self) -> Vec<McpTool> {
         ["echo", "fail"]
-            .map(|name| Tool {
+            .map(|name| McpTool {
                 name: name.to_owned(),
                 description: format!("does {name}"),
                 input_schema: json!({ "type": "object" }),
@@ -18,10 +18,10 @@ impl Tools for Echo {
             .into()
     }
 
-    fn call(&mut self, name: &str, arguments: &Value) -> Option<Outcome> {
+    fn call(&mut self, name: &str, arguments: &Value) -> Option<ToolOutcome> {
         match name {
-            "echo" => Some(Outcome::done(arguments.to_string())),
-            "fail" => Some(Outcome::failed("it failed")),
+            "echo" => Some(ToolOutcome::done(arguments.to_string())),
+            "fail" => Some(ToolOutcome::failed("it failed")),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ pub(super) const MAX_CALL_BYTES: usize = 1 << 20;
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Call {
+pub(super) struct AcpToolCall {
     /// The agent's id of it.
     pub(super) id: String,
     tool: Option<String>,
@@ -23,10 +23,10 @@ pub(super) struct Call {
     ended_ms: Option<u64>,
 }
 
-impl Call {
+impl AcpToolCall {
     /// A call that was first told of at this time.
-    pub(super) fn new(id: &str, at_ms: u64) -> Call {
-        Call {
+    pub(super) fn new(id: &str, at_ms: u64) -> AcpToolCall {
+        AcpToolCall {
             id: id.to_owned(),
             tool: None,
             title: None,

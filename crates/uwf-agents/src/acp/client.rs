@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use agent_kit::json_rpc::{Line, Lines};
+use agent_kit::json_rpc::{MessageLine, MessageLines};
 use agent_kit::spawn::without_secrets;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -20,7 +20,7 @@ use uwf_engine::attempt::agent_process::{Signals, cannot_start};
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::error::{Error, Kind, Result};
 
-use super::messages::{self, Message};
+use super::messages::{self, AcpMessage};
 use super::settings::Settings;
 
 /// Bytes of one message. The largest are results of tools; what is longer is skipped.
@@ -46,9 +46,9 @@ const MAX_LAST_WORDS: usize = 500;
 
 /// Something that happened while we listened.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum AcpEvent {
     /// The agent said something.
-    Message(Message),
+    Message(AcpMessage),
     /// It said something longer than a message may be: so many bytes.
     TooLong(u64),
     /// It has ended, or will never say anything more.
@@ -63,8 +63,8 @@ pub(super) enum Event {
 pub(super) struct Client {
     child: Child,
     stdout: ChildStdout,
-    lines: Lines,
-    inbox: VecDeque<Event>,
+    lines: MessageLines,
+    inbox: VecDeque<AcpEvent>,
     outgoing: Option<Sender<String>>,
     signals: Signals,
     buffer: Vec<u8>,
@@ -110,7 +110,7 @@ impl Client {
         Ok(Client {
             child,
             stdout,
-            lines: Lines::new(MAX_MESSAGE_BYTES),
+            lines: MessageLines::new(MAX_MESSAGE_BYTES),
             inbox: VecDeque::new(),
             outgoing: Some(outgoing),
             signals,
@@ -139,21 +139,21 @@ impl Client {
     }
 
     /// What happens next. Without a limit it waits for as long as it takes.
-    pub(super) fn next(&mut self, limit: Option<Duration>, heed_signals: bool) -> Event {
+    pub(super) fn next(&mut self, limit: Option<Duration>, heed_signals: bool) -> AcpEvent {
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
             if let Some(event) = self.inbox.pop_front() {
                 return event;
             }
             if let Some(signal) = self.signals.stop().filter(|_| heed_signals) {
-                return Event::Stopped(signal);
+                return AcpEvent::Stopped(signal);
             }
             if self.ended {
-                return Event::Ended;
+                return AcpEvent::Ended;
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                return Event::Silence;
+                return AcpEvent::Silence;
             }
             let wait = left.map_or(TICK, |left| left.min(TICK));
             if self.signals.wait_or_readable(wait, &self.stdout) {
@@ -273,10 +273,10 @@ fn keep_default_actions() -> Result<()> {
     KEPT.get_or_init(keep).clone().map_err(|error| Error::new(Kind::Io, format!("cannot listen for signals: {error}")))
 }
 
-fn event(line: Line) -> Option<Event> {
+fn event(line: MessageLine) -> Option<AcpEvent> {
     match line {
-        Line::Whole(bytes) => messages::read(&bytes).map(Event::Message),
-        Line::TooLong(bytes) => Some(Event::TooLong(bytes)),
+        MessageLine::Whole(bytes) => messages::read(&bytes).map(AcpEvent::Message),
+        MessageLine::TooLong(bytes) => Some(AcpEvent::TooLong(bytes)),
     }
 }
 
@@ -292,7 +292,7 @@ fn pass_on(stderr: Option<std::process::ChildStderr>, last_words: Arc<Mutex<Stri
     std::thread::spawn(move || {
         let Some(mut stderr) = stderr else { return };
         let mut buffer = vec![0; READ_BYTES];
-        let mut lines = Lines::new(MAX_LAST_WORDS);
+        let mut lines = MessageLines::new(MAX_LAST_WORDS);
         loop {
             let count = match stderr.read(&mut buffer) {
                 Ok(0) => break,
@@ -307,8 +307,8 @@ fn pass_on(stderr: Option<std::process::ChildStderr>, last_words: Arc<Mutex<Stri
     })
 }
 
-fn remember(last_words: &Mutex<String>, line: Line) {
-    let Line::Whole(bytes) = line else { return };
+fn remember(last_words: &Mutex<String>, line: MessageLine) {
+    let MessageLine::Whole(bytes) = line else { return };
     let text = String::from_utf8_lossy(&bytes);
     if !text.trim().is_empty() {
         *last_words.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = text.into_owned();

@@ -10,13 +10,13 @@ const MAX_SHOWN: usize = 200;
 
 /// One line of an agent's stdout.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum AcpMessage {
     /// The reply to a request of ours.
     Reply {
         /// Number of the request; `None` when it is none of ours.
         id: Option<u64>,
         /// What came of it.
-        result: Result<Value, Failure>,
+        result: Result<Value, AcpFailure>,
     },
     /// A request of the agent.
     Request {
@@ -40,7 +40,7 @@ pub enum Message {
 
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct AcpFailure {
     /// JSON-RPC error code.
     pub code: i64,
     /// What the agent says about it, details included.
@@ -48,21 +48,21 @@ pub struct Failure {
 }
 
 /// Reads a line; `None` when it is blank.
-pub fn read(line: &[u8]) -> Option<Message> {
+pub fn read(line: &[u8]) -> Option<AcpMessage> {
     let line = line.trim_ascii();
     if line.is_empty() {
         return None;
     }
     let parsed = serde_json::from_slice::<Value>(line).ok();
-    Some(parsed.and_then(message).unwrap_or_else(|| Message::Noise(shown(line))))
+    Some(parsed.and_then(message).unwrap_or_else(|| AcpMessage::Noise(shown(line))))
 }
 
-fn message(value: Value) -> Option<Message> {
+fn message(value: Value) -> Option<AcpMessage> {
     Some(match json_rpc::Message::of(value).ok()? {
-        json_rpc::Message::Request { id, method, params } => Message::Request { id, method, params },
-        json_rpc::Message::Notification { method, params } => Message::Notification { method, params },
+        json_rpc::Message::Request { id, method, params } => AcpMessage::Request { id, method, params },
+        json_rpc::Message::Notification { method, params } => AcpMessage::Notification { method, params },
         json_rpc::Message::Reply { id, result } => {
-            Message::Reply { id: number(&id), result: result.map_err(|error| failure(&error)) }
+            AcpMessage::Reply { id: number(&id), result: result.map_err(|error| failure(&error)) }
         }
     })
 }
@@ -72,7 +72,7 @@ fn number(id: &Value) -> Option<u64> {
     id.as_u64().or_else(|| id.as_str()?.parse().ok())
 }
 
-fn failure(error: &Value) -> Failure {
+fn failure(error: &Value) -> AcpFailure {
     let message = error.get("message").and_then(Value::as_str).unwrap_or("an error without a message");
     let details = match error.get("data") {
         None | Some(Value::Null) => None,
@@ -83,7 +83,7 @@ fn failure(error: &Value) -> Failure {
         Some(details) if details != message => format!("{message} ({details})"),
         _ => message.to_owned(),
     };
-    Failure { code: error.get("code").and_then(Value::as_i64).unwrap_or_default(), told }
+    AcpFailure { code: error.get("code").and_then(Value::as_i64).unwrap_or_default(), told }
 }
 
 fn shown(line: &[u8]) -> String {

@@ -15,14 +15,14 @@ enum Stream {
 
 /// The teller of one session.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct AcpProgress {
     stream: Stream,
     at_line_start: bool,
 }
 
-impl Progress {
-    pub(super) fn new() -> Progress {
-        Progress { stream: Stream::Nothing, at_line_start: true }
+impl AcpProgress {
+    pub(super) fn new() -> AcpProgress {
+        AcpProgress { stream: Stream::Nothing, at_line_start: true }
     }
 
     /// Tells what was seen.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent_kit::{Context, Recorder, Turn, json_rpc, mcp, submit, submitted_value};
+use agent_kit::{AgentContext, Recorder, Turn, json_rpc, mcp, submit, submitted_value};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::Tokens;
@@ -12,14 +12,14 @@ use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::error::{Error, Kind, Result};
 
 use super::SOURCE;
-use super::client::{Client, Event};
-use super::messages::{self, Failure, Message};
+use super::client::{AcpEvent, Client};
+use super::messages::{self, AcpFailure, AcpMessage};
 use super::permission::{self, Decision};
 use super::preset::Counting;
-use super::progress::Progress;
-use super::session_options::{self, Choice};
+use super::progress::AcpProgress;
+use super::session_options::{self, SessionOption};
 use super::settings::Settings;
-use super::transcript::Transcript;
+use super::transcript::AcpTranscript;
 use super::usage::Counts;
 
 /// Version of the protocol. All agents that were measured speak it.
@@ -38,14 +38,14 @@ const SAVE_EVERY: Duration = Duration::from_secs(1);
 const AUTH_REQUIRED: i64 = -32000;
 
 /// An open session.
-pub(super) struct Session {
+pub(super) struct AcpSession {
     client: Client,
     settings: Settings,
     /// The agent, for error messages.
     name: String,
     id: Option<String>,
     next_request: u64,
-    progress: Progress,
+    progress: AcpProgress,
     /// Counts and cost of the session before the next prompt, as far as the agent has told them every time.
     counts: Option<Counts>,
     dollars: Option<f64>,
@@ -63,9 +63,9 @@ pub(super) struct Prompted {
 
 /// Where and how a prompt is listened to.
 struct Listening<'a, 'h> {
-    context: &'a Context<'h>,
+    context: &'a AgentContext<'h>,
     redactor: Redactor,
-    transcript: Transcript,
+    transcript: AcpTranscript,
     begun: Instant,
     /// What the prompt was made of.
     input: Vec<String>,
@@ -110,7 +110,7 @@ impl Listening<'_, '_> {
     }
 }
 
-impl Session {
+impl AcpSession {
     /// Starts the agent and opens a session in the attempt's workspace: the `earlier` one if the agent still has it, else
     /// a new one. Which it is, its id tells.
     ///
@@ -118,20 +118,20 @@ impl Session {
     /// `Config` when it cannot be started or lacks what was asked of it, `AgentFailed` when it fails before a session
     /// is open.
     pub(super) fn open(
-        context: &Context<'_>,
+        context: &AgentContext<'_>,
         opened: &Opened,
         settings: Settings,
         earlier: Option<&str>,
-    ) -> Result<Session> {
+    ) -> Result<AcpSession> {
         let again = settings.clone();
         let client = Client::start(&settings, opened)?;
-        let mut session = Session {
+        let mut session = AcpSession {
             client,
             settings,
             name: opened.agent.name.clone(),
             id: None,
             next_request: 0,
-            progress: Progress::new(),
+            progress: AcpProgress::new(),
             counts: Some(Counts::default()),
             dollars: Some(0.0),
             recorder: Recorder::begin(context, SOURCE)?,
@@ -144,7 +144,7 @@ impl Session {
             Err(error) if earlier.is_some() && error.kind == Kind::AgentFailed => {
                 session.progress.line(&format!("begun anew, without the earlier session: {error}"));
                 drop(session);
-                Session::open(context, opened, again, None)
+                AcpSession::open(context, opened, again, None)
             }
             done => done.map(|()| session),
         }
@@ -161,7 +161,7 @@ impl Session {
     /// # Errors
     /// `AgentFailed` when the turn does not end well, `Waiting` when a person has to answer something, `Interrupted` or
     /// `Terminated` when this process was told to stop.
-    pub(super) fn prompt(&mut self, context: &Context<'_>, input: Vec<String>, saves: bool) -> Result<Prompted> {
+    pub(super) fn prompt(&mut self, context: &AgentContext<'_>, input: Vec<String>, saves: bool) -> Result<Prompted> {
         let cap = context
             .attempt()
             .map_or(usize::MAX, |attempt| usize::try_from(attempt.opened.output_cap).unwrap_or(usize::MAX));
@@ -169,7 +169,7 @@ impl Session {
         let mut listening = Listening {
             context,
             redactor: context.redactor()?,
-            transcript: Transcript::new(cap),
+            transcript: AcpTranscript::new(cap),
             begun: Instant::now(),
             input,
             saves,
@@ -196,18 +196,18 @@ impl Session {
         Ok(Prompted { answer: listening.transcript.answer().to_owned(), turn })
     }
 
-    fn set_up(&mut self, context: &Context<'_>, opened: &Opened, earlier: Option<&str>) -> Result<()> {
+    fn set_up(&mut self, context: &AgentContext<'_>, opened: &Opened, earlier: Option<&str>) -> Result<()> {
         let mut listening = Listening {
             context,
             redactor: Redactor::default(),
-            transcript: Transcript::new(0),
+            transcript: AcpTranscript::new(0),
             begun: Instant::now(),
             input: Vec::new(),
             saves: false,
             has_news: false,
             saved: Instant::now(),
         };
-        let mut ask = |session: &mut Session, method: &str, params: Value| {
+        let mut ask = |session: &mut AcpSession, method: &str, params: Value| {
             session.request(method, params, Some(STARTUP_LIMIT), &mut listening)
         };
         let initialized = ask(
@@ -269,7 +269,7 @@ impl Session {
     }
 
     /// What of the settings has to be chosen in the new session.
-    fn choices(&mut self, new: &Value) -> Result<Vec<Choice>> {
+    fn choices(&mut self, new: &Value) -> Result<Vec<SessionOption>> {
         let mut choices = Vec::new();
         if let Some(mode) = self.settings.mode.clone() {
             match session_options::mode(new, &mode.id) {
@@ -312,19 +312,19 @@ impl Session {
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             match self.client.next(listening.patience(left), true) {
-                Event::Message(Message::Reply { id: Some(answered), result }) if answered == id => {
+                AcpEvent::Message(AcpMessage::Reply { id: Some(answered), result }) if answered == id => {
                     return result.map_err(|failure| self.refused(method, &failure));
                 }
-                Event::Message(message) => self.hear(message, listening)?,
-                Event::TooLong(bytes) => self.progress.line(&format!("a message of {bytes} bytes was skipped")),
-                Event::Ended => {
+                AcpEvent::Message(message) => self.hear(message, listening)?,
+                AcpEvent::TooLong(bytes) => self.progress.line(&format!("a message of {bytes} bytes was skipped")),
+                AcpEvent::Ended => {
                     let how = self.client.how_it_ended(method);
                     return Err(self.failed(how));
                 }
-                Event::Stopped(signal) => return Err(self.stop(signal, id, listening)),
+                AcpEvent::Stopped(signal) => return Err(self.stop(signal, id, listening)),
                 // It is only time to save something.
-                Event::Silence if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
-                Event::Silence => {
+                AcpEvent::Silence if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
+                AcpEvent::Silence => {
                     let limit = limit.unwrap_or_default().as_secs();
                     return Err(self.failed(format!("did not answer `{method}` within {limit} s")));
                 }
@@ -345,9 +345,9 @@ impl Session {
     }
 
     /// Takes in whatever is not the reply that is waited for.
-    fn hear(&mut self, message: Message, listening: &mut Listening<'_, '_>) -> Result<()> {
+    fn hear(&mut self, message: AcpMessage, listening: &mut Listening<'_, '_>) -> Result<()> {
         match message {
-            Message::Notification { method, params } if method == "session/update" => {
+            AcpMessage::Notification { method, params } if method == "session/update" => {
                 let at_ms = listening.elapsed_ms();
                 let seen = params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
                 // Nothing of a session that is being set up is kept.
@@ -356,8 +356,8 @@ impl Session {
                     self.progress.seen(&seen);
                 }
             }
-            Message::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
-            Message::Request { id, method, params } if method == "session/request_permission" => {
+            AcpMessage::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
+            AcpMessage::Request { id, method, params } if method == "session/request_permission" => {
                 let decision = permission::decide(self.settings.permissions, &params);
                 self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
@@ -367,12 +367,12 @@ impl Session {
                     Decision::NoneFits => self.progress.line(&format!("asked: {asked}; no option fits")),
                 }
             }
-            Message::Request { id, method, .. } => {
+            AcpMessage::Request { id, method, .. } => {
                 self.client.send(&messages::unsupported(&id, &method));
                 self.progress.line(&format!("asked for {method}, which is not supported"));
             }
-            Message::Reply { .. } => self.progress.line("a reply to nothing that was asked"),
-            Message::Noise(line) => self.progress.line(&format!("printed: {line}")),
+            AcpMessage::Reply { .. } => self.progress.line("a reply to nothing that was asked"),
+            AcpMessage::Noise(line) => self.progress.line(&format!("printed: {line}")),
         }
         Ok(())
     }
@@ -404,16 +404,16 @@ impl Session {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.client.next(Some(left), false) {
-                Event::Message(Message::Reply { id, .. }) if request.is_none() || id == request => return,
-                Event::Message(Message::Notification { method, params }) if method == "session/update" => {
+                AcpEvent::Message(AcpMessage::Reply { id, .. }) if request.is_none() || id == request => return,
+                AcpEvent::Message(AcpMessage::Notification { method, params }) if method == "session/update" => {
                     let at_ms = listening.elapsed_ms();
                     params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
                 }
-                Event::Message(Message::Request { id, .. }) => {
+                AcpEvent::Message(AcpMessage::Request { id, .. }) => {
                     self.client.send(&json_rpc::reply(&id, Decision::NoneFits.outcome()));
                 }
-                Event::Message(_) | Event::TooLong(_) => {}
-                Event::Ended | Event::Stopped(_) | Event::Silence => return,
+                AcpEvent::Message(_) | AcpEvent::TooLong(_) => {}
+                AcpEvent::Ended | AcpEvent::Stopped(_) | AcpEvent::Silence => return,
             }
         }
     }
@@ -437,7 +437,7 @@ impl Session {
         }
     }
 
-    fn tokens(&mut self, reply: &Value, transcript: &Transcript) -> Option<Tokens> {
+    fn tokens(&mut self, reply: &Value, transcript: &AcpTranscript) -> Option<Tokens> {
         let now = reply.get("usage").and_then(Counts::read);
         let before = std::mem::replace(&mut self.counts, now);
         let counts = match self.settings.counting {
@@ -455,7 +455,7 @@ impl Session {
         }
     }
 
-    fn refused(&self, method: &str, failure: &Failure) -> Error {
+    fn refused(&self, method: &str, failure: &AcpFailure) -> Error {
         let error = self.failed(format!("answered `{method}` with an error: {}", failure.told));
         if failure.code == AUTH_REQUIRED {
             return error.hint("log in with the agent's own command, or give it its key by `env`");

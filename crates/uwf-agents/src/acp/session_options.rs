@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// A choice to be made, as a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct SessionOption {
     /// Method of the request.
     pub method: &'static str,
     /// `mode` or `model`.
@@ -16,7 +16,7 @@ pub struct Choice {
     option: Option<String>,
 }
 
-impl Choice {
+impl SessionOption {
     /// Parameters of the request.
     pub fn params(&self, session: &str) -> Value {
         let value = &self.value;
@@ -32,7 +32,7 @@ impl Choice {
 ///
 /// # Errors
 /// The modes that are offered, when this one is not.
-pub fn mode(new: &Value, asked: &str) -> Result<Choice, Vec<String>> {
+pub fn mode(new: &Value, asked: &str) -> Result<SessionOption, Vec<String>> {
     choice(new, asked, "mode", "session/set_mode", ("/modes/availableModes", "id"))
 }
 
@@ -40,7 +40,7 @@ pub fn mode(new: &Value, asked: &str) -> Result<Choice, Vec<String>> {
 ///
 /// # Errors
 /// The models that are offered, when this one is not.
-pub fn model(new: &Value, asked: &str) -> Result<Choice, Vec<String>> {
+pub fn model(new: &Value, asked: &str) -> Result<SessionOption, Vec<String>> {
     choice(new, asked, "model", "session/set_model", ("/models/availableModels", "modelId"))
 }
 
@@ -50,23 +50,23 @@ fn choice(
     what: &'static str,
     method: &'static str,
     (list, key): (&str, &str),
-) -> Result<Choice, Vec<String>> {
+) -> Result<SessionOption, Vec<String>> {
     let listed = texts(new.pointer(list), key);
     if listed.iter().any(|known| known == asked) {
-        return Ok(Choice { method, what, value: asked.to_owned(), option: None });
+        return Ok(SessionOption { method, what, value: asked.to_owned(), option: None });
     }
     // Some put the provider before the id; then the name is what people know.
     let items = new.pointer(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let named = items.iter().find(|item| item.get("name").and_then(Value::as_str) == Some(asked));
     if let Some(id) = named.and_then(|item| item.get(key)).and_then(Value::as_str) {
-        return Ok(Choice { method, what, value: id.to_owned(), option: None });
+        return Ok(SessionOption { method, what, value: id.to_owned(), option: None });
     }
     let options = new.get("configOptions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let option = options.iter().find(|option| option.get("category").and_then(Value::as_str) == Some(what));
     let values = option.map(option_values).unwrap_or_default();
     let id = option.and_then(|option| option.get("id")).and_then(Value::as_str);
     match id {
-        Some(id) if values.iter().any(|known| known == asked) => Ok(Choice {
+        Some(id) if values.iter().any(|known| known == asked) => Ok(SessionOption {
             method: "session/set_config_option",
             what,
             value: asked.to_owned(),

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use agent_kit::answer::ToolCall;
 use serde_json::Value;
 
-use super::call::{Call, content_text};
+use super::call::{AcpToolCall, content_text};
 use super::usage;
 
 /// Most tool calls of a prompt that are kept. The longest real runs have some hundreds.
@@ -50,22 +50,22 @@ pub enum Seen {
 
 /// All that was told during one prompt.
 #[derive(Debug)]
-pub struct Transcript {
+pub struct AcpTranscript {
     /// Bytes of texts that are kept; of more, the oldest go first.
     cap: usize,
     size: usize,
     dropped: usize,
     blocks: VecDeque<Block>,
-    calls: Vec<Call>,
+    calls: Vec<AcpToolCall>,
     calls_dropped: usize,
     plan: String,
     dollars: Option<f64>,
 }
 
-impl Transcript {
+impl AcpTranscript {
     /// Nothing said yet; `cap` bytes of texts are kept.
-    pub fn new(cap: usize) -> Transcript {
-        Transcript {
+    pub fn new(cap: usize) -> AcpTranscript {
+        AcpTranscript {
             cap,
             size: 0,
             dropped: 0,
@@ -120,12 +120,12 @@ impl Transcript {
 
     /// The same with what the tools were given and answered: all that is left of a prompt that fails.
     pub fn partial(&self) -> String {
-        self.told(Call::told)
+        self.told(AcpToolCall::told)
     }
 
     /// The tool calls, in order.
     pub fn tool_calls(&self) -> Vec<ToolCall> {
-        self.calls.iter().map(Call::record).collect()
+        self.calls.iter().map(AcpToolCall::record).collect()
     }
 
     /// Cost of the session so far in US dollars, where it was told.
@@ -209,7 +209,7 @@ impl Transcript {
                 return Some(Seen::Event(format!("tool call {id} is not kept: there are {MAX_CALLS} before it")));
             }
             None => {
-                self.calls.push(Call::new(id, at_ms));
+                self.calls.push(AcpToolCall::new(id, at_ms));
                 self.blocks.push_back(Block::Call(self.calls.len() - 1));
                 self.calls.len() - 1
             }
@@ -224,7 +224,7 @@ impl Transcript {
         }))
     }
 
-    fn told(&self, call: impl Fn(&Call) -> String) -> String {
+    fn told(&self, call: impl Fn(&AcpToolCall) -> String) -> String {
         let mut parts = Vec::new();
         if self.dropped > 0 {
             parts.push(format!("[… {} bytes cut …]", self.dropped));

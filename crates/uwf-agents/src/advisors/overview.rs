@@ -1,6 +1,6 @@
 //! A thread on a few pages, for a model that is to judge it as a whole.
 
-use agent_kit::{Context, Result, ToldStep};
+use agent_kit::{AgentContext, ReportedStep, Result};
 
 use uwf_core::text::without_middle;
 
@@ -17,7 +17,7 @@ const MAX_TASK: usize = 6_000;
 const MAX_PART: usize = 1_500;
 
 /// The task and the newest steps.
-pub(super) fn newest(context: &Context<'_>) -> Result<String> {
+pub(super) fn newest(context: &AgentContext<'_>) -> Result<String> {
     let steps = context.newest_steps(MAX_STEPS, MAX_READ)?;
     let task = without_middle(context.task(), MAX_TASK);
     let mut text = format!("# Task of the workflow `{}`\n\n{task}\n", context.workflow_name());
@@ -29,7 +29,7 @@ pub(super) fn newest(context: &Context<'_>) -> Result<String> {
     Ok(text)
 }
 
-fn told(step: &ToldStep) -> String {
+fn told(step: &ReportedStep) -> String {
     let output = step.output.to_string();
     let beside = step.text.as_deref().map(|text| format!("\n{}\n", without_middle(text.trim(), MAX_PART)));
     format!(

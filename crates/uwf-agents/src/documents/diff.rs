@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, Context, Error, Kind, Result};
+use agent_kit::{Agent, AgentContext, Error, Kind, Result};
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
 
-use super::{Place, answer, not_made, remove};
+use super::{DocumentPlace, answer, not_made, remove};
 
 /// The program, unless `command` says otherwise.
 pub(super) const COMMAND: &str = "docx-diff";
@@ -34,13 +34,13 @@ impl Agent for DiffAgent {
     }
 
     /// The program is told nothing but paths.
-    fn prompt(&mut self, _context: &Context<'_>, _prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, _context: &AgentContext<'_>, _prompt: Prompt) -> Result<Prompt> {
         Ok(Prompt { parts: Vec::new() })
     }
 
-    fn answer(&mut self, context: &Context<'_>, _prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
         let changed = changed(context)?;
-        let place = Place::of(context)?;
+        let place = DocumentPlace::of(context)?;
         let diff = place.file(DIFF);
         remove(&diff)?;
         let (source, modified) = (changed.source.as_os_str(), changed.modified.as_os_str());
@@ -67,7 +67,7 @@ struct Changed {
 }
 
 /// What the newest step that wrote a document has changed.
-fn changed(context: &Context<'_>) -> Result<Changed> {
+fn changed(context: &AgentContext<'_>) -> Result<Changed> {
     let thread = context.thread();
     for index in (0..thread.chain()?.len()).rev() {
         let step = thread.step(index)?;

@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, Context, Error, Kind, Result};
+use agent_kit::{Agent, AgentContext, Error, Kind, Result};
 use serde_json::json;
 use uwf_core::prompt::{Part, PartKind, Prompt};
 
 use super::task::Task;
-use super::{Place, answer, copy, modified, not_made, remove};
+use super::{DocumentPlace, answer, copy, modified, not_made, remove};
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::Ran;
 
@@ -33,14 +33,14 @@ impl Agent for OfficeAgent {
         self.exit_code
     }
 
-    fn prompt(&mut self, context: &Context<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
         let task = Task::read(context.task(), &context.opened()?.workspace)?;
         let text = instruction(&task.prompt, &prompt)?;
         Ok(Prompt { parts: vec![Part { kind: PartKind::Instruction, text }] })
     }
 
-    fn answer(&mut self, context: &Context<'_>, prompt: &Prompt) -> Result<Answer> {
-        let place = Place::of(context)?;
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+        let place = DocumentPlace::of(context)?;
         let task = Task::read(context.task(), place.workspace())?;
         let wanted = prompt.text();
         match task.input {
@@ -51,7 +51,7 @@ impl Agent for OfficeAgent {
 }
 
 impl OfficeAgent {
-    fn generate(&mut self, place: &Place<'_>, wanted: String) -> Result<Answer> {
+    fn generate(&mut self, place: &DocumentPlace<'_>, wanted: String) -> Result<Answer> {
         let output = place.file(OUTPUT);
         remove(&output)?;
         let ran = self.run(place, ["create", &wanted, "-o", OUTPUT])?;
@@ -61,7 +61,7 @@ impl OfficeAgent {
         Ok(answer(json!({ "mode": "generate", "outputDocx": output, "sourceDocx": null }), vec![wanted], ran))
     }
 
-    fn edit(&mut self, place: &Place<'_>, input: &Path, wanted: String) -> Result<Answer> {
+    fn edit(&mut self, place: &DocumentPlace<'_>, input: &Path, wanted: String) -> Result<Answer> {
         let (original, changed) = (place.file(ORIGINAL), place.file(MODIFIED));
         copy(input, &original)?;
         let before = copy(input, &changed)?;
@@ -77,7 +77,7 @@ impl OfficeAgent {
         Ok(answer(json!({ "mode": "edit", "outputDocx": changed, "sourceDocx": original }), vec![wanted], ran))
     }
 
-    fn run<const N: usize>(&mut self, place: &Place<'_>, args: [&str; N]) -> Result<Ran> {
+    fn run<const N: usize>(&mut self, place: &DocumentPlace<'_>, args: [&str; N]) -> Result<Ran> {
         let ran = place.run(COMMAND, &args.map(OsStr::new))?;
         self.exit_code = ran.status.code();
         if ran.status.code().is_some_and(|code| place.agent().succeeded(code)) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent_kit::{Context, Error, Kind, Result};
+use agent_kit::{AgentContext, Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::attempt::agents::AgentSpec;
@@ -68,7 +68,7 @@ impl settings::Settings for Settings {
 
 /// The program with its settings, for one attempt.
 pub(super) struct Hermes<'c, 'h> {
-    pub(super) context: &'c Context<'h>,
+    pub(super) context: &'c AgentContext<'h>,
     pub(super) opened: &'c Opened,
     pub(super) settings: Settings,
     home: Option<PathBuf>,
@@ -79,7 +79,7 @@ impl<'c, 'h> Hermes<'c, 'h> {
     ///
     /// # Errors
     /// `Usage` outside an attempt, `Config` for settings that make no sense.
-    pub(super) fn of(context: &'c Context<'h>) -> Result<Hermes<'c, 'h>> {
+    pub(super) fn of(context: &'c AgentContext<'h>) -> Result<Hermes<'c, 'h>> {
         let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
         let home = settings.home.as_deref().map(|written| settings::directory(context.thread().home(), written));

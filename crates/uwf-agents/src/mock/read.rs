@@ -8,7 +8,7 @@ use json_cas::nearest;
 use serde_json::{Map, Value};
 use uwf_core::document::{Document, Problem};
 
-use super::script::{Act, Entry, Fail, Garbage, Reply, Script};
+use super::script::{Script, ScriptEntry, ScriptedAct, ScriptedFailure, ScriptedGarbage, ScriptedReply};
 
 /// Longest `hang`: a day. A longer one is a slip of the unit.
 const LONGEST_HANG: f64 = 86_400.0;
@@ -33,7 +33,7 @@ impl Script {
 ///
 /// # Errors
 /// `Config` with every problem, each with line and column.
-fn roles(text: &str, file: &str) -> Result<BTreeMap<String, Vec<Entry>>> {
+fn roles(text: &str, file: &str) -> Result<BTreeMap<String, Vec<ScriptEntry>>> {
     let document = Document::parse(text, file).map_err(|problems| refused(&problems))?;
     let mut reader = Reader { document: &document, problems: Vec::new() };
     let roles = reader.roles();
@@ -63,7 +63,7 @@ impl Reader<'_> {
         self.problems.push(self.document.error(pointer, code, message.into(), hint.map(str::to_owned)));
     }
 
-    fn roles(&mut self) -> BTreeMap<String, Vec<Entry>> {
+    fn roles(&mut self) -> BTreeMap<String, Vec<ScriptEntry>> {
         let Value::Object(roles) = &self.document.value else {
             self.error("", "wrong-type", "a script is a mapping of roles, each with a list of entries", None);
             return BTreeMap::new();
@@ -71,7 +71,7 @@ impl Reader<'_> {
         roles.iter().map(|(role, entries)| (role.clone(), self.entries(role, entries))).collect()
     }
 
-    fn entries(&mut self, role: &str, entries: &Value) -> Vec<Entry> {
+    fn entries(&mut self, role: &str, entries: &Value) -> Vec<ScriptEntry> {
         let pointer = Document::below("", role);
         let Value::Array(items) = entries else {
             let hint = "begin each entry with `- `, such as `- reply: {…}`";
@@ -96,7 +96,7 @@ impl Reader<'_> {
         entries
     }
 
-    fn entry(&mut self, pointer: &str, item: &Value) -> Option<Entry> {
+    fn entry(&mut self, pointer: &str, item: &Value) -> Option<ScriptEntry> {
         let Value::Object(fields) = item else {
             let hint = "such as `- reply: {…}`";
             self.error(pointer, "wrong-type", format!("an entry is a mapping with one of {}", acts()), Some(hint));
@@ -108,11 +108,11 @@ impl Reader<'_> {
         let expect_prompt = self.texts(pointer, fields, "expect-prompt");
         let repeat = self.repeat(pointer, fields);
         let act = self.act(pointer, fields)?;
-        if repeat && !matches!(act, Act::Reply(_)) {
+        if repeat && !matches!(act, ScriptedAct::Reply(_)) {
             self.error(&Document::below(pointer, "repeat"), "misplaced", "`repeat` goes with `reply`", None);
         }
         let place = self.document.place(pointer);
-        (self.problems.len() == before).then_some(Entry { place, act, hang, expect_prompt, repeat })
+        (self.problems.len() == before).then_some(ScriptEntry { place, act, hang, expect_prompt, repeat })
     }
 
     fn unknown_keys(&mut self, pointer: &str, fields: &Map<String, Value>) {
@@ -130,17 +130,17 @@ impl Reader<'_> {
         }
     }
 
-    fn act(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<Act> {
+    fn act(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<ScriptedAct> {
         let given: Vec<&str> =
             ["reply", "garbage", "fail"].into_iter().filter(|key| fields.contains_key(*key)).collect();
         let act = match given[..] {
-            ["reply"] => Some(Act::Reply(match &fields["reply"] {
-                Value::String(text) => Reply::Text(text.clone()),
-                value => Reply::Value(value.clone()),
+            ["reply"] => Some(ScriptedAct::Reply(match &fields["reply"] {
+                Value::String(text) => ScriptedReply::Text(text.clone()),
+                value => ScriptedReply::Value(value.clone()),
             })),
-            ["garbage"] => self.garbage(pointer, fields).map(Act::Garbage),
-            ["fail"] => self.fail(pointer, fields).map(Act::Fail),
-            [] if fields.contains_key("hang") => Some(Act::Hang),
+            ["garbage"] => self.garbage(pointer, fields).map(ScriptedAct::Garbage),
+            ["fail"] => self.fail(pointer, fields).map(ScriptedAct::Fail),
+            [] if fields.contains_key("hang") => Some(ScriptedAct::Hang),
             [] if fields.keys().any(|key| !KEYS.contains(&key.as_str())) => None,
             [] => {
                 self.error(pointer, "missing-key", format!("the entry says nothing: it needs one of {}", acts()), None);
@@ -168,12 +168,12 @@ impl Reader<'_> {
         act
     }
 
-    fn garbage(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<Garbage> {
+    fn garbage(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<ScriptedGarbage> {
         let feedback = self.texts(pointer, fields, "feedback");
-        Some(Garbage { text: self.text(pointer, fields, "garbage")?, feedback })
+        Some(ScriptedGarbage { text: self.text(pointer, fields, "garbage")?, feedback })
     }
 
-    fn fail(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<Fail> {
+    fn fail(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<ScriptedFailure> {
         let times = fields["fail"].as_u64().filter(|times| *times > 0).and_then(|times| usize::try_from(times).ok());
         if times.is_none() {
             let at = Document::below(pointer, "fail");
@@ -194,7 +194,7 @@ impl Reader<'_> {
             );
         }
         let stderr = if fields.contains_key("stderr") { self.text(pointer, fields, "stderr") } else { None };
-        Some(Fail { times: times?, exit_code: exit_code?, stderr })
+        Some(ScriptedFailure { times: times?, exit_code: exit_code?, stderr })
     }
 
     fn hang(&mut self, pointer: &str, fields: &Map<String, Value>) -> Duration {

@@ -39,16 +39,16 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Script {
     pub(super) file: String,
-    pub(super) roles: BTreeMap<String, Vec<Entry>>,
+    pub(super) roles: BTreeMap<String, Vec<ScriptEntry>>,
 }
 
 /// One thing a role does when it is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct ScriptEntry {
     /// Where it stands: `file:line:column`.
     pub(super) place: String,
     /// What it does.
-    pub(super) act: Act,
+    pub(super) act: ScriptedAct,
     /// Time before it does it.
     pub(super) hang: Duration,
     /// Texts the prompt must contain.
@@ -59,20 +59,20 @@ pub(super) struct Entry {
 
 /// What a role does.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Act {
+pub(super) enum ScriptedAct {
     /// The answer of a visit.
-    Reply(Reply),
+    Reply(ScriptedReply),
     /// An answer that is no use; one try.
-    Garbage(Garbage),
+    Garbage(ScriptedGarbage),
     /// Failed tries.
-    Fail(Fail),
+    Fail(ScriptedFailure),
     /// Nothing but time passes; one try.
     Hang,
 }
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum ScriptedReply {
     /// The structured output itself.
     Value(Value),
     /// A text to read it from.
@@ -81,7 +81,7 @@ pub(super) enum Reply {
 
 /// An answer that is no use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Garbage {
+pub(super) struct ScriptedGarbage {
     /// The answer.
     pub(super) text: String,
     /// What the session says when it is told so, in order; then it has nothing more to say.
@@ -90,7 +90,7 @@ pub(super) struct Garbage {
 
 /// Failed tries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fail {
+pub(super) struct ScriptedFailure {
     /// How many.
     pub(super) times: usize,
     /// Exit code they end with.
@@ -104,19 +104,19 @@ impl Script {
     ///
     /// # Errors
     /// `AgentFailed` when the script has nothing for it.
-    pub(super) fn entry(&self, role: &str, visit: usize, failed: usize) -> Result<&Entry> {
+    pub(super) fn entry(&self, role: &str, visit: usize, failed: usize) -> Result<&ScriptEntry> {
         let entries = self.roles.get(role).ok_or_else(|| self.no_role(role))?;
         let mut replies = 0;
         let mut failed = failed;
         for entry in entries {
             let tries = match &entry.act {
-                Act::Reply(_) if replies == visit => return Ok(entry),
-                Act::Reply(_) => {
+                ScriptedAct::Reply(_) if replies == visit => return Ok(entry),
+                ScriptedAct::Reply(_) => {
                     replies += 1;
                     continue;
                 }
-                Act::Fail(fail) => fail.times,
-                Act::Garbage(_) | Act::Hang => 1,
+                ScriptedAct::Fail(fail) => fail.times,
+                ScriptedAct::Garbage(_) | ScriptedAct::Hang => 1,
             };
             if replies == visit {
                 if failed < tries {
@@ -201,14 +201,17 @@ tester:
     #[test]
     fn a_reply_is_a_value_unless_it_is_a_text() {
         let script = Script::parse(SCRIPT, "s.yaml").unwrap();
-        let acts: Vec<&Act> = script.roles["coder"].iter().map(|entry| &entry.act).collect();
-        let fail = Fail { times: 2, exit_code: 3, stderr: Some("rate limit".to_owned()) };
+        let acts: Vec<&ScriptedAct> = script.roles["coder"].iter().map(|entry| &entry.act).collect();
+        let fail = ScriptedFailure { times: 2, exit_code: 3, stderr: Some("rate limit".to_owned()) };
         let expected = [
-            Act::Fail(fail),
-            Act::Garbage(Garbage { text: "All done!".to_owned(), feedback: vec!["Done, as I said.".to_owned()] }),
-            Act::Reply(Reply::Value(json!({"n": 1}))),
-            Act::Hang,
-            Act::Reply(Reply::Text("---\nn: 2\n---\n".to_owned())),
+            ScriptedAct::Fail(fail),
+            ScriptedAct::Garbage(ScriptedGarbage {
+                text: "All done!".to_owned(),
+                feedback: vec!["Done, as I said.".to_owned()],
+            }),
+            ScriptedAct::Reply(ScriptedReply::Value(json!({"n": 1}))),
+            ScriptedAct::Hang,
+            ScriptedAct::Reply(ScriptedReply::Text("---\nn: 2\n---\n".to_owned())),
         ];
         assert_eq!(acts, expected.iter().collect::<Vec<_>>());
     }

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
-use uwf_llm::{Message, Reply, ToolCall};
+use uwf_llm::{ChatMessage, ChatReply, ToolCall};
 
 use super::tools::submit;
 
@@ -28,7 +28,7 @@ const UNKNOWN: &str = "there is no such tool";
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     /// The conversation so far, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// Value that was handed in and accepted.
     pub submitted: Option<Value>,
     /// Rounds that may still be asked for.
@@ -44,7 +44,7 @@ pub struct Round {
     /// Messages the model was asked with: so many from the beginning of the conversation.
     pub asked_with: usize,
     /// What it answered.
-    pub reply: Reply,
+    pub reply: ChatReply,
     /// Its calls that are done, in order.
     pub done: Vec<Done>,
     /// Those that are not.
@@ -77,7 +77,7 @@ pub enum Event {
         rounds: u32,
     },
     /// The model answered.
-    Replied(Box<Reply>),
+    Replied(Box<ChatReply>),
     /// The call that was to be run is done.
     Ran {
         /// What came of it, or why it was not done.
@@ -130,7 +130,7 @@ impl State {
     /// Before anything is said. `system` is what the model is told of its place.
     pub fn new(system: &str) -> State {
         State {
-            messages: vec![Message::System(system.to_owned())],
+            messages: vec![ChatMessage::System(system.to_owned())],
             submitted: None,
             rounds_left: 0,
             calls_left: MAX_CALLS_IN_STEP,
@@ -164,13 +164,13 @@ pub fn handle(state: State, event: Event, tools: &[&str]) -> (State, Vec<Effect>
 }
 
 fn told(mut state: State, text: String, rounds: u32) -> (State, Vec<Effect>) {
-    state.messages.push(Message::User(text));
+    state.messages.push(ChatMessage::User(text));
     state.submitted = None;
     state.rounds_left = rounds;
     ask(state)
 }
 
-fn replied(mut state: State, mut reply: Reply, tools: &[&str]) -> (State, Vec<Effect>) {
+fn replied(mut state: State, mut reply: ChatReply, tools: &[&str]) -> (State, Vec<Effect>) {
     let asked_with = state.messages.len();
     // Left out of the conversation too: a provider wants each call in it answered.
     let dropped = reply.tool_calls.len().saturating_sub(MAX_CALLS_IN_REPLY);
@@ -222,7 +222,7 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
 }
 
 fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effect>) {
-    let results = round.done.iter().map(|done| Message::Tool {
+    let results = round.done.iter().map(|done| ChatMessage::Tool {
         id: done.call.id.clone(),
         content: done.result.clone(),
         is_error: done.is_error,
@@ -230,7 +230,7 @@ fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effe
     state.messages.extend(results);
     if round.dropped > 0 && state.submitted.is_none() {
         let dropped = round.dropped;
-        state.messages.push(Message::User(format!(
+        state.messages.push(ChatMessage::User(format!(
             "Your last answer made {dropped} calls more than the {MAX_CALLS_IN_REPLY} that one answer may make. Those were not \
              run; make the ones that matter again."
         )));
@@ -240,7 +240,7 @@ fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effe
         return (state, vec![keep, Effect::End(End::Submitted(value))]);
     }
     if WARN_AT.contains(&state.rounds_left) {
-        state.messages.push(Message::User(warning(state.rounds_left, tools)));
+        state.messages.push(ChatMessage::User(warning(state.rounds_left, tools)));
     }
     let (state, mut effects) = ask(state);
     effects.insert(0, keep);

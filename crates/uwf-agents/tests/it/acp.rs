@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uwf_agents::acp::messages::{Failure, Message, read};
+use uwf_agents::acp::messages::{AcpFailure, AcpMessage, read};
 use uwf_agents::acp::permission::{Decision, Policy, decide, what};
 use uwf_agents::acp::preset::PRESETS;
 use uwf_agents::acp::settings::Settings;
-use uwf_agents::acp::transcript::{MAX_CALLS, Seen, Transcript};
+use uwf_agents::acp::transcript::{AcpTranscript, MAX_CALLS, Seen};
 use uwf_agents::acp::usage::{Counts, dollars};
 use uwf_agents::describe::describe;
 use uwf_core::node::Tokens;
@@ -35,8 +35,8 @@ fn call(id: &str, fields: Value) -> Value {
 }
 
 /// A transcript of these updates, one each 10 ms.
-fn told(updates: &[Value]) -> Transcript {
-    let mut transcript = Transcript::new(PLENTY);
+fn told(updates: &[Value]) -> AcpTranscript {
+    let mut transcript = AcpTranscript::new(PLENTY);
     for (at, update) in updates.iter().enumerate() {
         transcript.update(update, at as u64 * 10);
     }
@@ -57,29 +57,29 @@ fn lines_are_messages_or_noise() {
         "[1]",
         "warn: slow network",
     ];
-    let messages: Vec<Message> = lines.iter().filter_map(|line| read(line.as_bytes())).collect();
-    let failure = |code, told: &str| Err(Failure { code, told: told.to_owned() });
+    let messages: Vec<AcpMessage> = lines.iter().filter_map(|line| read(line.as_bytes())).collect();
+    let failure = |code, told: &str| Err(AcpFailure { code, told: told.to_owned() });
     assert_eq!(
         messages,
         [
-            Message::Reply { id: Some(3), result: Ok(json!({ "a": 1 })) },
-            Message::Reply { id: Some(4), result: Ok(Value::Null) },
-            Message::Reply { id: Some(5), result: failure(-32603, "Internal error (no key)") },
-            Message::Reply { id: Some(5), result: failure(0, "no") },
-            Message::Reply { id: None, result: Ok(json!(1)) },
-            Message::Request {
+            AcpMessage::Reply { id: Some(3), result: Ok(json!({ "a": 1 })) },
+            AcpMessage::Reply { id: Some(4), result: Ok(Value::Null) },
+            AcpMessage::Reply { id: Some(5), result: failure(-32603, "Internal error (no key)") },
+            AcpMessage::Reply { id: Some(5), result: failure(0, "no") },
+            AcpMessage::Reply { id: None, result: Ok(json!(1)) },
+            AcpMessage::Request {
                 id: json!("a-1"),
                 method: "fs/read_text_file".to_owned(),
                 params: json!({ "path": "/a" })
             },
-            Message::Notification { method: "session/update".to_owned(), params: Value::Null },
-            Message::Noise("{\"progress\": 3}".to_owned()),
-            Message::Noise("[1]".to_owned()),
-            Message::Noise("warn: slow network".to_owned()),
+            AcpMessage::Notification { method: "session/update".to_owned(), params: Value::Null },
+            AcpMessage::Noise("{\"progress\": 3}".to_owned()),
+            AcpMessage::Noise("[1]".to_owned()),
+            AcpMessage::Noise("warn: slow network".to_owned()),
         ]
     );
     assert_eq!(read(b" \t"), None);
-    let Some(Message::Noise(shown)) = read("é".repeat(1000).as_bytes()) else { panic!("it is noise") };
+    let Some(AcpMessage::Noise(shown)) = read("é".repeat(1000).as_bytes()) else { panic!("it is noise") };
     assert_eq!(shown.chars().count(), 201, "a long line is shown in part");
 }
 
@@ -117,7 +117,7 @@ fn a_warning_in_front_of_the_answer_does_not_swallow_its_header() {
 
 #[test]
 fn a_mode_told_as_text_is_not_part_of_the_answer() {
-    let mut transcript = Transcript::new(PLENTY);
+    let mut transcript = AcpTranscript::new(PLENTY);
     let seen = transcript.update(&chunk("[MODE_UPDATE] yolo\n"), 0);
     assert_eq!(seen, Some(Seen::Event("[MODE_UPDATE] yolo".to_owned())));
     transcript.update(&chunk("[MODE_UPDATE] is what it printed\nfirst"), 0);
@@ -167,7 +167,7 @@ fn a_tool_call_is_put_together_from_all_that_is_told_of_it() {
 
 #[test]
 fn what_is_kept_has_limits_and_says_what_was_cut() {
-    let mut transcript = Transcript::new(10);
+    let mut transcript = AcpTranscript::new(10);
     transcript.update(&chunk("12345"), 0);
     transcript.update(&call("1", json!({ "title": "ls" })), 0);
     transcript.update(&chunk("67890ab"), 0);
@@ -175,7 +175,7 @@ fn what_is_kept_has_limits_and_says_what_was_cut() {
     transcript.update(&chunk("cdefé"), 0);
     assert_eq!(transcript.answer(), "67890abcde", "one text alone is kept from its beginning");
 
-    let mut transcript = Transcript::new(PLENTY);
+    let mut transcript = AcpTranscript::new(PLENTY);
     for number in 0..MAX_CALLS + 2 {
         transcript.update(&call(&number.to_string(), json!({ "title": "ls" })), 0);
     }
@@ -296,10 +296,10 @@ proptest! {
 
     #[test]
     fn no_json_makes_it_panic(updates in prop::collection::vec(update_like(), 0..40), cap in 0usize..60) {
-        let mut transcript = Transcript::new(cap);
+        let mut transcript = AcpTranscript::new(cap);
         for (at, update) in updates.iter().enumerate() {
             let line = json!({ "method": "session/update", "params": { "update": update } }).to_string();
-            let is_notification = matches!(read(line.as_bytes()), Some(Message::Notification { .. }));
+            let is_notification = matches!(read(line.as_bytes()), Some(AcpMessage::Notification { .. }));
             prop_assert!(is_notification);
             transcript.update(update, at as u64);
         }

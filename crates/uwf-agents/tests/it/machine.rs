@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_agents::react::machine::{Effect, End, Event, MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, State, handle};
-use uwf_llm::{Finish, Message, Reply, ToolCall};
+use uwf_llm::{ChatMessage, ChatReply, Finish, ToolCall};
 
 const TOOLS: [&str; 3] = ["look", "act", "submit"];
 
@@ -18,8 +18,8 @@ fn call(name: &str, arguments: &str) -> ToolCall {
     }
 }
 
-fn reply(text: &str, tool_calls: Vec<ToolCall>) -> Reply {
-    Reply {
+fn reply(text: &str, tool_calls: Vec<ToolCall>) -> ChatReply {
+    ChatReply {
         text: text.to_owned(),
         tool_calls,
         usage: None,
@@ -32,14 +32,14 @@ fn reply(text: &str, tool_calls: Vec<ToolCall>) -> Reply {
 
 /// A loop with a scripted model: each answer in its turn; tools say `did NAME`; an output is valid if it has `ok: true`.
 struct Loop {
-    replies: std::vec::IntoIter<Reply>,
+    replies: std::vec::IntoIter<ChatReply>,
     state: State,
     ran: Vec<String>,
     rounds: usize,
 }
 
 impl Loop {
-    fn new(replies: Vec<Reply>) -> Loop {
+    fn new(replies: Vec<ChatReply>) -> Loop {
         Loop { replies: replies.into_iter(), state: State::new("be good"), ran: Vec::new(), rounds: 0 }
     }
 
@@ -75,11 +75,13 @@ impl Loop {
     }
 
     fn told(&self) -> Vec<String> {
-        let told = |message: &Message| match message {
-            Message::System(text) => format!("system: {text}"),
-            Message::User(text) => format!("user: {text}"),
-            Message::Assistant { text, tool_calls, .. } => format!("assistant: {text} +{}", tool_calls.len()),
-            Message::Tool { id, content, is_error } => format!("{id}: {content}{}", if *is_error { " !" } else { "" }),
+        let told = |message: &ChatMessage| match message {
+            ChatMessage::System(text) => format!("system: {text}"),
+            ChatMessage::User(text) => format!("user: {text}"),
+            ChatMessage::Assistant { text, tool_calls, .. } => format!("assistant: {text} +{}", tool_calls.len()),
+            ChatMessage::Tool { id, content, is_error } => {
+                format!("{id}: {content}{}", if *is_error { " !" } else { "" })
+            }
         };
         self.state.messages.iter().map(told).collect()
     }
@@ -203,12 +205,12 @@ proptest! {
         let mut open = 0;
         for message in &agent.state.messages {
             match message {
-                Message::Assistant { tool_calls, .. } => {
+                ChatMessage::Assistant { tool_calls, .. } => {
                     prop_assert_eq!(open, 0);
                     open = tool_calls.len();
                 }
-                Message::Tool { .. } => open -= 1,
-                Message::System(_) | Message::User(_) => prop_assert_eq!(open, 0),
+                ChatMessage::Tool { .. } => open -= 1,
+                ChatMessage::System(_) | ChatMessage::User(_) => prop_assert_eq!(open, 0),
             }
         }
         prop_assert_eq!(open, 0);

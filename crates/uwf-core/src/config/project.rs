@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::read::{CONFIG_KEYS, Reader};
+use super::read::{CONFIG_KEYS, ConfigReader};
 use super::{Config, check};
 use crate::document::fields::Fields;
 use yaml_tree::{Data, Node};
@@ -13,22 +13,22 @@ use yaml_tree::{Data, Node};
 /// Keys of a configuration that a project may not set: they say where secrets are, and where they go.
 const OWN_KEYS: [&str; 2] = ["providers", "secrets"];
 
-impl Reader {
+impl ConfigReader {
     /// The configuration of a person with a project's laid over it.
     pub(super) fn project(&mut self, root: &Node, dir: &Path, user: &Config) -> Config {
         let mut config = user.clone();
         let Some(fields) = Fields::of(root, "the file", &mut self.problems) else { return config };
         self.refuse_secrets(fields);
         fields.warn_unknown(&CONFIG_KEYS, &mut self.problems);
-        config.models.extend(self.named(fields, "models", Reader::model));
-        let agents = self.named(fields, "agents", Reader::agent);
+        config.models.extend(self.named(fields, "models", ConfigReader::model));
+        let agents = self.named(fields, "agents", ConfigReader::agent);
         config.agents.extend(agents.into_iter().map(|(alias, agent)| (alias, in_project(agent, dir))));
         config.default_agent = self.text(fields, "defaultAgent").or(config.default_agent);
-        for (workflow, roles) in self.named(fields, "agentOverrides", Reader::overrides) {
+        for (workflow, roles) in self.named(fields, "agentOverrides", ConfigReader::overrides) {
             config.agent_overrides.entry(workflow).or_default().extend(roles);
         }
         config.default_model = self.text(fields, "defaultModel").or(config.default_model);
-        config.model_overrides.extend(self.named(fields, "modelOverrides", Reader::alias));
+        config.model_overrides.extend(self.named(fields, "modelOverrides", ConfigReader::alias));
         config.limits = self.limits(fields, &user.limits);
         config.extract = self.extract(fields, user.extract);
         check::references(&config, fields, &mut self.problems);

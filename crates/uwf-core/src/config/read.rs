@@ -60,7 +60,7 @@ pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
     let Some(root) = document::parse(text, &mut problems) else {
         return (Config::default(), problems.finish());
     };
-    let mut reader = Reader { problems };
+    let mut reader = ConfigReader { problems };
     let config = reader.config(&root);
     (config, reader.problems.finish())
 }
@@ -74,17 +74,17 @@ pub(super) fn read_project(text: &str, origin: &str, dir: &Path, user: &Config) 
     let Some(root) = document::parse(text, &mut problems) else {
         return (user.clone(), problems.finish());
     };
-    let mut reader = Reader { problems };
+    let mut reader = ConfigReader { problems };
     let config = reader.project(&root, dir, user);
     (config, reader.problems.finish())
 }
 
 /// What has been found out so far.
-pub(super) struct Reader {
+pub(super) struct ConfigReader {
     pub(super) problems: Problems,
 }
 
-impl Reader {
+impl ConfigReader {
     fn config(&mut self, root: &Node) -> Config {
         let mut config = Config::default();
         if !matches!(root.data, Data::Mapping(_)) {
@@ -96,13 +96,13 @@ impl Reader {
             return config;
         };
         fields.warn_unknown(&CONFIG_KEYS, &mut self.problems);
-        config.providers = self.named(fields, "providers", Reader::provider);
-        config.models = self.named(fields, "models", Reader::model);
-        config.agents = self.named(fields, "agents", Reader::agent);
+        config.providers = self.named(fields, "providers", ConfigReader::provider);
+        config.models = self.named(fields, "models", ConfigReader::model);
+        config.agents = self.named(fields, "agents", ConfigReader::agent);
         config.default_agent = self.text(fields, "defaultAgent");
-        config.agent_overrides = self.named(fields, "agentOverrides", Reader::overrides);
+        config.agent_overrides = self.named(fields, "agentOverrides", ConfigReader::overrides);
         config.default_model = self.text(fields, "defaultModel");
-        config.model_overrides = self.named(fields, "modelOverrides", Reader::alias);
+        config.model_overrides = self.named(fields, "modelOverrides", ConfigReader::alias);
         config.secrets = self.texts(fields, "secrets").into_iter().collect();
         config.limits = self.limits(fields, &config.limits);
         config.extract = self.extract(fields, config.extract);
@@ -117,7 +117,7 @@ impl Reader {
         &mut self,
         fields: Fields<'_>,
         key: &str,
-        read: impl Fn(&mut Reader, &Entry) -> Option<T>,
+        read: impl Fn(&mut ConfigReader, &Entry) -> Option<T>,
     ) -> BTreeMap<String, T> {
         let Some(entry) = fields.get(key) else {
             return BTreeMap::new();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::agent::{Describe, ExitMeaning, OutputMode};
 use super::duration::parse_duration;
-use super::read::Reader;
+use super::read::ConfigReader;
 use crate::document;
 use crate::document::fields::{self, Fields, wrong_type};
 use json_cas::nearest::did_you_mean;
@@ -19,7 +19,7 @@ const MAX_ROUNDS: u64 = 10;
 /// No single run of an agent is known to take longer.
 const DAY: Duration = Duration::from_hours(24);
 
-impl Reader {
+impl ConfigReader {
     pub(super) fn required(&mut self, fields: Fields<'_>, entry: &Entry, key: &str, what: &str) -> Option<String> {
         if fields.get(key).is_none() {
             let message = format!("the {what} `{}` has no `{key}`", entry.key);

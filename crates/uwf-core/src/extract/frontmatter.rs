@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use json_cas::schema::Schema;
 
 use super::clean::{at_left_edge, clean};
-use super::lines::Fence;
-use super::locate::{Mark, Marks, Place, at_start, bare, in_braces};
+use super::lines::CodeFence;
+use super::locate::{AnswerMark, AnswerPlace, Marks, at_start, bare, in_braces};
 use super::read::{Reading, Target};
 use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
 
@@ -49,7 +49,7 @@ impl Search<'_> {
         }
     }
 
-    fn find(&mut self) -> Option<(Place, Reading)> {
+    fn find(&mut self) -> Option<(AnswerPlace, Reading)> {
         if let Some(found) = self.first() {
             return Some(found);
         }
@@ -70,7 +70,7 @@ impl Search<'_> {
 
     /// The answer that begins the text: up to the rule that closes it, or where that needs repair, up to where its keys
     /// seem to end, so that a text below a header nobody closed is not taken for a value.
-    fn first(&mut self) -> Option<(Place, Reading)> {
+    fn first(&mut self) -> Option<(AnswerPlace, Reading)> {
         let mut repaired = None;
         for place in at_start(self.text, &self.target.keys) {
             match self.read(&place) {
@@ -83,7 +83,7 @@ impl Search<'_> {
     }
 
     /// The first valid place that needed no repair, else the first valid one.
-    fn best(&mut self, places: Vec<Place>) -> Option<(Place, Reading)> {
+    fn best(&mut self, places: Vec<AnswerPlace>) -> Option<(AnswerPlace, Reading)> {
         let mut repaired = None;
         for place in places {
             match self.read(&place) {
@@ -96,7 +96,7 @@ impl Search<'_> {
     }
 
     /// The reading of a place when it is valid; one that is not is remembered if it is the nearest so far.
-    fn read(&mut self, place: &Place) -> Option<Reading> {
+    fn read(&mut self, place: &AnswerPlace) -> Option<Reading> {
         let block = &self.text[place.block.clone()];
         let range = (place.block.start, place.block.end);
         if self.read.contains(&range) || !self.target.is_likely(block) {
@@ -122,24 +122,24 @@ impl Search<'_> {
 }
 
 /// What was tolerated about where the header stands.
-fn place_fix(place: &Place) -> Option<&'static str> {
+fn place_fix(place: &AnswerPlace) -> Option<&'static str> {
     match place.mark {
-        Mark::Start if place.wrapped => Some("the answer stood in a code block"),
-        Mark::Start => None,
-        Mark::Rules => Some("there was text before the header"),
-        Mark::Fence => Some("the header stood in a code block within the text"),
-        Mark::Braces => Some("the answer was an object in braces within the text"),
-        Mark::Unclosed => Some("the header was not closed"),
-        Mark::Bare => Some("the header had no `---` lines"),
+        AnswerMark::Start if place.wrapped => Some("the answer stood in a code block"),
+        AnswerMark::Start => None,
+        AnswerMark::Rules => Some("there was text before the header"),
+        AnswerMark::Fence => Some("the header stood in a code block within the text"),
+        AnswerMark::Braces => Some("the answer was an object in braces within the text"),
+        AnswerMark::Unclosed => Some("the header was not closed"),
+        AnswerMark::Bare => Some("the header had no `---` lines"),
     }
 }
 
 /// The text behind the header, or the one before it when there is none.
-fn body(text: &str, place: &Place) -> String {
+fn body(text: &str, place: &AnswerPlace) -> String {
     let mut after = text[place.whole.end..].trim();
     if place.wrapped {
         let last = after.rsplit('\n').next().unwrap_or("");
-        if Fence::of(last).is_some_and(|fence| fence.info.is_empty()) {
+        if CodeFence::of(last).is_some_and(|fence| fence.info.is_empty()) {
             after = after[..after.len() - last.len()].trim_end();
         }
     }

@@ -3,7 +3,7 @@
 use json_cas::schema::Schema;
 
 use super::clean::clean;
-use super::locate::{Marks, Place, in_braces};
+use super::locate::{AnswerPlace, Marks, in_braces};
 use super::read::{Reading, Target, parse};
 use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
 
@@ -61,7 +61,7 @@ fn found(reading: Reading, body: String) -> Found {
 }
 
 /// The text around a place.
-fn around(text: &str, place: &Place) -> String {
+fn around(text: &str, place: &AnswerPlace) -> String {
     let parts = [text[..place.whole.start].trim(), text[place.whole.end..].trim()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }

@@ -15,25 +15,25 @@ pub(super) fn opens(line: &str) -> bool {
 
 /// A line that opens or closes a code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fence<'t> {
+pub(super) struct CodeFence<'t> {
     mark: u8,
     length: usize,
     /// What stands behind the marks; empty for a closing one.
     pub(super) info: &'t str,
 }
 
-impl<'t> Fence<'t> {
+impl<'t> CodeFence<'t> {
     /// The fence a line is, by CommonMark: three or more backticks or tildes, indented by up to three blanks.
-    pub(super) fn of(line: &'t str) -> Option<Fence<'t>> {
+    pub(super) fn of(line: &'t str) -> Option<CodeFence<'t>> {
         let text = line.trim_start_matches(' ');
         let mark = *text.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
         let length = text.bytes().take_while(|byte| *byte == mark).count();
         let info = text[length..].trim();
-        (line.len() - text.len() <= 3 && length >= 3 && !info.contains('`')).then_some(Fence { mark, length, info })
+        (line.len() - text.len() <= 3 && length >= 3 && !info.contains('`')).then_some(CodeFence { mark, length, info })
     }
 
     /// Whether this line closes a block opened by the other.
-    pub(super) fn closes(&self, open: &Fence<'_>) -> bool {
+    pub(super) fn closes(&self, open: &CodeFence<'_>) -> bool {
         self.mark == open.mark && self.length >= open.length && self.info.is_empty()
     }
 
@@ -135,13 +135,13 @@ mod tests {
 
     #[test]
     fn fences_close_with_their_own_mark() {
-        let open = Fence::of("````yaml title=x").unwrap();
+        let open = CodeFence::of("````yaml title=x").unwrap();
         assert!(open.may_hold_answer());
-        assert!(!Fence::of("```").unwrap().closes(&open) && !Fence::of("~~~~").unwrap().closes(&open));
-        assert!(Fence::of("`````").unwrap().closes(&open));
-        assert!(!Fence::of("```rust").unwrap().may_hold_answer());
-        assert_eq!(Fence::of("    ```"), None);
-        assert_eq!(Fence::of("``` a ` b"), None);
+        assert!(!CodeFence::of("```").unwrap().closes(&open) && !CodeFence::of("~~~~").unwrap().closes(&open));
+        assert!(CodeFence::of("`````").unwrap().closes(&open));
+        assert!(!CodeFence::of("```rust").unwrap().may_hold_answer());
+        assert_eq!(CodeFence::of("    ```"), None);
+        assert_eq!(CodeFence::of("``` a ` b"), None);
     }
 
     #[test]

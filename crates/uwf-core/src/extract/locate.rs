@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::keys::Keys;
-use super::lines::{Fence, KeyLine, bullet, is_rule, opens};
+use super::lines::{CodeFence, KeyLine, bullet, is_rule, opens};
 
 /// Places of one kind that are looked at: the last ones of a text.
 pub(super) const MAX_PLACES: usize = 32;
 
 /// How a place is marked, the surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mark {
+pub(super) enum AnswerMark {
     /// It begins the text.
     Start,
     /// Between two `---` lines.
@@ -31,8 +31,8 @@ pub(super) enum Mark {
 
 /// A place that may be the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) mark: Mark,
+pub(super) struct AnswerPlace {
+    pub(super) mark: AnswerMark,
     /// The header itself.
     pub(super) block: Range<usize>,
     /// The header with its marks.
@@ -52,22 +52,22 @@ fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = (Range<usize>,
 }
 
 /// Places that begin the text, surest first.
-pub(super) fn at_start(text: &str, keys: &Keys<'_>) -> Vec<Place> {
+pub(super) fn at_start(text: &str, keys: &Keys<'_>) -> Vec<AnswerPlace> {
     let Some((first, line)) = first_line(text, 0..text.len()) else { return Vec::new() };
-    match Fence::of(line) {
+    match CodeFence::of(line) {
         Some(fence) if fence.may_hold_answer() => {
             let inner = first.end..text.len();
             let Some((begin, line)) = first_line(text, inner.clone()) else { return Vec::new() };
             if opens(line) {
                 return header(text, begin, Some(fence), keys)
                     .into_iter()
-                    .map(|place| Place { whole: first.start..place.whole.end, wrapped: true, ..place })
+                    .map(|place| AnswerPlace { whole: first.start..place.whole.end, wrapped: true, ..place })
                     .collect();
             }
             let close = lines(text, inner).find(|(_, line)| closes(line, Some(fence)));
             let close = close.map_or(text.len()..text.len(), |(range, _)| range);
-            vec![Place {
-                mark: Mark::Start,
+            vec![AnswerPlace {
+                mark: AnswerMark::Start,
                 block: first.end..close.start,
                 whole: first.start..close.end,
                 wrapped: true,
@@ -77,14 +77,14 @@ pub(super) fn at_start(text: &str, keys: &Keys<'_>) -> Vec<Place> {
         None if opens(line) => header(text, first, None, keys),
         None if line.trim_start().starts_with('{') => {
             let end = balanced(text, first.end - text[first.clone()].trim_start().len());
-            end.map(|block| Place { mark: Mark::Start, whole: block.clone(), block, wrapped: false })
+            end.map(|block| AnswerPlace { mark: AnswerMark::Start, whole: block.clone(), block, wrapped: false })
                 .into_iter()
                 .collect()
         }
         None if KeyLine::of(line).is_some_and(|line| keys.knows(line.key)) => {
             let block = cut(text, first.start..text.len(), keys);
             let end = closing_rule(text, block.end).unwrap_or(block.end);
-            vec![Place { mark: Mark::Start, whole: first.start..end, block, wrapped: false }]
+            vec![AnswerPlace { mark: AnswerMark::Start, whole: first.start..end, block, wrapped: false }]
         }
         None => Vec::new(),
     }
@@ -94,8 +94,8 @@ fn first_line(text: &str, range: Range<usize>) -> Option<(Range<usize>, &str)> {
     lines(text, range).find(|(_, line)| !line.trim().is_empty())
 }
 
-fn closes(line: &str, open: Option<Fence<'_>>) -> bool {
-    open.is_some_and(|open| Fence::of(line).is_some_and(|fence| fence.closes(&open)))
+fn closes(line: &str, open: Option<CodeFence<'_>>) -> bool {
+    open.is_some_and(|open| CodeFence::of(line).is_some_and(|fence| fence.closes(&open)))
 }
 
 /// End of the rule that directly follows a position.
@@ -105,7 +105,7 @@ fn closing_rule(text: &str, at: usize) -> Option<usize> {
 
 /// The header behind an opening `---`: up to the next rule (or the end of the code block around it), and up to where
 /// its keys seem to end.
-fn header(text: &str, opening: Range<usize>, around: Option<Fence<'_>>, keys: &Keys<'_>) -> Vec<Place> {
+fn header(text: &str, opening: Range<usize>, around: Option<CodeFence<'_>>, keys: &Keys<'_>) -> Vec<AnswerPlace> {
     let close = lines(text, opening.end..text.len()).find(|(_, line)| is_rule(line) || closes(line, around));
     let closed = close.is_some();
     let close = close.map_or(text.len()..text.len(), |(range, _)| range);
@@ -113,10 +113,20 @@ fn header(text: &str, opening: Range<usize>, around: Option<Fence<'_>>, keys: &K
     let mut places = Vec::new();
     let short = cut(text, full.clone(), keys);
     if closed || short == full {
-        places.push(Place { mark: Mark::Start, block: full.clone(), whole: opening.start..close.end, wrapped: false });
+        places.push(AnswerPlace {
+            mark: AnswerMark::Start,
+            block: full.clone(),
+            whole: opening.start..close.end,
+            wrapped: false,
+        });
     }
     if short != full {
-        places.push(Place { mark: Mark::Start, whole: opening.start..short.end, block: short, wrapped: false });
+        places.push(AnswerPlace {
+            mark: AnswerMark::Start,
+            whole: opening.start..short.end,
+            block: short,
+            wrapped: false,
+        });
     }
     places
 }
@@ -135,7 +145,7 @@ fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
         let known = KeyLine::of(line).is_some_and(|line| keys.knows(line.key));
         let belongs = line.starts_with([' ', '\t']) || known || bullet(line).is_some();
         let heading = line.starts_with("## ") || (after_blank && line.starts_with("# "));
-        let ends = heading || is_rule(line) || Fence::of(line).is_some() || (after_blank && !belongs);
+        let ends = heading || is_rule(line) || CodeFence::of(line).is_some() || (after_blank && !belongs);
         if seen_key && ends {
             return range.start..end;
         }
@@ -166,13 +176,13 @@ fn keep_last<T>(queue: &mut VecDeque<T>, item: T) {
 impl Marks {
     pub(super) fn of(text: &str) -> Marks {
         let mut marks = Marks::default();
-        let mut open: Option<(Range<usize>, Fence<'_>)> = None;
+        let mut open: Option<(Range<usize>, CodeFence<'_>)> = None;
         for (at, line) in lines(text, 0..text.len()) {
             if is_rule(line) {
                 keep_last(&mut marks.rules, (at, opens(line), open.is_some()));
                 continue;
             }
-            let Some(fence) = Fence::of(line) else { continue };
+            let Some(fence) = CodeFence::of(line) else { continue };
             match &open {
                 None => open = Some((at, fence)),
                 Some((from, opening)) if fence.closes(opening) => {
@@ -193,11 +203,11 @@ impl Marks {
     }
 
     /// Headers between rules, the last first; those in code blocks only when asked for.
-    pub(super) fn between_rules(&self, in_fence: bool) -> Vec<Place> {
+    pub(super) fn between_rules(&self, in_fence: bool) -> Vec<AnswerPlace> {
         let rules: Vec<&(Range<usize>, bool, bool)> = self.rules.iter().collect();
         let pairs = rules.windows(2).rev().filter(|pair| pair[0].1 && pair[0].2 == in_fence);
-        let place = |open: &Range<usize>, close: &Range<usize>| Place {
-            mark: if in_fence { Mark::Fence } else { Mark::Rules },
+        let place = |open: &Range<usize>, close: &Range<usize>| AnswerPlace {
+            mark: if in_fence { AnswerMark::Fence } else { AnswerMark::Rules },
             block: open.end..close.start,
             whole: open.start..close.end,
             wrapped: false,
@@ -206,34 +216,34 @@ impl Marks {
     }
 
     /// Code blocks, the last first, without a `---` that begins them and what follows the next one.
-    pub(super) fn in_fences(&self, text: &str) -> Vec<Place> {
+    pub(super) fn in_fences(&self, text: &str) -> Vec<AnswerPlace> {
         let place = |(inner, whole): &(Range<usize>, Range<usize>)| {
             let mut block = inner.clone();
             if let Some((first, _)) = first_line(text, inner.clone()).filter(|(_, line)| opens(line)) {
                 let close = lines(text, first.end..inner.end).find(|(_, line)| is_rule(line));
                 block = first.end..close.map_or(inner.end, |(close, _)| close.start);
             }
-            Place { mark: Mark::Fence, block, whole: whole.clone(), wrapped: false }
+            AnswerPlace { mark: AnswerMark::Fence, block, whole: whole.clone(), wrapped: false }
         };
         self.fences.iter().rev().map(place).collect()
     }
 
     /// Headers whose keys end before any rule does, the last first.
-    pub(super) fn unclosed(&self, text: &str, keys: &Keys<'_>) -> Vec<Place> {
+    pub(super) fn unclosed(&self, text: &str, keys: &Keys<'_>) -> Vec<AnswerPlace> {
         let rules: Vec<&(Range<usize>, bool, bool)> = self.rules.iter().collect();
         let ends = rules.iter().skip(1).map(|rule| rule.0.start).chain([text.len()]);
         let headers = rules.iter().zip(ends).filter(|(rule, _)| rule.1).map(|(rule, end)| {
             let block = cut(text, rule.0.end..end, keys);
-            Place { mark: Mark::Unclosed, whole: rule.0.start..block.end, block, wrapped: false }
+            AnswerPlace { mark: AnswerMark::Unclosed, whole: rule.0.start..block.end, block, wrapped: false }
         });
-        let mut places: Vec<Place> = headers.collect();
+        let mut places: Vec<AnswerPlace> = headers.collect();
         places.reverse();
         places
     }
 }
 
 /// Runs of lines that begin with a key exactly as the schema has it, the last first.
-pub(super) fn bare(text: &str, keys: &Keys<'_>) -> Vec<Place> {
+pub(super) fn bare(text: &str, keys: &Keys<'_>) -> Vec<AnswerPlace> {
     let mut starts: VecDeque<usize> = VecDeque::new();
     let mut in_run = false;
     for (at, line) in lines(text, 0..text.len()) {
@@ -248,13 +258,13 @@ pub(super) fn bare(text: &str, keys: &Keys<'_>) -> Vec<Place> {
     for start in starts.into_iter().rev() {
         let end = ends.pop().unwrap_or(text.len());
         let block = cut(text, start..end, keys);
-        places.push(Place { mark: Mark::Bare, whole: block.clone(), block, wrapped: false });
+        places.push(AnswerPlace { mark: AnswerMark::Bare, whole: block.clone(), block, wrapped: false });
     }
     places
 }
 
 /// Objects in braces (and lists in brackets, if wanted), the last first. Nested ones belong to the outermost.
-pub(super) fn in_braces(text: &str, lists: bool) -> Vec<Place> {
+pub(super) fn in_braces(text: &str, lists: bool) -> Vec<AnswerPlace> {
     /// A brace that nothing closes is looked behind to the end of the text; so many times that is affordable.
     const MAX_UNCLOSED: usize = 8;
     let mut found = VecDeque::new();
@@ -274,7 +284,8 @@ pub(super) fn in_braces(text: &str, lists: bool) -> Vec<Place> {
             None => break,
         }
     }
-    let place = |block: Range<usize>| Place { mark: Mark::Braces, whole: block.clone(), block, wrapped: false };
+    let place =
+        |block: Range<usize>| AnswerPlace { mark: AnswerMark::Braces, whole: block.clone(), block, wrapped: false };
     found.into_iter().rev().map(place).collect()
 }
 

@@ -4,8 +4,8 @@ use json_cas::schema::Schema;
 use serde_json::{Map, Value};
 
 use super::keys::Keys;
-use super::lines::{Fence, KeyLine};
-use super::tree::{Content, Raw};
+use super::lines::{CodeFence, KeyLine};
+use super::tree::{Raw, RawContent};
 use super::typed::{Typing, untyped};
 use super::{repair, yaml};
 use crate::placeholder::is_placeholder;
@@ -58,7 +58,7 @@ impl<'s> Target<'s> {
     pub(super) fn is_likely(&self, block: &str) -> bool {
         let mut lines = block.lines().filter(|line| !line.trim().is_empty());
         let Some(first) = lines.next() else { return false };
-        if !self.is_keyed() || first.trim_start().starts_with(['{', '[']) || Fence::of(first).is_some() {
+        if !self.is_keyed() || first.trim_start().starts_with(['{', '[']) || CodeFence::of(first).is_some() {
             return true;
         }
         let is_key = |line: &str| KeyLine::of(line).is_some_and(|line| self.keys.listed(line.key).is_some());
@@ -138,15 +138,15 @@ impl<'s> Target<'s> {
         let types = self.shape.types(self.schema.value());
         let wanted = |names: &[&str]| types.as_ref().is_some_and(|types| names.iter().any(|name| types.contains(name)));
         match &raw.content {
-            Content::Map(_) => types.is_none() || wanted(&["object"]),
-            Content::List(_) => types.is_none() || wanted(&["array"]),
-            Content::Scalar { .. } => wanted(&["string", "number", "integer", "boolean", "null"]),
+            RawContent::Map(_) => types.is_none() || wanted(&["object"]),
+            RawContent::List(_) => types.is_none() || wanted(&["array"]),
+            RawContent::Scalar { .. } => wanted(&["string", "number", "integer", "boolean", "null"]),
         }
     }
 
     /// The tree without the keys that are always allowed, those, and how many listed keys there are.
     fn split(&self, raw: &Raw) -> (Raw, Map<String, Value>, usize) {
-        let Content::Map(entries) = &raw.content else { return (raw.clone(), Map::new(), 0) };
+        let RawContent::Map(entries) = &raw.content else { return (raw.clone(), Map::new(), 0) };
         let mut extras = Map::new();
         let mut inside = Vec::with_capacity(entries.len());
         let mut known = 0;
@@ -159,7 +159,7 @@ impl<'s> Target<'s> {
                 None => inside.push((key.clone(), value.clone())),
             }
         }
-        (raw.with(Content::Map(inside)), extras, known)
+        (raw.with(RawContent::Map(inside)), extras, known)
     }
 }
 
@@ -190,10 +190,10 @@ fn lead(path: &str) -> String {
 fn unwrapped(block: &str) -> &str {
     let trimmed = block.trim_matches('\n');
     let Some((first, rest)) = trimmed.split_once('\n') else { return block };
-    let Some(open) = Fence::of(first) else { return block };
+    let Some(open) = CodeFence::of(first) else { return block };
     let inner = rest.trim_end();
     let last = inner.rsplit('\n').next().unwrap_or("");
-    match Fence::of(last) {
+    match CodeFence::of(last) {
         Some(close) if close.closes(&open) => &inner[..inner.len() - last.len()],
         _ => block,
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::keys::Keys;
 use super::lines::{KeyLine, bullet, dedent, indent};
-use super::tree::{Content, Raw, Style};
+use super::tree::{Raw, RawContent, Style};
 use super::yaml;
 use crate::schema_shape::{Schemas, Shape, shape};
 
@@ -33,11 +33,11 @@ pub(super) fn without_tabs(text: &str) -> Option<String> {
 /// Reads a header by lines; `None` when no line starts with a known key.
 pub(super) fn read(text: &str, root: &Value) -> Option<Raw> {
     let here = shape(root, &[root]);
-    Reader { root }.map(text, &here, &Keys::of_header(root, &here), 0)
+    LineReader { root }.map(text, &here, &Keys::of_header(root, &here), 0)
 }
 
 /// A key and its lines.
-struct Section<'t> {
+struct HeaderSection<'t> {
     line: KeyLine<'t>,
     /// From the start of the key's line to the next section.
     text: &'t str,
@@ -45,24 +45,24 @@ struct Section<'t> {
     below: &'t str,
 }
 
-struct Reader<'s> {
+struct LineReader<'s> {
     root: &'s Value,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> LineReader<'s> {
     fn map(&self, text: &str, here: &Shape<'s>, keys: &Keys<'s>, level: usize) -> Option<Raw> {
         let sections = sections(text, keys);
-        let entry = |section: &Section<'_>| {
+        let entry = |section: &HeaderSection<'_>| {
             let key = section.line.key;
             let schemas = keys.listed(key).and_then(|name| self.property(here, name)).unwrap_or_default();
             (key.to_owned(), self.value(section, &schemas, level))
         };
         let entries: Vec<(String, Raw)> = sections.iter().map(entry).collect();
-        (!entries.is_empty()).then_some(Raw::unplaced(Content::Map(entries)))
+        (!entries.is_empty()).then_some(Raw::unplaced(RawContent::Map(entries)))
     }
 
-    fn value(&self, section: &Section<'_>, schemas: &[&'s Value], level: usize) -> Raw {
-        if let Ok(Raw { content: Content::Map(mut entries), .. }) = yaml::parse(section.text)
+    fn value(&self, section: &HeaderSection<'_>, schemas: &[&'s Value], level: usize) -> Raw {
+        if let Ok(Raw { content: RawContent::Map(mut entries), .. }) = yaml::parse(section.text)
             && entries.len() == 1
             && let Some((_, value)) = entries.pop()
         {
@@ -86,7 +86,7 @@ impl<'s> Reader<'s> {
             {
                 let schemas = self.item(&here);
                 let items = items.iter().map(|item| self.member(item, &schemas, level + 1)).collect();
-                return Raw::unplaced(Content::List(items));
+                return Raw::unplaced(RawContent::List(items));
             }
             if wants("object")
                 && let Some(object) = self.map(&below, &here, &Keys::of(self.root, &here), level + 1)
@@ -130,8 +130,8 @@ impl<'s> Reader<'s> {
     }
 }
 
-fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<Section<'t>> {
-    let mut sections: Vec<Section<'t>> = Vec::new();
+fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<HeaderSection<'t>> {
+    let mut sections: Vec<HeaderSection<'t>> = Vec::new();
     let mut left_edge = None;
     let mut at = 0;
     for full in text.split_inclusive('\n') {
@@ -145,7 +145,7 @@ fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<Section<'t>> {
         match key_line {
             Some(key_line) => {
                 left_edge.get_or_insert(key_line.indent);
-                sections.push(Section { line: key_line, text: &text[start..at], below: &text[at..at] });
+                sections.push(HeaderSection { line: key_line, text: &text[start..at], below: &text[at..at] });
             }
             None => {
                 if let Some(last) = sections.last_mut() {

@@ -28,7 +28,7 @@ impl Style {
 
 /// Part of a text that many places share.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct RawSource {
     pub(super) text: Rc<str>,
     pub(super) range: Range<usize>,
 }
@@ -36,13 +36,13 @@ pub(super) struct Source {
 /// One place of an answer.
 #[derive(Debug, Clone)]
 pub(super) struct Raw {
-    pub(super) content: Content,
-    source: Option<Source>,
+    pub(super) content: RawContent,
+    source: Option<RawSource>,
 }
 
 /// What stands there.
 #[derive(Debug, Clone)]
-pub(super) enum Content {
+pub(super) enum RawContent {
     Scalar {
         text: String,
         style: Style,
@@ -56,7 +56,7 @@ pub(super) enum Content {
 
 impl Raw {
     /// A place whose source text is known.
-    pub(super) fn new(content: Content, source: Source) -> Raw {
+    pub(super) fn new(content: RawContent, source: RawSource) -> Raw {
         Raw { content, source: Some(source) }
     }
 
@@ -67,18 +67,18 @@ impl Raw {
     }
 
     /// A place that was put together, so that no one text is its source.
-    pub(super) fn unplaced(content: Content) -> Raw {
+    pub(super) fn unplaced(content: RawContent) -> Raw {
         Raw { content, source: None }
     }
 
     /// The same place with other content.
-    pub(super) fn with(&self, content: Content) -> Raw {
+    pub(super) fn with(&self, content: RawContent) -> Raw {
         Raw { content, source: self.source.clone() }
     }
 
     /// A scalar whose text is all there is to it.
     pub(super) fn scalar(text: impl Into<String>, style: Style) -> Raw {
-        Raw::unplaced(Content::Scalar { text: text.into(), style, uncut: None })
+        Raw::unplaced(RawContent::Scalar { text: text.into(), style, uncut: None })
     }
 
     /// A JSON value; its numbers and words are bare, its strings quoted.
@@ -86,9 +86,9 @@ impl Raw {
         let content = match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => return Raw::scalar(value.to_string(), Style::Token),
             Value::String(text) => return Raw::scalar(text.as_str(), Style::Quoted),
-            Value::Array(items) => Content::List(items.iter().map(Raw::from_json).collect()),
+            Value::Array(items) => RawContent::List(items.iter().map(Raw::from_json).collect()),
             Value::Object(map) => {
-                Content::Map(map.iter().map(|(key, value)| (key.clone(), Raw::from_json(value))).collect())
+                RawContent::Map(map.iter().map(|(key, value)| (key.clone(), Raw::from_json(value))).collect())
             }
         };
         Raw::unplaced(content)
@@ -97,13 +97,13 @@ impl Raw {
     /// Whether two places say the same, however they are written.
     pub(super) fn says_the_same(&self, other: &Raw) -> bool {
         match (&self.content, &other.content) {
-            (Content::Scalar { text: left, uncut: l, .. }, Content::Scalar { text: right, uncut: r, .. }) => {
+            (RawContent::Scalar { text: left, uncut: l, .. }, RawContent::Scalar { text: right, uncut: r, .. }) => {
                 left == right && l == r
             }
-            (Content::List(left), Content::List(right)) => {
+            (RawContent::List(left), RawContent::List(right)) => {
                 left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.says_the_same(r))
             }
-            (Content::Map(left), Content::Map(right)) => {
+            (RawContent::Map(left), RawContent::Map(right)) => {
                 left.len() == right.len()
                     && left.iter().zip(right).all(|((lk, l), (rk, r))| lk == rk && l.says_the_same(r))
             }
@@ -114,13 +114,13 @@ impl Raw {
     /// Every scalar and every key with its place (`a.b[0]`).
     pub(super) fn visit(&self, path: &str, look: &mut impl FnMut(&str, &str)) {
         match &self.content {
-            Content::Scalar { text, .. } => look(path, text),
-            Content::List(items) => {
+            RawContent::Scalar { text, .. } => look(path, text),
+            RawContent::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     item.visit(&format!("{path}[{index}]"), look);
                 }
             }
-            Content::Map(entries) => {
+            RawContent::Map(entries) => {
                 for (key, value) in entries {
                     look(path, key);
                     value.visit(&below(path, key), look);
@@ -131,7 +131,7 @@ impl Raw {
 
     /// Whether nothing was written: an empty bare scalar.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(&self.content, Content::Scalar { text, style: Style::Plain, uncut: None } if text.is_empty())
+        matches!(&self.content, RawContent::Scalar { text, style: Style::Plain, uncut: None } if text.is_empty())
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::lines::{bullets, dedent};
 use super::scalar::{self, Written, normal};
-use super::tree::{Content, Raw, Style, below};
+use super::tree::{Raw, RawContent, Style, below};
 use super::yaml;
 use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
 
@@ -20,7 +20,7 @@ const MAX_COMPARED: usize = 1_000_000;
 
 /// What came of one place.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct TypedValue {
     pub(super) value: Value,
     /// Tolerances applied, in words.
     pub(super) fixes: Vec<String>,
@@ -34,12 +34,12 @@ pub(super) struct Outcome {
     strained: usize,
 }
 
-impl Outcome {
+impl TypedValue {
     fn rank(&self) -> (usize, usize, usize) {
         (self.misfits + self.errors.len(), self.fixes.len(), self.strained)
     }
 
-    fn absorb(&mut self, other: Outcome) -> Value {
+    fn absorb(&mut self, other: TypedValue) -> Value {
         self.fixes.extend(other.fixes);
         self.errors.extend(other.errors);
         self.misfits += other.misfits;
@@ -66,11 +66,11 @@ impl<'s> Typing<'s> {
     }
 
     /// The value of a raw tree under schemas that all apply.
-    pub(super) fn read(&self, raw: &Raw, schemas: &[&'s Value], path: &str) -> Outcome {
+    pub(super) fn read(&self, raw: &Raw, schemas: &[&'s Value], path: &str) -> TypedValue {
         self.place(raw, &shape(self.root, schemas), path)
     }
 
-    fn place(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> Outcome {
+    fn place(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
         let Some(group) = shape.groups.first().filter(|group| !group.is_empty()) else {
             return self.settled(raw, shape, path);
         };
@@ -78,39 +78,39 @@ impl<'s> Typing<'s> {
         let tried = if left < group.len() { &group[..1] } else { group };
         self.branches.set(left - tried.len().min(left));
         let outcomes = tried.iter().map(|branch| self.place(raw, &shape.choose(self.root, 0, branch), path));
-        outcomes.min_by_key(Outcome::rank).unwrap_or_default()
+        outcomes.min_by_key(TypedValue::rank).unwrap_or_default()
     }
 
     /// A place without alternatives.
-    fn settled(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> Outcome {
+    fn settled(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
         let Some(left) = self.compared.get().checked_sub(shape.listed_values()) else {
-            return Outcome { value: untyped(raw), ..Outcome::default() };
+            return TypedValue { value: untyped(raw), ..TypedValue::default() };
         };
         self.compared.set(left);
         let types = shape.own_types();
         let may = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
         match &raw.content {
-            Content::Scalar { text, style, uncut } => {
+            RawContent::Scalar { text, style, uncut } => {
                 let written = Written { text, style: *style, uncut: uncut.as_deref() };
                 self.scalar(raw, written, shape, types.as_ref(), path)
             }
-            Content::List(items) if may("array") => self.list(items, shape, path),
-            Content::Map(entries) if may("object") => self.object(entries, shape, path),
-            Content::Map(_) if may("array") => self.wrapped(raw, shape, path),
-            Content::List(items) if may("object") && items.len() == 1 => {
+            RawContent::List(items) if may("array") => self.list(items, shape, path),
+            RawContent::Map(entries) if may("object") => self.object(entries, shape, path),
+            RawContent::Map(_) if may("array") => self.wrapped(raw, shape, path),
+            RawContent::List(items) if may("object") && items.len() == 1 => {
                 let mut outcome = self.settled(&items[0], shape, path);
                 outcome.fix(path, "took the only member of a list");
                 outcome
             }
-            Content::List(_) | Content::Map(_) if may("string") => match as_text(raw) {
+            RawContent::List(_) | RawContent::Map(_) if may("string") => match as_text(raw) {
                 Some(text) => {
-                    let mut outcome = Outcome { value: text.into(), ..Outcome::default() };
+                    let mut outcome = TypedValue { value: text.into(), ..TypedValue::default() };
                     outcome.fix(path, "kept as the text it was written as");
                     outcome
                 }
                 None => misfit(raw),
             },
-            Content::List(_) | Content::Map(_) => misfit(raw),
+            RawContent::List(_) | RawContent::Map(_) => misfit(raw),
         }
     }
 
@@ -121,14 +121,14 @@ impl<'s> Typing<'s> {
         shape: &Shape<'s>,
         types: Option<&BTreeSet<&str>>,
         path: &str,
-    ) -> Outcome {
+    ) -> TypedValue {
         let fit = match shape.allowed() {
             Some(allowed) => scalar::choose(written, &allowed),
             None => scalar::read(written, types),
         };
         if let Some(fit) = fit {
             let strained = usize::from(fit.strained);
-            let mut outcome = Outcome { value: fit.value, strained, ..Outcome::default() };
+            let mut outcome = TypedValue { value: fit.value, strained, ..TypedValue::default() };
             if let Some(fix) = fit.fix {
                 outcome.fix(path, &fix);
             }
@@ -149,13 +149,13 @@ impl<'s> Typing<'s> {
         misfit(raw)
     }
 
-    fn list_from_scalar(&self, raw: &Raw, written: Written<'_>, shape: &Shape<'s>, path: &str) -> Outcome {
+    fn list_from_scalar(&self, raw: &Raw, written: Written<'_>, shape: &Shape<'s>, path: &str) -> TypedValue {
         if raw.is_empty() || written.text.trim().is_empty() || scalar::core(written.text).is_null() {
-            let mut outcome = Outcome { value: Value::Array(Vec::new()), ..Outcome::default() };
+            let mut outcome = TypedValue { value: Value::Array(Vec::new()), ..TypedValue::default() };
             outcome.fix(path, "nothing written, read as an empty list");
             return outcome;
         }
-        if let Some(Raw { content: Content::List(items), .. }) = flow(written.text) {
+        if let Some(Raw { content: RawContent::List(items), .. }) = flow(written.text) {
             let mut outcome = self.list(&items, shape, path);
             outcome.fix(path, "read the text as a list");
             return outcome;
@@ -173,14 +173,14 @@ impl<'s> Typing<'s> {
     }
 
     /// One value where a list is wanted.
-    fn wrapped(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> Outcome {
+    fn wrapped(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
         let mut outcome = self.list(std::slice::from_ref(raw), shape, path);
         outcome.fix(path, "one value, read as a list of one");
         outcome
     }
 
-    fn list(&self, items: &[Raw], shape: &Shape<'s>, path: &str) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn list(&self, items: &[Raw], shape: &Shape<'s>, path: &str) -> TypedValue {
+        let mut outcome = TypedValue::default();
         let mut values = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let read = self.read(item, &shape.item(index), &format!("{path}[{index}]"));
@@ -190,8 +190,8 @@ impl<'s> Typing<'s> {
         outcome
     }
 
-    fn object(&self, entries: &[(String, Raw)], shape: &Shape<'s>, path: &str) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn object(&self, entries: &[(String, Raw)], shape: &Shape<'s>, path: &str) -> TypedValue {
+        let mut outcome = TypedValue::default();
         let mut map = Map::new();
         let named = names(entries, shape, path, &mut outcome);
         let required = shape.required();
@@ -211,7 +211,7 @@ impl<'s> Typing<'s> {
     }
 
     /// Schemas of a key, `None` when the key has no place in the value.
-    fn schemas_of(&self, key: &str, shape: &Shape<'s>, place: &str, outcome: &mut Outcome) -> Option<Schemas<'s>> {
+    fn schemas_of(&self, key: &str, shape: &Shape<'s>, place: &str, outcome: &mut TypedValue) -> Option<Schemas<'s>> {
         if let Some(schemas) = shape.property(key) {
             return Some(schemas);
         }
@@ -231,7 +231,7 @@ fn names<'k, 'r>(
     entries: &'r [(String, Raw)],
     shape: &Shape<'k>,
     path: &str,
-    outcome: &mut Outcome,
+    outcome: &mut TypedValue,
 ) -> Vec<(&'r str, &'r Raw)>
 where
     'k: 'r,
@@ -272,11 +272,11 @@ fn meant<'k>(key: &str, listed: &[&'k str], written: &BTreeSet<&str>) -> Option<
 }
 
 fn is_map(raw: &Raw) -> bool {
-    matches!(raw.content, Content::Map(_))
+    matches!(raw.content, RawContent::Map(_))
 }
 
 fn writes_null(raw: &Raw) -> bool {
-    matches!(&raw.content, Content::Scalar { text, style, uncut: None } if style.is_bare() && scalar::core(text).is_null())
+    matches!(&raw.content, RawContent::Scalar { text, style, uncut: None } if style.is_bare() && scalar::core(text).is_null())
 }
 
 /// A text that is a list or an object written as text.
@@ -301,29 +301,29 @@ fn as_text(raw: &Raw) -> Option<String> {
     if let Some(source) = raw.source() {
         return Some(dedent(source));
     }
-    let Content::List(items) = &raw.content else { return None };
+    let RawContent::List(items) = &raw.content else { return None };
     let texts: Option<Vec<&str>> = items
         .iter()
         .map(|item| match &item.content {
-            Content::Scalar { text, .. } => Some(text.as_str()),
-            Content::List(_) | Content::Map(_) => None,
+            RawContent::Scalar { text, .. } => Some(text.as_str()),
+            RawContent::List(_) | RawContent::Map(_) => None,
         })
         .collect();
     texts.map(|texts| texts.join("\n"))
 }
 
-fn misfit(raw: &Raw) -> Outcome {
-    Outcome { value: untyped(raw), misfits: 1, ..Outcome::default() }
+fn misfit(raw: &Raw) -> TypedValue {
+    TypedValue { value: untyped(raw), misfits: 1, ..TypedValue::default() }
 }
 
 /// The value without any schema.
 pub(super) fn untyped(raw: &Raw) -> Value {
     match &raw.content {
-        Content::Scalar { text, style, uncut } => {
+        RawContent::Scalar { text, style, uncut } => {
             let written = Written { text, style: *style, uncut: uncut.as_deref() };
             scalar::read(written, None).map_or(Value::Null, |fit| fit.value)
         }
-        Content::List(items) => items.iter().map(untyped).collect(),
-        Content::Map(entries) => entries.iter().map(|(key, value)| (key.clone(), untyped(value))).collect(),
+        RawContent::List(items) => items.iter().map(untyped).collect(),
+        RawContent::Map(entries) => entries.iter().map(|(key, value)| (key.clone(), untyped(value))).collect(),
     }
 }

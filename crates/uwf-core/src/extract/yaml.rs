@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use yaml_tree::{Data, Node};
 
-use super::tree::{Content, Raw, Source, Style};
+use super::tree::{Raw, RawContent, RawSource, Style};
 
 /// Reads a block. The error says what is wrong and in which line of the block (from 1).
 pub(super) fn parse(text: &str) -> Result<Raw, String> {
     let root = yaml_tree::parse(text).map_err(|error| in_line(&error.message, error.at.line))?;
     let root = root.ok_or("the header is empty")?;
-    Reader { text, shared: text.into() }.value(root, Within::Nothing)
+    BlockReader { text, shared: text.into() }.value(root, Within::Nothing)
 }
 
 fn in_line(what: &str, line: usize) -> String {
@@ -32,13 +32,13 @@ enum Within {
     Mapping(usize),
 }
 
-struct Reader<'t> {
+struct BlockReader<'t> {
     text: &'t str,
     /// The same text, shared by all places.
     shared: Rc<str>,
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn value(&self, node: Node, within: Within) -> Result<Raw, String> {
         if node.anchored || node.alias || node.tag.is_some() {
             return Err(in_line("an anchor, alias or tag", node.at.line));
@@ -47,10 +47,10 @@ impl Reader<'_> {
         let content = match node.data {
             Data::Scalar { text, style: yaml_tree::Style::Plain } => {
                 let uncut = self.uncut(&text, node.span.start, node.span.end, within);
-                Content::Scalar { text, style: Style::Plain, uncut }
+                RawContent::Scalar { text, style: Style::Plain, uncut }
             }
-            Data::Scalar { text, .. } => Content::Scalar { text, style: Style::Quoted, uncut: None },
-            Data::Sequence(items) => Content::List(
+            Data::Scalar { text, .. } => RawContent::Scalar { text, style: Style::Quoted, uncut: None },
+            Data::Sequence(items) => RawContent::List(
                 items.into_iter().map(|item| self.value(item, inside(Within::List))).collect::<Result<_, _>>()?,
             ),
             Data::Mapping(entries) => {
@@ -58,10 +58,10 @@ impl Reader<'_> {
                     let value = self.value(entry.value, inside(Within::Mapping(entry.key_span.end)))?;
                     Ok::<_, String>((entry.key, value))
                 };
-                Content::Map(entries.into_iter().map(entry).collect::<Result<_, _>>()?)
+                RawContent::Map(entries.into_iter().map(entry).collect::<Result<_, _>>()?)
             }
         };
-        Ok(Raw::new(content, Source { text: Rc::clone(&self.shared), range: node.span }))
+        Ok(Raw::new(content, RawSource { text: Rc::clone(&self.shared), range: node.span }))
     }
 
     /// The whole text of a bare scalar that YAML ended at ` #`.
@@ -100,12 +100,12 @@ mod tests {
     /// The tree in one line: bare scalars as they are, others in quotes, uncut texts after `|`.
     fn draw(raw: &Raw) -> String {
         match &raw.content {
-            Content::Scalar { text, style, uncut } => {
+            RawContent::Scalar { text, style, uncut } => {
                 let text = if *style == Style::Plain { text.clone() } else { format!("{text:?}") };
                 uncut.as_ref().map_or(text.clone(), |uncut| format!("{text}|{uncut}"))
             }
-            Content::List(items) => format!("[{}]", items.iter().map(draw).collect::<Vec<_>>().join(", ")),
-            Content::Map(entries) => {
+            RawContent::List(items) => format!("[{}]", items.iter().map(draw).collect::<Vec<_>>().join(", ")),
+            RawContent::Map(entries) => {
                 let entries: Vec<String> =
                     entries.iter().map(|(key, value)| format!("{key}: {}", draw(value))).collect();
                 format!("{{{}}}", entries.join(", "))
@@ -150,10 +150,10 @@ mod tests {
     #[test]
     fn sources_are_the_text_as_written() {
         let raw = parse("a:\n  - fix: the bug\n  - x\nb: [WIP]\n").unwrap();
-        let Content::Map(entries) = &raw.content else { panic!("a map") };
+        let RawContent::Map(entries) = &raw.content else { panic!("a map") };
         assert_eq!(entries[0].1.source(), Some("- fix: the bug\n  - x"));
         assert_eq!(entries[1].1.source(), Some("[WIP]"));
-        let Content::List(items) = &entries[0].1.content else { panic!("a list") };
+        let RawContent::List(items) = &entries[0].1.content else { panic!("a list") };
         assert_eq!(items[0].source(), Some("fix: the bug"));
     }
 }

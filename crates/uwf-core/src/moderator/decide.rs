@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::analysis::shown;
-use super::jsonata::{EvalError, Session};
+use super::jsonata::{EvalError, EvaluationSession};
 use super::{Class, Condition, ConditionError, History, Reads, truth};
 
 /// Where a transition leads that ends the thread.
@@ -221,7 +221,7 @@ impl<'h> Pending<'h> {
                         return Ok(Progress::Evaluate { request, resume: self });
                     }
                     Class::Plain => session
-                        .get_or_insert_with(|| Session::new(self.history, &reads(&self.edges)))
+                        .get_or_insert_with(|| EvaluationSession::new(self.history, &reads(&self.edges)))
                         .run(&condition.program)
                         .map_err(|error| failed(edge, error.to_string()))?,
                 },
@@ -291,5 +291,5 @@ pub fn evaluate(request: &Evaluate) -> Result<Option<Value>, EvalError> {
         .map_err(|error| EvalError { message: error.to_string(), code: error.code })?;
     let history = History::deserialize(&request.context)
         .map_err(|error| EvalError { message: format!("the context can't be read: {error}"), code: None })?;
-    Session::new(&history, condition.reads()).run(&condition.program)
+    EvaluationSession::new(&history, condition.reads()).run(&condition.program)
 }

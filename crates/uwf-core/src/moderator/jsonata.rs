@@ -1,6 +1,6 @@
 //! The only place that knows the JSONata library, so that it can be replaced.
 //!
-//! [`analyse`] turns text into a [`Program`] and what is known about it; a [`Session`] runs programs on one
+//! [`analyse`] turns text into a [`Program`] and what is known about it; a [`EvaluationSession`] runs programs on one
 //! history. Both sides agree on how recognised references to the history are rewritten (`names`).
 
 mod cost;
@@ -19,7 +19,7 @@ mod walk;
 mod equivalence;
 
 pub use evaluate::EvalError;
-pub(super) use evaluate::Session;
+pub(super) use evaluate::EvaluationSession;
 pub(super) use fields::Finding;
 
 use super::Reads;

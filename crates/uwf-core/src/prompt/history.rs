@@ -49,7 +49,7 @@ pub(super) fn within<E>(
         return Ok(Vec::new());
     }
     let part = if steps.start() == steps.end() { 1 } else { 2 };
-    let mut history = History { left: bytes, part, shown: BTreeMap::new() };
+    let mut history = PromptHistory { left: bytes, part, shown: BTreeMap::new() };
     let last = *steps.end();
     let newest = read(last)?;
     if let Some(own) = own.filter(|own| steps.contains(own) && *own != last) {
@@ -72,7 +72,7 @@ pub(super) fn within<E>(
     Ok(history.shown.into_values().flatten().collect())
 }
 
-struct History {
+struct PromptHistory {
     left: usize,
     /// A step that matters most and does not fit is cut to what is left divided by this.
     part: usize,
@@ -80,7 +80,7 @@ struct History {
     shown: BTreeMap<usize, Option<StepSection>>,
 }
 
-impl History {
+impl PromptHistory {
     fn show(&mut self, index: usize, section: Option<StepSection>) {
         self.left -= section.as_ref().map_or(0, |section| section.text.len());
         self.shown.insert(index, section);

@@ -120,19 +120,19 @@ pub(super) fn ends_raw_block(line: &str, end: &str) -> bool {
 }
 
 /// A code block between marks.
-pub(super) struct Fence {
+pub(super) struct CodeFence {
     /// Columns its first line is indented by.
     pub(super) indent: usize,
     mark: char,
     len: usize,
 }
 
-impl Fence {
-    pub(super) fn opened_by(indent: usize, rest: &str) -> Option<Fence> {
+impl CodeFence {
+    pub(super) fn opened_by(indent: usize, rest: &str) -> Option<CodeFence> {
         let mark = rest.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
         let len = rest.chars().take_while(|symbol| *symbol == mark).count();
         let info = &rest[len..];
-        (len >= 3 && !(mark == '`' && info.contains('`'))).then_some(Fence { indent, mark, len })
+        (len >= 3 && !(mark == '`' && info.contains('`'))).then_some(CodeFence { indent, mark, len })
     }
 
     pub(super) fn is_closed_by(&self, line: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Markdown inside markdown.
 
 use super::blocks::{
-    Balance, Fence, ends_raw_block, has_html_heading, heading, indent_of, is_tag, is_text, outside_code, raw_block,
+    Balance, CodeFence, ends_raw_block, has_html_heading, heading, indent_of, is_tag, is_text, outside_code, raw_block,
     underline_level,
 };
 use crate::extract::clean;
@@ -30,7 +30,7 @@ const COMMENT_END: &str = "-->";
 struct Unclear;
 
 /// What a line is, as far as it matters to the page around it.
-enum Line<'t> {
+enum MarkdownLine<'t> {
     Heading {
         level: usize,
         text: String,
@@ -40,27 +40,28 @@ enum Line<'t> {
     Closing(String),
 }
 
-fn write(lines: &[Line<'_>], level: usize) -> String {
-    let levels =
-        lines.iter().filter_map(|line| if let Line::Heading { level, .. } = line { Some(*level) } else { None });
+fn write(lines: &[MarkdownLine<'_>], level: usize) -> String {
+    let levels = lines
+        .iter()
+        .filter_map(|line| if let MarkdownLine::Heading { level, .. } = line { Some(*level) } else { None });
     let shift = levels.min().map_or(0, |highest| level.saturating_sub(highest));
     let mut out = String::new();
     for line in lines {
         match line {
-            Line::Heading { level, text } => {
+            MarkdownLine::Heading { level, text } => {
                 out.push_str(&"#".repeat((level + shift).min(6)));
                 out.push(' ');
                 out.push_str(text);
             }
-            Line::Other(text) => out.push_str(text),
-            Line::Closing(marks) => out.push_str(marks),
+            MarkdownLine::Other(text) => out.push_str(text),
+            MarkdownLine::Closing(marks) => out.push_str(marks),
         }
         out.push('\n');
     }
     out
 }
 
-fn scan(text: &str) -> Result<Vec<Line<'_>>, Unclear> {
+fn scan(text: &str) -> Result<Vec<MarkdownLine<'_>>, Unclear> {
     let mut scan = Scan::default();
     for line in text.lines() {
         if !scan.is_inside_block(line)? {
@@ -73,9 +74,9 @@ fn scan(text: &str) -> Result<Vec<Line<'_>>, Unclear> {
 /// What is known of a text up to some line.
 #[derive(Default)]
 struct Scan<'t> {
-    lines: Vec<Line<'t>>,
+    lines: Vec<MarkdownLine<'t>>,
     /// The code block the next line is in.
-    fence: Option<Fence>,
+    fence: Option<CodeFence>,
     /// Indentation of the HTML block the next line is in, and what ends it.
     raw: Option<(usize, &'static str)>,
     /// Lines at the end that are text of one paragraph.
@@ -108,7 +109,7 @@ impl<'t> Scan<'t> {
         if self.raw.is_some_and(|(_, end)| ends_raw_block(line, end)) {
             self.raw = None;
         }
-        self.lines.push(Line::Other(line));
+        self.lines.push(MarkdownLine::Other(line));
         Ok(true)
     }
 
@@ -122,7 +123,7 @@ impl<'t> Scan<'t> {
         if indent > 3 {
             // Code, unless a paragraph goes on.
             self.may_be_html &= !rest.is_empty();
-            self.lines.push(Line::Other(line));
+            self.lines.push(MarkdownLine::Other(line));
             self.paragraph = if self.paragraph > 0 && !rest.is_empty() { self.paragraph + 1 } else { 0 };
             return Ok(());
         }
@@ -131,16 +132,16 @@ impl<'t> Scan<'t> {
             return self.underline(level);
         }
         if let Some((level, text)) = heading(rest) {
-            self.lines.push(Line::Heading { level, text: text.to_owned() });
+            self.lines.push(MarkdownLine::Heading { level, text: text.to_owned() });
             self.paragraph = 0;
             return Ok(());
         }
-        self.fence = Fence::opened_by(indent, rest);
+        self.fence = CodeFence::opened_by(indent, rest);
         self.raw = raw_block(rest).map(|end| (indent, end));
         if self.may_be_html && !is_tag(rest) && (self.fence.is_some() || self.raw.is_some()) {
             return Err(Unclear);
         }
-        self.lines.push(Line::Other(line));
+        self.lines.push(MarkdownLine::Other(line));
         let goes_on = self.fence.is_none() && is_text(rest, self.paragraph > 0);
         self.paragraph = if goes_on { self.paragraph + 1 } else { 0 };
         Ok(())
@@ -151,24 +152,24 @@ impl<'t> Scan<'t> {
         let paragraph = self.lines.split_off(self.lines.len() - self.paragraph);
         let texts: Vec<&str> = paragraph
             .iter()
-            .filter_map(|line| if let Line::Other(text) = line { Some(text.trim()) } else { None })
+            .filter_map(|line| if let MarkdownLine::Other(text) = line { Some(text.trim()) } else { None })
             .collect();
         if self.may_be_html || texts.iter().any(|text| text.contains('|')) {
             return Err(Unclear);
         }
-        self.lines.push(Line::Heading { level, text: texts.join(" ") });
+        self.lines.push(MarkdownLine::Heading { level, text: texts.join(" ") });
         self.paragraph = 0;
         Ok(())
     }
 
-    fn end(mut self) -> Result<Vec<Line<'t>>, Unclear> {
+    fn end(mut self) -> Result<Vec<MarkdownLine<'t>>, Unclear> {
         if self.raw.is_some() || !self.balance.is_even() {
             return Err(Unclear);
         }
         match self.fence {
             None => {}
             // Marks that are indented may belong to a list that has ended by now; those at the margin do not.
-            Some(open) if open.indent == 0 => self.lines.push(Line::Closing(open.marks())),
+            Some(open) if open.indent == 0 => self.lines.push(MarkdownLine::Closing(open.marks())),
             Some(_) => return Err(Unclear),
         }
         Ok(self.lines)

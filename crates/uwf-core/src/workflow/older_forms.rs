@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::model::{END, NamedCondition, START, Transition};
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use crate::document;
 use crate::document::Problems;
 use crate::document::fields::{Fields, list, text};
@@ -86,7 +86,7 @@ pub(super) fn graph_name(name: &str) -> &str {
 
 /// Reads `moderator: [{from, to, when}]`.
 pub(super) fn transition_table(
-    reader: &mut Reader,
+    reader: &mut WorkflowReader,
     table: &Entry,
     conditions: &mut BTreeMap<String, NamedCondition>,
 ) -> BTreeMap<String, Vec<Transition>> {
@@ -105,7 +105,7 @@ pub(super) fn transition_table(
 }
 
 fn row_of(
-    reader: &mut Reader,
+    reader: &mut WorkflowReader,
     row: &Node,
     conditions: &mut BTreeMap<String, NamedCondition>,
     graph: &mut BTreeMap<String, Vec<Transition>>,
@@ -137,7 +137,7 @@ fn row_of(
     Some(())
 }
 
-fn end_of_row<'n>(reader: &mut Reader, fields: Fields<'n>, key: &str) -> Option<(&'n Entry, String)> {
+fn end_of_row<'n>(reader: &mut WorkflowReader, fields: Fields<'n>, key: &str) -> Option<(&'n Entry, String)> {
     let Some(entry) = fields.get(key) else {
         reader.problems.error("missing-key", fields.at, format!("the transition has no `{key}`"), None);
         return None;
@@ -149,7 +149,7 @@ fn end_of_row<'n>(reader: &mut Reader, fields: Fields<'n>, key: &str) -> Option<
 /// The name of the condition a transition asks for. What is no name of a condition and could not be one is an
 /// expression: it becomes a condition of its own, one per expression, named after the first edge that has it.
 pub(super) fn named(
-    reader: &mut Reader,
+    reader: &mut WorkflowReader,
     written: &str,
     entry: &Entry,
     edge: (&str, &str),

@@ -7,7 +7,7 @@ use json_cas::Hash;
 
 use super::model::{Meta, NamedCondition, RoleDraft, WorkflowDraft};
 use super::older_forms;
-use super::reader::{Inlined, Reader};
+use super::reader::{Inlined, WorkflowReader};
 use super::validate::{check_stored, validate_into};
 use crate::document;
 use crate::document::fields::{Fields, text, texts, wrong_type};
@@ -78,8 +78,11 @@ pub fn parse(text: &str, origin: &str) -> Parsed {
 }
 
 fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems) {
-    let mut reader =
-        Reader { problems: Problems::new(origin), positions: Positions::none(origin), inlined: Inlined::default() };
+    let mut reader = WorkflowReader {
+        problems: Problems::new(origin),
+        positions: Positions::none(origin),
+        inlined: Inlined::default(),
+    };
     let root = document::parse(text, &mut reader.problems);
     let draft = root.and_then(|root| reader.workflow(&root));
     (draft, reader.positions, reader.problems)
@@ -88,7 +91,7 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
 const WORKFLOW_KEYS: [&str; 6] = ["name", "description", "roles", "conditions", "graph", "moderator"];
 const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
-impl Reader {
+impl WorkflowReader {
     fn workflow(&mut self, root: &Node) -> Option<WorkflowDraft> {
         let fields = match &root.data {
             Data::Mapping(_) => Fields::of(root, "the file", &mut self.problems)?,

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::{END, START, Transition};
 
 /// Transitions of the roles and of `$START`.
-pub(crate) type Graph = BTreeMap<String, Vec<Transition>>;
+pub(crate) type TransitionGraph = BTreeMap<String, Vec<Transition>>;
 
 /// Where a thread comes after a position; transitions behind one that always matches are never tried.
-pub(crate) fn next<'g>(graph: &'g Graph, from: &str) -> Vec<&'g str> {
+pub(crate) fn next<'g>(graph: &'g TransitionGraph, from: &str) -> Vec<&'g str> {
     let transitions = graph.get(from).map(Vec::as_slice).unwrap_or_default();
     live(transitions).iter().map(|transition| transition.role.as_str()).collect()
 }
@@ -20,7 +20,7 @@ pub(crate) fn live(transitions: &[Transition]) -> &[Transition] {
 }
 
 /// All positions a thread can get to, the start and the end included.
-pub(crate) fn reachable(graph: &Graph) -> BTreeSet<&str> {
+pub(crate) fn reachable(graph: &TransitionGraph) -> BTreeSet<&str> {
     let mut reached = BTreeSet::from([START]);
     let mut open = vec![START];
     while let Some(from) = open.pop() {
@@ -34,7 +34,7 @@ pub(crate) fn reachable(graph: &Graph) -> BTreeSet<&str> {
 }
 
 /// Roles a thread can get to and that nothing comes after: it ends there with reason `no-match`.
-pub(crate) fn dead_ends(graph: &Graph) -> BTreeSet<&str> {
+pub(crate) fn dead_ends(graph: &TransitionGraph) -> BTreeSet<&str> {
     reachable(graph).into_iter().filter(|name| *name != END && next(graph, name).is_empty()).collect()
 }
 

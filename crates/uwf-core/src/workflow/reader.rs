@@ -7,13 +7,13 @@ use yaml_tree::Entry;
 use crate::document::{Positions, Problems};
 
 /// What is being read, and what has been found out on the way.
-pub(super) struct Reader {
+pub(super) struct WorkflowReader {
     pub(super) problems: Problems,
     pub(super) positions: Positions,
     pub(super) inlined: Inlined,
 }
 
-impl Reader {
+impl WorkflowReader {
     pub(super) fn locate(&mut self, pointer: &str, entry: &Entry) {
         self.positions.set_key(pointer.to_owned(), entry.key_at);
         self.positions.set_value(pointer.to_owned(), entry.value.at);

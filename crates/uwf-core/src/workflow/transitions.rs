@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::model::{NamedCondition, START, Transition};
 use super::older_forms;
-use super::reader::Reader;
+use super::reader::WorkflowReader;
 use crate::document::fields::{Fields, list, text};
 use crate::document::join;
 use yaml_tree::{Entry, Node};
@@ -22,7 +22,7 @@ const MEANT: [(&str, &str); 7] = [
     ("target", "role"),
 ];
 
-impl Reader {
+impl WorkflowReader {
     /// The graph, from `graph` or from the older `moderator` table.
     pub(super) fn routes(
         &mut self,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::delta::Delta;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::sse::Event;
+use crate::sse::ServerSentEvent;
 
 /// A message so far.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Assembly {
     pub(crate) fn push(
         &mut self,
         endpoint: &Endpoint,
-        event: &Event,
+        event: &ServerSentEvent,
         on_delta: &mut dyn FnMut(Delta<'_>),
     ) -> Result<()> {
         let data: Value = serde_json::from_str(&event.data)

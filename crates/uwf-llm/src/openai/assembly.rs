@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::delta::Delta;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::sse::Event;
+use crate::sse::ServerSentEvent;
 
 /// Texts that come whole. Some providers repeat them in every piece, so they are set and not appended.
 const WHOLE: [&str; 6] = ["role", "id", "type", "name", "format", "signature"];
@@ -28,7 +28,7 @@ impl Assembly {
     pub(crate) fn push(
         &mut self,
         endpoint: &Endpoint,
-        event: &Event,
+        event: &ServerSentEvent,
         on_delta: &mut dyn FnMut(Delta<'_>),
     ) -> Result<()> {
         if event.data.trim() == "[DONE]" {

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use crate::lookups::{LookedUp, Lookups};
-use crate::message::{Message, ToolCall};
+use crate::message::{ChatMessage, ToolCall};
 use crate::mode::Mode;
-use crate::reply::Reply;
+use crate::reply::ChatReply;
 use crate::request::{ChatRequest, ToolChoice};
 
 use super::{Shape, form};
@@ -45,18 +45,18 @@ impl<'a> Conversation<'a> {
             }
         } else if let Some(told) = lookups.instead() {
             // Before the mode's own words, which are to be the last.
-            request.messages.insert(own, Message::User(told));
+            request.messages.insert(own, ChatMessage::User(told));
         }
         Conversation { request, own, shape, lookups: names, final_choice }
     }
 
     /// What was said after the messages it began with.
-    pub(super) fn added(&self) -> &[Message] {
+    pub(super) fn added(&self) -> &[ChatMessage] {
         &self.request.messages[self.own..]
     }
 
     /// Whether a reply wants something to be looked up. A value beside that was written without knowing what is found.
-    pub(super) fn asks_to_look_up(&self, reply: &Reply) -> bool {
+    pub(super) fn asks_to_look_up(&self, reply: &ChatReply) -> bool {
         reply.tool_calls.iter().any(|call| self.is_lookup(call))
     }
 
@@ -65,7 +65,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Answers every call of a reply. `rounds` is how often that may be done once more.
-    pub(super) fn look_up(&mut self, reply: &Reply, lookups: &mut dyn Lookups, rounds: u32) -> Vec<LookedUp> {
+    pub(super) fn look_up(&mut self, reply: &ChatReply, lookups: &mut dyn Lookups, rounds: u32) -> Vec<LookedUp> {
         self.request.messages.push(reply.message());
         let mut made = Vec::new();
         for call in &reply.tool_calls {
@@ -73,7 +73,7 @@ impl<'a> Conversation<'a> {
             let result = if self.is_lookup(call) { lookups.look_up(call) } else { Err(self.not_taken(call)) };
             let (Ok(content) | Err(content)) = &result;
             let (id, content, is_error) = (call.id.clone(), content.clone(), result.is_err());
-            self.request.messages.push(Message::Tool { id, content, is_error });
+            self.request.messages.push(ChatMessage::Tool { id, content, is_error });
             if self.is_lookup(call) {
                 made.push(LookedUp { call: call.clone(), result, took: begun.elapsed() });
             }
@@ -81,7 +81,7 @@ impl<'a> Conversation<'a> {
         if rounds == 0 {
             self.request.tool_choice.clone_from(&self.final_choice);
             let told = format!("Nothing more can be looked up. Call `{}` now.", self.shape.name);
-            self.request.messages.push(Message::User(told));
+            self.request.messages.push(ChatMessage::User(told));
         }
         made
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::Message;
+use crate::message::ChatMessage;
 use crate::mode::Mode;
 use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 use crate::strict::strict;
@@ -20,7 +20,7 @@ pub(super) fn prepared(request: &ChatRequest, shape: &Shape<'_>, mode: Mode) -> 
         Mode::ToolAuto => {
             offer(&mut request, shape, ToolChoice::Auto);
             let told = format!("Give your answer by calling the tool `{}`, exactly once.", shape.name);
-            request.messages.push(Message::User(told));
+            request.messages.push(ChatMessage::User(told));
         }
         Mode::JsonSchema => {
             let wrapped = wrapped(shape.schema);
@@ -33,9 +33,9 @@ pub(super) fn prepared(request: &ChatRequest, shape: &Shape<'_>, mode: Mode) -> 
         }
         Mode::JsonObject => {
             request.response_format = Some(ResponseFormat::JsonObject);
-            request.messages.push(Message::User(in_words(&wrapped(shape.schema))));
+            request.messages.push(ChatMessage::User(in_words(&wrapped(shape.schema))));
         }
-        Mode::PlainText => request.messages.push(Message::User(in_words(shape.schema))),
+        Mode::PlainText => request.messages.push(ChatMessage::User(in_words(shape.schema))),
     }
     request
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::find_json::find_json;
 use crate::mode::Mode;
-use crate::reply::{Finish, Reply};
+use crate::reply::{ChatReply, Finish};
 use crate::strict::without_nulls;
 
 use super::Shape;
@@ -15,7 +15,7 @@ use super::form::{WRAPPED, is_object};
 ///
 /// # Errors
 /// `NoValue`, or `Truncated` when the reply ends before its value does.
-pub(super) fn read(model: &str, shape: &Shape<'_>, mode: Mode, reply: &Reply) -> Result<(Value, String)> {
+pub(super) fn read(model: &str, shape: &Shape<'_>, mode: Mode, reply: &ChatReply) -> Result<(Value, String)> {
     let call = reply.tool_calls.iter().rfind(|call| call.name == shape.name);
     // A model that does not call the tool often writes the value instead.
     let text = call.map_or(&reply.text, |call| &call.arguments);

@@ -1,7 +1,7 @@
 //! What goes over the wire, and what is read back, for both wires.
 
 use serde_json::json;
-use uwf_llm::{ChatRequest, Finish, Message, ResponseFormat, Tool, ToolCall, ToolChoice, Usage, Wire};
+use uwf_llm::{ChatMessage, ChatRequest, Finish, ResponseFormat, Tool, ToolCall, ToolChoice, Usage, Wire};
 use uwf_testing::llm_server::{self, LlmServer, Say};
 
 use crate::setting::{KEY, WIRES, ask, streamed, talk};
@@ -16,16 +16,16 @@ fn everything() -> ChatRequest {
     };
     ChatRequest {
         messages: vec![
-            Message::System("You mend clocks.".to_owned()),
-            Message::User("Why does it stop at noon?".to_owned()),
-            Message::Assistant {
+            ChatMessage::System("You mend clocks.".to_owned()),
+            ChatMessage::User("Why does it stop at noon?".to_owned()),
+            ChatMessage::Assistant {
                 text: "I will look.".to_owned(),
                 tool_calls: vec![call("a1", r#"{"path": "gear.txt"}"#), call("a2", "{path")],
                 reasoning: None,
             },
-            Message::tool("a1", "12 teeth"),
-            Message::Tool { id: "a2".to_owned(), content: "arguments are not JSON".to_owned(), is_error: true },
-            Message::User("Go on.".to_owned()),
+            ChatMessage::tool("a1", "12 teeth"),
+            ChatMessage::Tool { id: "a2".to_owned(), content: "arguments are not JSON".to_owned(), is_error: true },
+            ChatMessage::User("Go on.".to_owned()),
         ],
         tools: vec![Tool {
             name: "read_file".to_owned(),
@@ -130,7 +130,7 @@ fn a_reply_is_read_whole_and_streamed_alike() {
         let (_server, client) = talk(wire, [say(), say()]);
         let whole = client.chat(&ask("go")).unwrap();
         let stream = client.chat(&streamed("go")).unwrap();
-        let arguments = |reply: &uwf_llm::Reply| -> Vec<serde_json::Value> {
+        let arguments = |reply: &uwf_llm::ChatReply| -> Vec<serde_json::Value> {
             reply.tool_calls.iter().map(|call| call.parsed().unwrap().into()).collect()
         };
         for reply in [&whole, &stream] {

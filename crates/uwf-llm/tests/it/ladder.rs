@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_llm::{
-    ChatRequest, Client, Error, Message, Mode, ModeCache, Retry, Shape, Structured, Timeouts, Unstructured, Usage,
+    ChatMessage, ChatRequest, Client, Error, Mode, ModeCache, Retry, Shape, Structured, Timeouts, Unstructured, Usage,
     Waited, Wire, structured,
 };
 use uwf_testing::llm_server::{LlmServer, Say, Script};
@@ -317,7 +317,7 @@ fn the_cache_survives_anything() {
 fn a_conversation_is_kept_and_its_own_tools_are_not() {
     let (server, client) = talk(Wire::OpenAi, model(Mode::ForcedTool));
     let other = uwf_llm::Tool { name: "other".to_owned(), description: String::new(), parameters: json!({}) };
-    let messages = vec![Message::System("Be fair.".to_owned()), Message::User("Judge.".to_owned())];
+    let messages = vec![ChatMessage::System("Be fair.".to_owned()), ChatMessage::User("Judge.".to_owned())];
     let request = ChatRequest { tools: vec![other], ..ChatRequest::new(messages) };
     let schema = schema();
     let shape = Shape { name: "submit", description: "", schema: &schema, mode: None };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_llm::{
-    Client, Delta, Lookups, Message, Mode, ModeCache, Shape, Structured, Tool, ToolCall, Unstructured, Usage, Wire,
+    ChatMessage, Client, Delta, Lookups, Mode, ModeCache, Shape, Structured, Tool, ToolCall, Unstructured, Usage, Wire,
     structured, structured_with_lookups,
 };
 use uwf_testing::llm_server::{LlmServer, Say, Script};
@@ -109,7 +109,7 @@ fn what_is_looked_up_goes_back_and_the_value_follows() {
         assert!(got.attempts.iter().all(|attempt| attempt.error.is_none() && attempt.reply.is_some()));
         let added: Vec<usize> = got.attempts.iter().map(|attempt| attempt.added.len()).collect();
         assert_eq!(added, [0, 3, 5]);
-        assert!(matches!(&got.attempts[2].added[4], Message::Tool { content, .. } if content == "from the west"));
+        assert!(matches!(&got.attempts[2].added[4], ChatMessage::Tool { content, .. } if content == "from the west"));
         let names: Vec<Value> = server.asked()[0].body["tools"]
             .as_array()
             .unwrap()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use uwf_llm::{ChatRequest, Client, Endpoint, Message, Retry, Timeouts, Wire};
+use uwf_llm::{ChatMessage, ChatRequest, Client, Endpoint, Retry, Timeouts, Wire};
 use uwf_testing::llm_server::{LlmServer, Script};
 
 /// A key that must not turn up anywhere.
@@ -38,7 +38,7 @@ pub(crate) fn talk(wire: Wire, script: impl Into<Script>) -> (LlmServer, Client)
 }
 
 pub(crate) fn ask(text: &str) -> ChatRequest {
-    ChatRequest::new(vec![Message::User(text.to_owned())])
+    ChatRequest::new(vec![ChatMessage::User(text.to_owned())])
 }
 
 pub(crate) fn streamed(text: &str) -> ChatRequest {

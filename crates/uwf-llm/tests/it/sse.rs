@@ -1,17 +1,17 @@
 //! The parser of server-sent events.
 
 use proptest::prelude::*;
-use uwf_llm::sse::{Event, Parser};
+use uwf_llm::sse::{Parser, ServerSentEvent};
 
-fn parse(pieces: &[&[u8]]) -> Vec<Event> {
+fn parse(pieces: &[&[u8]]) -> Vec<ServerSentEvent> {
     let mut parser = Parser::new();
-    let mut events: Vec<Event> = pieces.iter().flat_map(|piece| parser.push(piece)).collect();
+    let mut events: Vec<ServerSentEvent> = pieces.iter().flat_map(|piece| parser.push(piece)).collect();
     events.extend(parser.finish());
     events
 }
 
-fn event(event: &str, data: &str) -> Event {
-    Event { event: event.to_owned(), data: data.to_owned() }
+fn event(event: &str, data: &str) -> ServerSentEvent {
+    ServerSentEvent { event: event.to_owned(), data: data.to_owned() }
 }
 
 #[test]
@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(written in prop::collection::vec(("[a-z]{0,5}", "[^\r\n]{0,20}", "[^\r\n]{0,20}"), 0..6), end in line_break()) {
         let text: String = written.iter().map(|(kind, one, two)| format!("event: {kind}{end}data: {one}{end}data: {two}{end}{end}")).collect();
-        let expected: Vec<Event> = written.iter().map(|(kind, one, two)| event(kind, &format!("{one}\n{two}"))).collect();
+        let expected: Vec<ServerSentEvent> = written.iter().map(|(kind, one, two)| event(kind, &format!("{one}\n{two}"))).collect();
         prop_assert_eq!(parse(&[text.as_bytes()]), expected);
     }
 }

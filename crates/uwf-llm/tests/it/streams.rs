@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use serde_json::json;
-use uwf_llm::{Client, Delta, Error, Finish, Reply, Result, Retry, Timeouts, Waited, Wire};
+use uwf_llm::{ChatReply, Client, Delta, Error, Finish, Result, Retry, Timeouts, Waited, Wire};
 use uwf_testing::llm_server::{LlmServer, Say};
 
 use crate::setting::{WIRES, endpoint, streamed, talk, timeouts};
 
 /// Asks, and writes down every piece.
-fn listen(client: &Client) -> (Result<Reply>, Vec<String>) {
+fn listen(client: &Client) -> (Result<ChatReply>, Vec<String>) {
     let mut pieces = Vec::new();
     let reply = client.chat_with(&streamed("go"), &mut |delta| {
         pieces.push(match delta {
@@ -23,7 +23,7 @@ fn listen(client: &Client) -> (Result<Reply>, Vec<String>) {
 }
 
 /// One try at a stream that is sent as it stands here.
-fn raw(wire: Wire, events: &str) -> Result<Reply> {
+fn raw(wire: Wire, events: &str) -> Result<ChatReply> {
     let server = LlmServer::start([Say::raw(200, "text/event-stream; charset=utf-8", events)]);
     Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap().chat(&streamed("go"))
 }

@@ -1,7 +1,7 @@
 //! The MCP server: any line has a reply, an error or, where the protocol says so, none; and the next request is served.
 
-use agent_kit::json_rpc::{Line, Lines};
-use agent_kit::mcp::protocol::{MAX_BATCH, Outcome, Server, Tool, Tools};
+use agent_kit::json_rpc::{MessageLine, MessageLines};
+use agent_kit::mcp::protocol::{MAX_BATCH, McpTool, Server, ToolOutcome, ToolSet};
 use serde_json::{Value, json};
 use uwf_testing::Subject;
 
@@ -26,12 +26,12 @@ const CAP: usize = 4000;
 
 fn check(bytes: &[u8]) {
     let mut server = Server::new(Echo);
-    let mut whole = Lines::new(CAP);
+    let mut whole = MessageLines::new(CAP);
     let mut lines = whole.push(bytes);
     lines.extend(whole.finish());
     assert_eq!(one_by_one(bytes), lines, "however it comes in");
     for line in lines {
-        let Line::Whole(line) = line else { continue };
+        let MessageLine::Whole(line) = line else { continue };
         let reply = server.handle(&line);
         if let Some(reply) = &reply {
             assert_reply(reply);
@@ -42,9 +42,9 @@ fn check(bytes: &[u8]) {
     }
 }
 
-fn one_by_one(bytes: &[u8]) -> Vec<Line> {
-    let mut lines = Lines::new(CAP);
-    let mut found: Vec<Line> = bytes.chunks(1).flat_map(|byte| lines.push(byte)).collect();
+fn one_by_one(bytes: &[u8]) -> Vec<MessageLine> {
+    let mut lines = MessageLines::new(CAP);
+    let mut found: Vec<MessageLine> = bytes.chunks(1).flat_map(|byte| lines.push(byte)).collect();
     found.extend(lines.finish());
     found
 }
@@ -76,16 +76,16 @@ fn assert_reply(reply: &Value) {
 /// Two tools: one that says what it was given, one that fails.
 struct Echo;
 
-impl Tools for Echo {
-    fn list(&self) -> Vec<Tool> {
-        let tool = |name: &str| Tool { name: name.to_owned(), description: String::new(), input_schema: json!({}) };
+impl ToolSet for Echo {
+    fn list(&self) -> Vec<McpTool> {
+        let tool = |name: &str| McpTool { name: name.to_owned(), description: String::new(), input_schema: json!({}) };
         vec![tool("echo"), tool("fail")]
     }
 
-    fn call(&mut self, name: &str, arguments: &Value) -> Option<Outcome> {
+    fn call(&mut self, name: &str, arguments: &Value) -> Option<ToolOutcome> {
         match name {
-            "echo" => Some(Outcome::done(arguments.to_string())),
-            "fail" => Some(Outcome::failed("it failed")),
+            "echo" => Some(ToolOutcome::done(arguments.to_string())),
+            "fail" => Some(ToolOutcome::failed("it failed")),
             _ => None,
         }
     }

@@ -1,11 +1,11 @@
 //! What an ACP agent says: any line is a message or noise, what is kept of it has its limits, and every request can be
 //! answered.
 
-use agent_kit::json_rpc::{Line, Lines, reply};
+use agent_kit::json_rpc::{MessageLine, MessageLines, reply};
 use serde_json::Value;
-use uwf_agents::acp::messages::{Message, read, unsupported};
+use uwf_agents::acp::messages::{AcpMessage, read, unsupported};
 use uwf_agents::acp::permission::{Decision, Policy, decide};
-use uwf_agents::acp::transcript::Transcript;
+use uwf_agents::acp::transcript::AcpTranscript;
 use uwf_agents::acp::usage::Counts;
 use uwf_testing::Subject;
 
@@ -34,32 +34,32 @@ const LINE_CAP: usize = 8000;
 const TEXT_CAPS: [usize; 3] = [0, 7, 1 << 20];
 
 fn check(bytes: &[u8]) {
-    let mut lines = Lines::new(LINE_CAP);
+    let mut lines = MessageLines::new(LINE_CAP);
     let mut found = lines.push(bytes);
     found.extend(lines.finish());
-    let mut transcripts = TEXT_CAPS.map(Transcript::new);
+    let mut transcripts = TEXT_CAPS.map(AcpTranscript::new);
     let mut at_ms = 0;
     for line in found {
-        let Line::Whole(line) = line else { continue };
+        let MessageLine::Whole(line) = line else { continue };
         let Some(message) = read(&line) else {
             assert!(line.trim_ascii().is_empty());
             continue;
         };
         match message {
-            Message::Notification { method, params } => {
+            AcpMessage::Notification { method, params } => {
                 at_ms += 10;
                 for transcript in &mut transcripts {
                     let update = params.get("update").filter(|_| method == "session/update");
                     let _ = update.and_then(|update| transcript.update(update, at_ms));
                 }
             }
-            Message::Request { id, method, params } => answer(&id, &method, &params),
-            Message::Reply { result: Ok(result), .. } => {
+            AcpMessage::Request { id, method, params } => answer(&id, &method, &params),
+            AcpMessage::Reply { result: Ok(result), .. } => {
                 let counts = result.get("usage").and_then(Counts::read);
                 let _ = counts.map(|counts| (counts.tokens(), counts.since(Counts::default())));
             }
-            Message::Reply { result: Err(failure), .. } => assert!(failure.told.len() <= 2 * line.len() + 40),
-            Message::Noise(shown) => assert!(shown.chars().count() <= 201),
+            AcpMessage::Reply { result: Err(failure), .. } => assert!(failure.told.len() <= 2 * line.len() + 40),
+            AcpMessage::Noise(shown) => assert!(shown.chars().count() <= 201),
         }
     }
     for (transcript, cap) in transcripts.iter().zip(TEXT_CAPS) {

@@ -23,7 +23,7 @@ pub(super) fn set(tree: &Tree<'_>, path: &KeyPath, value: &Value) -> Result<Stri
     let in_flow =
         around.iter().map(|entry| &entry.value).chain(&tree.root).any(|node| matches!(Form::of(node), Form::Flow(_)));
     let language = if tree.is_json() { Language::Json } else { Language::Yaml };
-    let place = Place { tree, language, in_flow };
+    let place = EditPlace { tree, language, in_flow };
     let parent = found.last().map(|entry| &entry.value).or(tree.root.as_ref());
     let edited = match (parent.map(|node| (node, Form::of(node))), found.last()) {
         (_, Some(entry)) if missing.is_empty() => place.replace(entry, value),
@@ -47,14 +47,14 @@ fn not_a_mapping(node: &Node, at: &[String]) -> EditError {
 }
 
 /// Where something is to be written.
-struct Place<'p> {
+struct EditPlace<'p> {
     tree: &'p Tree<'p>,
     language: Language,
     /// Inside braces or brackets, where lines mean nothing.
     in_flow: bool,
 }
 
-impl Place<'_> {
+impl EditPlace<'_> {
     fn text(&self) -> &str {
         self.tree.text
     }

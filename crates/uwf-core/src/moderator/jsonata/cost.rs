@@ -14,7 +14,7 @@ use super::{functions, names};
 
 /// Where a node stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ExpressionPlace {
     /// Evaluated once.
     Once,
     /// Evaluated for each item of something.
@@ -27,10 +27,10 @@ const MAX_PLAIN_BYTES: usize = 4096;
 
 /// Whether an expression, its references to the history rewritten, is plain.
 pub(super) fn is_plain(tree: &AstNode, expression: &str) -> bool {
-    expression.len() <= MAX_PLAIN_BYTES && plain(tree, Place::Once)
+    expression.len() <= MAX_PLAIN_BYTES && plain(tree, ExpressionPlace::Once)
 }
 
-fn plain(node: &AstNode, place: Place) -> bool {
+fn plain(node: &AstNode, place: ExpressionPlace) -> bool {
     with_stack(|| match node {
         AstNode::String(_)
         | AstNode::Name(_)
@@ -40,11 +40,11 @@ fn plain(node: &AstNode, place: Place) -> bool {
         | AstNode::Undefined
         | AstNode::Wildcard => true,
         AstNode::Variable(name) => variable(name, place),
-        AstNode::ParentVariable(_) => place == Place::Once,
+        AstNode::ParentVariable(_) => place == ExpressionPlace::Once,
         AstNode::Path { steps } => steps
             .iter()
             .enumerate()
-            .all(|(index, step)| path_step(step, if index == 0 { place } else { Place::Looped })),
+            .all(|(index, step)| path_step(step, if index == 0 { place } else { ExpressionPlace::Looped })),
         AstNode::Binary { op, lhs, rhs } => binary(*op, lhs, rhs, place),
         AstNode::Unary { operand, .. } => plain(operand, place),
         AstNode::Conditional { condition, then_branch, else_branch } => {
@@ -72,30 +72,30 @@ fn plain(node: &AstNode, place: Place) -> bool {
     })
 }
 
-fn variable(name: &str, place: Place) -> bool {
+fn variable(name: &str, place: ExpressionPlace) -> bool {
     let scalar = name == names::THREAD_ID || name == names::DEPTH || names::is_count(name);
     let history = name == names::STEPS || name == names::START || names::is_step(name);
-    name.is_empty() || scalar || (history && place == Place::Once)
+    name.is_empty() || scalar || (history && place == ExpressionPlace::Once)
 }
 
-fn function(name: &str, args: &[AstNode], place: Place) -> bool {
+fn function(name: &str, args: &[AstNode], place: ExpressionPlace) -> bool {
     let history = name == names::FIRST || name == names::LAST;
-    functions::is_plain(name, args.len()) && (!history || place == Place::Once)
+    functions::is_plain(name, args.len()) && (!history || place == ExpressionPlace::Once)
 }
 
-fn path_step(step: &PathStep, place: Place) -> bool {
+fn path_step(step: &PathStep, place: ExpressionPlace) -> bool {
     let PathStep { node, stages, focus, index_var, ancestor_label, is_tuple, inner_tuple, id: _ } = step;
     let bound = focus.is_some() || index_var.is_some() || ancestor_label.is_some() || *is_tuple || *inner_tuple;
     !bound
         && plain(node, place)
         && stages.iter().all(|stage| match stage {
-            Stage::Filter(inner) => plain(inner, Place::Looped),
+            Stage::Filter(inner) => plain(inner, ExpressionPlace::Looped),
             Stage::KeepArray => true,
             Stage::Index(_) => false,
         })
 }
 
-fn binary(op: BinaryOp, lhs: &AstNode, rhs: &AstNode, place: Place) -> bool {
+fn binary(op: BinaryOp, lhs: &AstNode, rhs: &AstNode, place: ExpressionPlace) -> bool {
     match op {
         // These give true or false, so a written-out list beside them goes no further.
         BinaryOp::Equal
@@ -123,7 +123,7 @@ fn binary(op: BinaryOp, lhs: &AstNode, rhs: &AstNode, place: Place) -> bool {
     }
 }
 
-fn operand(node: &AstNode, place: Place) -> bool {
+fn operand(node: &AstNode, place: ExpressionPlace) -> bool {
     match node {
         AstNode::Array(items) => items.iter().all(is_literal),
         _ => plain(node, place),

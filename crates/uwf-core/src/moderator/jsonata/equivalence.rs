@@ -9,7 +9,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use super::super::{History, Reads, StepView};
-use super::evaluate::{EvalError, Session};
+use super::evaluate::{EvalError, EvaluationSession};
 use super::{Program, analyse, parse};
 
 /// Loads what was asked for and nothing else, as the shell does.
@@ -51,7 +51,7 @@ fn check(expression: &str, full: &History) {
 }
 
 fn run(program: &Program, history: &History, reads: &Reads) -> Result<Option<Value>, EvalError> {
-    Session::new(history, reads).run(program)
+    EvaluationSession::new(history, reads).run(program)
 }
 
 fn output() -> impl Strategy<Value = Value> {

@@ -33,14 +33,14 @@ impl EvalError {
 }
 
 /// Evaluates any number of programs on one history, which is converted once. Not `Send`.
-pub(in super::super) struct Session {
+pub(in super::super) struct EvaluationSession {
     evaluator: Evaluator,
     input: JValue,
 }
 
-impl Session {
+impl EvaluationSession {
     /// Prepares a history for programs that read no more than `reads`.
-    pub(in super::super) fn new(history: &History, reads: &Reads) -> Session {
+    pub(in super::super) fn new(history: &History, reads: &Reads) -> EvaluationSession {
         let facts = Rc::new(Facts::of(history));
         let mut context = Context::new();
         let start = object([
@@ -69,7 +69,7 @@ impl Session {
         ]);
         let mut evaluator = Evaluator::with_context(context);
         register(&mut evaluator, &facts);
-        Session { evaluator, input }
+        EvaluationSession { evaluator, input }
     }
 
     /// The result of a program; `None` is a missing value, which is not `null`.

@@ -63,9 +63,9 @@ pub(super) struct Found {
 
 /// Looks through an expression.
 pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
-    let mut reader = Reader { bound, fields: BTreeSet::new(), findings: Vec::new(), comparisons: Vec::new() };
+    let mut reader = FieldReader { bound, fields: BTreeSet::new(), findings: Vec::new(), comparisons: Vec::new() };
     reader.visit(tree, &At::Root);
-    let Reader { fields, findings, comparisons, .. } = reader;
+    let FieldReader { fields, findings, comparisons, .. } = reader;
     Found { fields: fields.into_iter().collect(), findings, comparisons }
 }
 
@@ -92,14 +92,14 @@ enum Who {
     Unknown,
 }
 
-struct Reader<'a> {
+struct FieldReader<'a> {
     bound: &'a BTreeSet<String>,
     fields: BTreeSet<FieldRead>,
     findings: Vec<Finding>,
     comparisons: Vec<Comparison>,
 }
 
-impl Reader<'_> {
+impl FieldReader<'_> {
     /// Looks through a node whose context is `at`, and says what its value is.
     fn visit(&mut self, node: &AstNode, at: &At) -> At {
         with_stack(|| match node {

@@ -17,7 +17,7 @@ pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
     if is_opaque(tree, bound) {
         return Reads::everything();
     }
-    let mut reader = Reader { reads: Reads::none() };
+    let mut reader = HistoryReader { reads: Reads::none() };
     reader.visit(tree, Focus::Root);
     reader.reads
 }
@@ -36,11 +36,11 @@ fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
     opaque
 }
 
-struct Reader {
+struct HistoryReader {
     reads: Reads,
 }
 
-impl Reader {
+impl HistoryReader {
     fn visit(&mut self, node: &mut AstNode, focus: Focus) {
         if let Some(variable) = self.rewritten(node, focus) {
             *node = variable;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::comparisons::{Never, never_equal};
-use super::schema_paths::{Verdict, can_have};
+use super::schema_paths::{Possibility, can_have};
 use crate::document::Problems;
 use crate::document::{Positions, join};
 use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead};
@@ -142,8 +142,8 @@ impl Check<'_> {
             return;
         };
         let message = match can_have(schema, &read.path) {
-            Verdict::Possible => return,
-            Verdict::NoField { field, known } => {
+            Possibility::Possible => return,
+            Possibility::NoField { field, known } => {
                 let message = format!(
                     "the condition `{name}` reads `{}`, but the output of `{role}` has no `{field}`",
                     read.text
@@ -152,7 +152,7 @@ impl Check<'_> {
                 let hint = did_you_mean(&field, known.iter().map(String::as_str));
                 (message, hint.or_else(|| Some(format!("it has {}", fields.join(", ")))))
             }
-            Verdict::NotAnObject { field } => {
+            Possibility::NotAnObject { field } => {
                 let whole = format!("the condition `{name}` reads `{}`, but in the output of `{role}`", read.text);
                 (format!("{whole} nothing can be below `{field}`"), None)
             }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// The answer of [`can_have`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Possibility {
     /// Some value of the schema has the path.
     Possible,
     /// Objects there have other fields.
@@ -27,15 +27,15 @@ pub(super) enum Verdict {
 }
 
 /// Whether some value of `schema` has a value at `path`, which passes through arrays as JSONata does.
-pub(super) fn can_have(schema: &Value, path: &[String]) -> Verdict {
+pub(super) fn can_have(schema: &Value, path: &[String]) -> Possibility {
     match descend(schema, path) {
-        Ok(_) => Verdict::Possible,
+        Ok(_) => Possibility::Possible,
         Err(verdict) => verdict,
     }
 }
 
 /// The schemas of what is at `path`; none when nothing is said of it.
-pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s Value>, Verdict> {
+pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s Value>, Possibility> {
     let mut here = vec![schema];
     let mut field = "output".to_owned();
     for key in path {
@@ -49,10 +49,10 @@ pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s 
                 return Ok(here);
             }
         } else if objects.properties.is_empty() {
-            return Err(Verdict::NotAnObject { field });
+            return Err(Possibility::NotAnObject { field });
         } else {
             let known = objects.properties.iter().map(|(name, _)| (*name).clone()).collect();
-            return Err(Verdict::NoField { field: key.clone(), known });
+            return Err(Possibility::NoField { field: key.clone(), known });
         }
         key.clone_into(&mut field);
     }
@@ -207,11 +207,11 @@ mod tests {
     fn ask(schema: Value, path: &str) -> String {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
         match can_have(&schema, &path) {
-            Verdict::Possible => "possible".to_owned(),
-            Verdict::NoField { field, known } => {
+            Possibility::Possible => "possible".to_owned(),
+            Possibility::NoField { field, known } => {
                 format!("no {field} among {}", known.into_iter().collect::<Vec<_>>().join(" "))
             }
-            Verdict::NotAnObject { field } => format!("nothing below {field}"),
+            Possibility::NotAnObject { field } => format!("nothing below {field}"),
         }
     }
 

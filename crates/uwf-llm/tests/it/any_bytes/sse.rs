@@ -1,6 +1,6 @@
 //! Server-sent events: wherever the bytes are cut, the same events come out, and none of them holds what was not sent.
 
-use uwf_llm::sse::{Event, Parser};
+use uwf_llm::sse::{Parser, ServerSentEvent};
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {
@@ -31,15 +31,15 @@ fn check(bytes: &[u8]) {
     assert_eq!(events([written(&whole).as_bytes()]), whole, "written again");
 }
 
-fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> Vec<Event> {
+fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> Vec<ServerSentEvent> {
     let mut parser = Parser::new();
-    let mut events: Vec<Event> = pieces.into_iter().flat_map(|piece| parser.push(piece)).collect();
+    let mut events: Vec<ServerSentEvent> = pieces.into_iter().flat_map(|piece| parser.push(piece)).collect();
     events.extend(parser.finish());
     events
 }
 
-fn written(events: &[Event]) -> String {
-    let event = |event: &Event| {
+fn written(events: &[ServerSentEvent]) -> String {
+    let event = |event: &ServerSentEvent| {
         let data: String = event.data.split('\n').map(|line| format!("data: {line}\n")).collect();
         format!("event: {}\n{data}\n", event.event)
     };

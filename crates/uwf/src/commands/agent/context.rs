@@ -1,7 +1,7 @@
 //! `uwf agent context`
 
-use agent_kit::context_report::Briefing;
-use agent_kit::{Context as AgentContext, ToldStep};
+use agent_kit::context_report::ContextReport;
+use agent_kit::{AgentContext, ReportedStep};
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_core::prompt::AnswerForm;
@@ -68,7 +68,7 @@ enum Answer {
     Json,
 }
 
-impl Report for Briefing {
+impl Report for ContextReport {
     fn text(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
     }
@@ -85,7 +85,7 @@ impl Report for Prompt {
     }
 }
 
-impl Report for ToldStep {
+impl Report for ReportedStep {
     fn text(&self) -> String {
         self.whole()
     }
@@ -116,7 +116,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.prompt {
         return Printed::new(&Prompt { prompt });
     }
-    Printed::new(&Briefing { prompt: Some(prompt), ..Briefing::of(&agent, args.steps, MAX_STEP_BYTES)? })
+    Printed::new(&ContextReport { prompt: Some(prompt), ..ContextReport::of(&agent, args.steps, MAX_STEP_BYTES)? })
 }
 
 fn prompt(context: &Context, agent: &AgentContext<'_>, answer: Answer) -> Result<String, CommandError> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent_kit::Context as AgentContext;
+use agent_kit::AgentContext;
 use agent_kit::mcp;
 
 use crate::context::Context;

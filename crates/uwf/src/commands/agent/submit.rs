@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use agent_kit::ladder::Ladder;
-use agent_kit::{Answer, Context as AgentContext, play, submit};
+use agent_kit::{AgentContext, Answer, play, submit};
 use clap::ArgGroup;
 use serde_json::Value;
 use uwf_agents::trace::Format;

@@ -1,7 +1,7 @@
 //! What `uwf setup` was told, and what follows from it for the configuration.
 
 use serde_json::Value;
-use uwf_agents::agent_choices::Choice;
+use uwf_agents::agent_choices::AgentChoice;
 use uwf_core::config::Config;
 use uwf_core::config::edit::KeyPath;
 use uwf_engine::root::config_file::Change;
@@ -41,7 +41,7 @@ pub(super) enum Agent {
     /// One that the configuration has, by its alias.
     Known(String),
     /// One to be added.
-    New(Choice),
+    New(AgentChoice),
 }
 
 impl Key {
@@ -62,7 +62,7 @@ impl Key {
 
 impl Agent {
     /// What an agent that was chosen or named is to this configuration.
-    pub(super) fn of(config: &Config, choice: Choice) -> Agent {
+    pub(super) fn of(config: &Config, choice: AgentChoice) -> Agent {
         if config.agents.contains_key(&choice.alias) { Agent::Known(choice.alias) } else { Agent::New(choice) }
     }
 

@@ -1,6 +1,6 @@
 //! Answers that were given on the command line.
 
-use uwf_agents::agent_choices::{self, Choice};
+use uwf_agents::agent_choices::{self, AgentChoice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire, preset};
 
 use super::answers::{Agent, Answers, Key, Model};
@@ -101,7 +101,7 @@ pub(super) fn variable_for(provider: &str) -> String {
 fn agent(known: &Known<'_>, named: Option<&str>, has_model: bool) -> Result<Option<Agent>, CommandError> {
     let config = known.config;
     let Some(named) = named else {
-        let usable = |choice: &Choice| has_model || !choice.needs_model;
+        let usable = |choice: &AgentChoice| has_model || !choice.needs_model;
         let first = || agent_choices::available().into_iter().find(usable).map(|choice| Agent::of(config, choice));
         return Ok(if config.default_agent.is_some() { None } else { first() });
     };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use uwf_engine::error::Kind;
-use uwf_llm::{ChatRequest, Client, Endpoint, Message, Retry, Timeouts};
+use uwf_llm::{ChatMessage, ChatRequest, Client, Endpoint, Retry, Timeouts};
 
 use super::answers::Model;
 use crate::error::CommandError;
@@ -56,7 +56,7 @@ impl Proof {
 pub(super) fn prove(printer: Printer, model: &Model) -> Result<Proof, CommandError> {
     printer.talk(&format!("asking {} of {} for one word…", model.name, model.provider));
     let request =
-        ChatRequest { max_tokens: Some(MAX_TOKENS), ..ChatRequest::new(vec![Message::User(QUESTION.to_owned())]) };
+        ChatRequest { max_tokens: Some(MAX_TOKENS), ..ChatRequest::new(vec![ChatMessage::User(QUESTION.to_owned())]) };
     let reply = client(model.endpoint()).and_then(|client| client.chat(&request)).map_err(|error| failed(&error))?;
     Ok(Proof {
         answer: excerpt(&reply.text, SHOWN),

@@ -1,6 +1,6 @@
 //! Answers of a person at a terminal.
 
-use uwf_agents::agent_choices::{self, Choice as AgentChoice};
+use uwf_agents::agent_choices::{self, AgentChoice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire};
 
 use super::Known;

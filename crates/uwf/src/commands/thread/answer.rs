@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Ladder;
-use agent_kit::{Context as AgentContext, submit};
+use agent_kit::{AgentContext, submit};
 use clap::ArgGroup;
 use uwf_agents::human;
 use uwf_core::config::ExtractRungs;

@@ -3,7 +3,7 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
-use agent_kit::Context as AgentContext;
+use agent_kit::AgentContext;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::OutputMode;

@@ -1,7 +1,7 @@
 //! Asking key by key on a terminal. The lines typed become the header of an answer and are read as every header is, so
 //! that a person may write `yes`, `[a, b]` or a sentence with a colon in it.
 
-use agent_kit::Context as AgentContext;
+use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
 use serde_json::{Map, Value, json};
 use uwf_core::extract::{self, Extraction};

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use agent_kit::Context as AgentContext;
+use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
 use uwf_core::prompt;
 use uwf_engine::error::{AtPath, Error, Kind};

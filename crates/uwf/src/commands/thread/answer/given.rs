@@ -2,7 +2,7 @@
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::Climb;
-use agent_kit::{Context as AgentContext, Error, Kind};
+use agent_kit::{AgentContext, Error, Kind};
 use serde_json::{Map, Value};
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::{self, AnswerForm};
