@@ -237,9 +237,9 @@ mod tests {
         assert_eq!(Hash::from_u64(0).to_string(), "0000000000000");
         assert_eq!(Hash::from_u64(u64::MAX).to_string(), "FZZZZZZZZZZZZ");
         assert_eq!("fzzzzzzzzzzzz".parse::<Hash>().unwrap(), Hash::from_u64(u64::MAX));
-        const PINNED: Hash = Hash::literal("0000000000010");
-        assert_eq!(PINNED.as_u64(), 32);
-        assert_eq!(format!("{PINNED:?}|{PINNED:>15}"), "0000000000010|  0000000000010");
+        let pinned = const { Hash::literal("0000000000010") };
+        assert_eq!(pinned.as_u64(), 32);
+        assert_eq!(format!("{pinned:?}|{pinned:>15}"), "0000000000010|  0000000000010");
     }
 
     #[test]

@@ -198,6 +198,9 @@ impl From<FileError> for Error {
 /// Adds the path to an I/O error, with what was being done.
 pub trait AtPath<T> {
     /// `action` completes "cannot … PATH".
+    ///
+    /// # Errors
+    /// The same one, with the path in its message.
     fn at(self, action: &str, path: impl Into<PathBuf>) -> Result<T>;
 }
 

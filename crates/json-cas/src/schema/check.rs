@@ -112,13 +112,10 @@ fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
 
 /// What the meta-schema finds, without what the lint says better at the same place.
 fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
-    let meta = match jsonschema::meta::validator_for(schema) {
-        Ok(meta) => meta,
-        Err(_) => {
-            let message = "an unknown dialect; leave `$schema` out or name draft 2020-12";
-            problems.push(SchemaProblem::error("/$schema", message));
-            return;
-        }
+    let Ok(meta) = jsonschema::meta::validator_for(schema) else {
+        let message = "an unknown dialect; leave `$schema` out or name draft 2020-12";
+        problems.push(SchemaProblem::error("/$schema", message));
+        return;
     };
     for violation in violations::of_meta_schema(&meta, schema) {
         let is_known = |problem: &SchemaProblem| {

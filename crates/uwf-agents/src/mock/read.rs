@@ -199,12 +199,12 @@ impl Reader<'_> {
 
     fn hang(&mut self, pointer: &str, fields: &Map<String, Value>) -> Duration {
         let Some(value) = fields.get("hang") else { return Duration::ZERO };
-        let seconds = value.as_f64().filter(|seconds| (0.0..=LONGEST_HANG).contains(seconds));
-        seconds.map(Duration::from_secs_f64).unwrap_or_else(|| {
+        let Some(seconds) = value.as_f64().filter(|seconds| (0.0..=LONGEST_HANG).contains(seconds)) else {
             let told = format!("`hang` is a number of seconds, at most {LONGEST_HANG}");
             self.error(&Document::below(pointer, "hang"), "wrong-type", told, None);
-            Duration::ZERO
-        })
+            return Duration::ZERO;
+        };
+        Duration::from_secs_f64(seconds)
     }
 
     fn texts(&mut self, pointer: &str, fields: &Map<String, Value>, key: &str) -> Vec<String> {

@@ -193,14 +193,17 @@ impl WorkflowReader {
             Data::Scalar { .. } if entry.value.as_bool().is_some() => {
                 Meta::Inline(document::to_json(&entry.value, &mut self.problems))
             }
-            Data::Scalar { text, .. } => text.parse::<Hash>().map(Meta::Stored).unwrap_or_else(|_| {
+            Data::Scalar { text, .. } => {
+                if let Ok(hash) = text.parse::<Hash>() {
+                    return Meta::Stored(hash);
+                }
                 self.positions.set_broken(&pointer);
                 let message =
                     format!("`{}` is `{text}`, which is neither a JSON Schema nor the hash of one", entry.key);
                 let hint = "a hash has 13 symbols of 0-9 and A-Z without I, L, O and U".to_owned();
                 self.problems.error("wrong-type", entry.value.at, message, Some(hint));
                 broken_role().meta
-            }),
+            }
             Data::Sequence(_) => {
                 self.positions.set_broken(&pointer);
                 wrong_type(&entry.value, &entry.key, "a JSON Schema or the hash of one", &mut self.problems);

@@ -24,7 +24,7 @@ pub const SUPERVISOR: &str = "supervisor";
 pub const SUMMARY: &str = "summary";
 
 /// How long an advisor may take: the step waits for it.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Bytes of an advisor's output that are looked at.
 const OUTPUT_CAP: u64 = 64 << 10;

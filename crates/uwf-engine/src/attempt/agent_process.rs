@@ -220,6 +220,9 @@ pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &std::io
 }
 
 /// Opens an output file so that every write goes to its end, also after the middle was cut out.
+///
+/// # Errors
+/// When the file cannot be made: the disk is full, or somebody else's file has its name.
 pub fn create(path: &Path) -> Result<File> {
     regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
 }
@@ -259,7 +262,7 @@ fn ended(status: ExitStatus) -> Ended {
 }
 
 fn sizes(job: &Job) -> Vec<u64> {
-    job.watched.iter().map(|path| path.metadata().map(|meta| meta.len()).unwrap_or(0)).collect()
+    job.watched.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).collect()
 }
 
 /// Frees the middle of every file that is over the cap: the first half of the cap and the last stay.

@@ -19,7 +19,7 @@ pub const AGENT: &str = "salvage";
 
 /// How long reading may take: whoever stepped the thread waits for it. An export of hermes takes two or three seconds,
 /// on a busy machine ten times that.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);

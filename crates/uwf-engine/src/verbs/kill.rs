@@ -41,7 +41,7 @@ pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
 /// Ends what still works for a thread that is not active any more.
 fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
     kill_children(home, id)?;
-    let grace = home.config().map(|config| config.limits.kill_grace).unwrap_or(uwf_core::config::DEFAULT_KILL_GRACE);
+    let grace = home.config().map_or(uwf_core::config::DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
     end_agent(home, id, grace)?;
     // One that was about to begin.
     kill_children(home, id)

@@ -15,7 +15,7 @@ use crate::thread::load::Thread;
 use crate::verbs::list;
 
 /// Age from which a temporary file is a left-over: no write takes that long.
-const STALE: Duration = Duration::from_secs(60 * 60);
+const STALE: Duration = Duration::from_hours(1);
 
 /// What was derived, and what was cleaned up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -14,7 +14,7 @@ use crate::root::lock;
 use crate::root::sharing::{self, Sharing};
 
 /// Age from which on a temporary file is nobody's: no write takes that long.
-pub(super) const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
+pub(super) const LEFTOVER_AGE: Duration = Duration::from_hours(1);
 
 /// How long a lock of the whole root may be held: writers need milliseconds.
 const LONG_HOLD: Duration = Duration::from_secs(1);

@@ -44,7 +44,7 @@ pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
         let hint = "`uwf doctor --fix` ends them; so does the next step of the thread, which takes over their result";
         return Ok(vec![Finding::warn("orphans", message).hint(hint)]);
     }
-    let grace = home.config().map(|config| config.limits.kill_grace).unwrap_or(DEFAULT_KILL_GRACE);
+    let grace = home.config().map_or(DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
     found.iter().map(|orphaned| end(home, orphaned, grace)).collect()
 }
 
