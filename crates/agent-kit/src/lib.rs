@@ -22,7 +22,8 @@
 //! # }
 //! #
 //! # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-//! # use uwf_engine::{home::Home, put, start};
+//! # use uwf_engine::root::home::Home;
+//! # use uwf_engine::verbs::{put, start};
 //! # let dir = tempfile::tempdir()?;
 //! # let dir = dir.path();
 //! # let home = Home::open(dir.join("root"), "uwf");
