@@ -102,6 +102,28 @@ fn every_link_leads_somewhere() {
     assert!(looked_at > 100, "{looked_at} links are too few to be all");
 }
 
+#[test]
+fn every_file_that_guides_a_contributor_is_there() {
+    let mut missing = Vec::new();
+    let mut looked_at = 0;
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md", "AGENTS.md", "README.md", "bench/README.md"] {
+        let text = fs::read_to_string(repository().join(page)).unwrap();
+        let words = text.split('`').skip(1).step_by(2).flat_map(|code| code.split(['{', ' ']).next());
+        let is_path = |word: &&str| {
+            ["crates/", "scripts/", "docs/", "examples/", "fuzz/"].iter().any(|dir| word.starts_with(dir))
+        };
+        // Where the reader puts in a name.
+        for path in words.filter(is_path).filter(|path| !path.contains("NAME") && !path.contains("frobnicate")) {
+            looked_at += 1;
+            if !repository().join(path).exists() {
+                missing.push(format!("{page}: {path}"));
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+    assert!(looked_at > 20, "{looked_at} paths are too few to be all");
+}
+
 /// Names of the functions of all crates, tests too.
 fn functions() -> Vec<String> {
     let mut dirs = vec![repository().join("crates")];
