@@ -15,8 +15,8 @@ use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, registry};
-use uwf_engine::thread::load;
 use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::nodes;
 use uwf_engine::verbs::{put, start};
 
 use crate::error::{Error, Result};
@@ -263,7 +263,7 @@ fn workflow(home: &Home) -> Result<Workflow> {
     let draft = uwf_core::workflow::check(WORKFLOW, "workflow.yaml", Some("play-roles")).draft;
     let draft = draft.ok_or_else(|| Error::Seed("the workflow has errors".to_owned()))?;
     let (_, hash) = put::store(home, draft).map_err(|error| Error::Seed(error.to_string()))?;
-    load::workflow(home.store(), hash).map_err(|error| Error::Seed(error.to_string()))
+    nodes::workflow(home.store(), hash).map_err(|error| Error::Seed(error.to_string()))
 }
 
 /// Waits until the file system of a directory has written everything, so that nothing of the preparation is paid for

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use json_cas::{Hash, Store};
 use uwf_core::node::{Content, ReactSession, ReactTurn, StepNode};
 use uwf_core::thread::ThreadId;
-use uwf_engine::thread::load;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::nodes;
 
 use super::Bench;
 use crate::error::{Error, Result};
@@ -118,23 +119,23 @@ fn added(place: &Place, thread: &ThreadId) -> Result<Added> {
             beside += bytes;
         }
     }
-    let head = load::Thread::any(&place.home, thread)?.head;
+    let head = Thread::any(&place.home, thread)?.head;
     Ok(Added { nodes, beside, content: content(place.home.store(), head, &fresh)? })
 }
 
 /// Bytes of what a step is about, as far as it is new.
 fn content(store: &Store, head: Hash, fresh: &BTreeSet<Hash>) -> Result<i64> {
-    let step: StepNode = load::typed(store, head)?;
-    let session: ReactSession = load::typed(store, step.detail)?;
+    let step: StepNode = nodes::typed(store, head)?;
+    let session: ReactSession = nodes::typed(store, step.detail)?;
     let mut texts = BTreeSet::from([session.raw]);
     for turn in &session.turns {
-        let turn: ReactTurn = load::typed(store, *turn)?;
+        let turn: ReactTurn = nodes::typed(store, *turn)?;
         texts.extend(turn.input);
         texts.insert(turn.output);
     }
     let mut bytes = 0;
     for text in texts.intersection(fresh) {
-        bytes += load::typed::<Content>(store, *text)?.text.len();
+        bytes += nodes::typed::<Content>(store, *text)?.text.len();
     }
     if fresh.contains(&step.output) {
         let output = store.get(step.output).map_err(uwf_engine::error::Error::from)?;

@@ -10,14 +10,16 @@ use uwf_core::node::{self, Payload, ReactSession, StepNode};
 use uwf_core::prompt::{AnswerForm, PriorStep, Prompt, PromptInput, brief, build};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Role;
-use uwf_engine::attempt::environment::{Redactor, own_environment, read_env_file};
+use uwf_engine::attempt::environment::{Redactor, own_environment};
 use uwf_engine::attempt::processes;
 use uwf_engine::attempt::recorded::{self, Attempt, Opened};
 use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::{Record, role_key};
-use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
+use uwf_engine::thread::nodes;
 
 /// Longest id that is taken for one of a session. Those of today's agents have 20 to 36 symbols.
 const MAX_SESSION_ID: usize = 128;
@@ -191,7 +193,7 @@ impl<'h> AgentContext<'h> {
         if node::Kind::of(node.type_hash) != Some(node::Kind::ReactSession) {
             return Ok(None);
         }
-        let session: ReactSession = load::payload(detail, &node)?;
+        let session: ReactSession = nodes::payload(detail, &node)?;
         // As it was stored: an agent's arguments may hold a secret.
         let agent = self.redactor()?.draft(opened.agent.payload().draft()).hash();
         Ok(session.session_id.filter(|id| session.agent == agent && is_session_id(id)))
@@ -247,7 +249,7 @@ impl<'h> AgentContext<'h> {
         let (role, output) = match self.role_names.get(&record.role) {
             Some(role) => (role.clone(), store.get(record.output)?.payload),
             None => {
-                let step = load::step_record(store, record.step)?;
+                let step = nodes::step_record(store, record.step)?;
                 (step.role, step.output)
             }
         };
@@ -273,7 +275,7 @@ impl<'h> AgentContext<'h> {
     /// `Config` when `.env` is not readable.
     pub fn redactor(&self) -> Result<Redactor> {
         let home = self.thread.home();
-        let env_file = read_env_file(&home.env_file())?;
+        let env_file = env_file::read(&home.env_file())?;
         let names = match &self.attempt {
             Some(attempt) => attempt.opened.secrets.clone(),
             None => home.config()?.secret_names().into_iter().collect(),

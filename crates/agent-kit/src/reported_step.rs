@@ -6,8 +6,8 @@ use serde_json::Value;
 use uwf_core::prompt::PriorStep;
 use uwf_core::thread::StepRecord;
 use uwf_engine::error::Result;
-use uwf_engine::thread::load;
 use uwf_engine::thread::message;
+use uwf_engine::thread::nodes;
 
 use crate::context::AgentContext;
 
@@ -77,7 +77,7 @@ impl AgentContext<'_> {
     pub fn step(&self, index: usize) -> Result<ReportedStep> {
         let store = self.thread().home().store();
         let hash = self.record(index)?.step;
-        let StepRecord { role, output, detail, agent, timestamp_ms, .. } = load::step_record(store, hash)?;
+        let StepRecord { role, output, detail, agent, timestamp_ms, .. } = nodes::step_record(store, hash)?;
         let text = message::of_detail(store, detail)?;
         Ok(ReportedStep { index, hash, role, output, text, agent, detail, timestamp: timestamp_ms })
     }

@@ -128,7 +128,7 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
         "mock" => Box::new(mock::MockAgent::default()),
         "office" => Box::new(documents::office::OfficeAgent::default()),
         "react" => Box::new(react::ReactAgent::default()),
-        uwf_engine::verbs::reextract::AGENT => Box::new(reextract::ReextractAgent),
+        uwf_engine::attempt::agents::REEXTRACT => Box::new(reextract::ReextractAgent),
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uwf_core::config::{Config, Provider};
 use uwf_core::node::Tokens;
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::environment;
+use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
 use uwf_llm::{ChatReply, ChatRequest, Client, Endpoint, Finish, ModeCache, Retry, Timeouts, Usage};
@@ -60,7 +60,7 @@ pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, mo
 /// The value of a key's variable: of the environment, else of `.env`.
 fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
     let path = home.env_file();
-    environment::value_of(name, &environment::read_env_file(&path)?).ok_or_else(|| {
+    env_file::value_of(name, &env_file::read(&path)?).ok_or_else(|| {
         Error::new(
             Kind::Config,
             format!("the key of provider `{provider}` is not set: {name} is in neither the environment nor .env"),

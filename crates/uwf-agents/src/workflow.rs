@@ -23,17 +23,18 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::delegation;
-use uwf_engine::attempt::keeper;
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::attempt::settings::Settings as ThreadSettings;
 use uwf_engine::root::history::{self, Finished};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::lock;
 use uwf_engine::root::project;
-use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
-use uwf_engine::verbs::child_threads::{self, Child, Task};
-use uwf_engine::verbs::step::{Report, Request, Upcoming};
+use uwf_engine::thread::nodes;
+use uwf_engine::verbs::child_threads::Child;
+use uwf_engine::verbs::start_child::{self, Task};
+use uwf_engine::verbs::step::{self, Report, Request, Upcoming};
 
 use crate::extractor::LlmExtractor;
 use crate::settings;
@@ -98,7 +99,7 @@ fn play(context: &AgentContext<'_>, opened: &Opened) -> Result<Hash> {
     let mut signals = Signals::listen()?;
     let parent = context.thread();
     let max_depth = project::config_here(parent.home())?.limits.max_depth;
-    let child = child_threads::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
+    let child = start_child::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
     let ended = match child {
         Child::Ended(ended) => ended,
         Child::Active(id) => drive(context, &id, &mut signals)?,
@@ -145,7 +146,7 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
                     .hint("the next step begins it anew")
             });
         }
-        match keeper::step(home, &request, signals, &mut || relay.look()) {
+        match step::in_keeper(home, &request, signals, &mut || relay.look()) {
             Ok(report) => {
                 overtaken = 0;
                 relay.say(&progress(&report));
@@ -219,7 +220,7 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
             Error::new(Kind::NotExtractable, format!("child thread {child} ended before its first step")).hint(again)
         );
     }
-    let step = load::step_record(home.store(), ended.head)?;
+    let step = nodes::step_record(home.store(), ended.head)?;
     let answer = answer(context, step.output, step.detail)?;
     let rungs = context.opened()?.extract;
     let mut extractor = Account { home, ended, role: &step.role, model: LlmExtractor::new(home) };
@@ -233,7 +234,7 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
 /// The child's last output when it is valid as it is, else its last text, in which the output may be found.
 fn answer(context: &AgentContext<'_>, output: Value, detail: Hash) -> Result<Answer> {
     let store = context.thread().home().store();
-    let (telling, node) = load::telling(store, detail)?;
+    let (telling, node) = nodes::telling(store, detail)?;
     let text = message::raw(store, telling, &node)?;
     let fits = context.schema().violations(&output).is_empty();
     let raw = text.unwrap_or_else(|| format!("{output:#}"));

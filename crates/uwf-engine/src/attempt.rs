@@ -14,6 +14,7 @@ pub mod plan;
 pub mod processes;
 pub mod program;
 pub mod recorded;
+pub mod recorded_digest;
 pub(crate) mod result_line;
 pub mod settings;
 pub mod turns;

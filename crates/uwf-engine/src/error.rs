@@ -103,7 +103,7 @@ impl Error {
             }
             std::io::ErrorKind::PermissionDenied => {
                 let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(path);
-                error.hint(format!("{} belongs to {}", there.display(), crate::root::sharing::owner(there)))
+                error.hint(format!("{} belongs to {}", there.display(), crate::ownership::owner(there)))
             }
             _ => error,
         };
@@ -125,6 +125,12 @@ impl Error {
             cause = error.source();
         }
         self.kind != Kind::Io
+    }
+
+    /// Somebody moved the head of a thread that was to be ended.
+    pub(crate) fn head_moved(thread: &ThreadId) -> Error {
+        Error::new(Kind::Busy, format!("the head of thread {thread} moved while it was being ended"))
+            .hint("look at it with `uwf thread show`, then try again")
     }
 
     /// There is no active thread of this id.

@@ -52,3 +52,5 @@ pub mod error;
 pub mod root;
 pub mod thread;
 pub mod verbs;
+
+mod ownership;

@@ -1,6 +1,7 @@
 //! The storage root: its paths and files, names and ids, and the locks and marks of its threads.
 
 pub mod config_file;
+pub mod config_text;
 pub mod env_file;
 pub mod history;
 pub mod home;
@@ -8,8 +9,11 @@ pub mod ids;
 pub mod lock;
 pub mod log;
 pub mod marks;
+pub(crate) mod missing_thread;
 pub mod named_nodes;
+pub mod node_types;
 pub mod project;
+pub mod project_files;
 pub(crate) mod record;
 pub mod registry;
 pub mod sharing;

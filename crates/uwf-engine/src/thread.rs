@@ -3,8 +3,10 @@
 pub mod chain;
 pub mod closure;
 pub mod digest;
+pub mod end_reason;
 pub mod evaluate;
 pub mod load;
 pub mod message;
 pub mod moderate;
+pub mod nodes;
 pub mod state;

@@ -3,6 +3,7 @@
 pub mod agent_link;
 pub mod answer;
 pub mod child_threads;
+pub(crate) mod decide_workflows;
 pub mod doctor;
 pub mod end;
 pub mod find_workflow;
@@ -24,6 +25,7 @@ pub mod rm;
 pub mod run_by_hand;
 pub mod show;
 pub mod start;
+pub mod start_child;
 pub mod step;
 pub mod step_details;
 pub mod validate;

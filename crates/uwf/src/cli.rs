@@ -8,6 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::attempt::keeper;
 use uwf_engine::thread::evaluate;
+use uwf_engine::verbs::step;
 
 use crate::commands::{
     agent, cas, completions, config, doctor, help, man, recover, reference, setup, thread, workflow,
@@ -220,7 +221,7 @@ fn completed_command() -> clap::Command {
 /// Calls of uwf by itself; they come before argument parsing to cost nothing.
 fn own_child(args: &[OsString]) -> Option<u8> {
     let done = match args.get(1)?.to_str()? {
-        keeper::KEEPER_ARGUMENT => keeper::keeper_main(args.get(2)?.to_str()?),
+        keeper::KEEPER_ARGUMENT => step::keeper_main(args.get(2)?.to_str()?),
         evaluate::CHILD_ARGUMENT => evaluate::child_main().map(|answer| {
             // The parent may have given up on us.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);

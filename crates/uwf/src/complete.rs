@@ -13,9 +13,12 @@ use uwf_core::config::CONFIG_KEYS;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
+use uwf_engine::root::config_text;
 use uwf_engine::root::home::Home;
-use uwf_engine::root::{config_file, registry, thread_ids};
-use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::root::project_files;
+use uwf_engine::root::{registry, thread_ids};
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::nodes;
 use uwf_engine::verbs::find_workflow;
 
 use crate::table;
@@ -93,8 +96,7 @@ pub(crate) fn workflow_names(current: &OsStr) -> Vec<CompletionCandidate> {
     soon(move |home| {
         let registered = registry::read(home).unwrap_or_default().into_keys().map(|name| (name, "registry".to_owned()));
         let cwd = std::env::current_dir().unwrap_or_default();
-        let files =
-            find_workflow::project_files(&cwd).into_iter().map(|(name, file)| (name, file.display().to_string()));
+        let files = project_files::all(&cwd).into_iter().map(|(name, file)| (name, file.display().to_string()));
         beginning_with(&typed, registered.chain(files))
     })
 }
@@ -156,7 +158,7 @@ pub(crate) fn help(mut root: clap::Command, current: &OsStr) -> Vec<CompletionCa
 pub(crate) fn config_keys(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
     soon(move |home| {
-        let text = config_file::read(&home.config_file()).unwrap_or_default();
+        let text = config_text::read(&home.config_file()).unwrap_or_default();
         let values = edit::values(&text, "config.yaml").unwrap_or_default();
         let set = edit::paths(&values).into_iter().map(|path| {
             let value = edit::get(&values, &path).map(ToString::to_string).unwrap_or_default();
@@ -205,7 +207,7 @@ fn meant_roles(home: &Home) -> Offers {
     };
     let workflows: Vec<Workflow> = match words.iter().find_map(named) {
         Some(workflow) => vec![workflow],
-        None => registry.values().filter_map(|entry| load::workflow(home.store(), entry.hash).ok()).collect(),
+        None => registry.values().filter_map(|entry| nodes::workflow(home.store(), entry.hash).ok()).collect(),
     };
     let roles = workflows.iter().flat_map(|workflow| &workflow.roles);
     roles.map(|(name, role)| (name.clone(), table::excerpt(&role.description, TASK))).collect()

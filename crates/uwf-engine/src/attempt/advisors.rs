@@ -13,9 +13,9 @@ use crate::attempt::environment;
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::OutputFiles;
 use crate::error::{Error, Kind, Result};
+use crate::root::env_file;
 use crate::root::log::{Log, log};
 use crate::thread::load::Thread;
-use crate::verbs::end;
 
 /// Name of the supervisor: of its built-in agent, and in `modelOverrides`.
 pub const SUPERVISOR: &str = "supervisor";
@@ -101,7 +101,7 @@ impl Advisors<'_, '_> {
 
     fn ask<T: for<'de> Deserialize<'de>>(&self, advisor: &str, model: &str, signals: &mut Signals) -> Result<T> {
         // Nobody is paid for advice on a thread that was ended a moment ago.
-        end::head_of(self.thread)?;
+        self.thread.current_head()?;
         let home = self.thread.home();
         let run = crate::root::ids::new_ulid().to_string();
         let files = OutputFiles::of(home, &self.thread.id, &run);
@@ -123,7 +123,7 @@ impl Advisors<'_, '_> {
         let home = self.thread.home();
         let config = &self.plan.config;
         let (thread, role) = (self.thread.id.as_str(), self.thread.position());
-        let env_file = environment::read_env_file(&home.env_file())?;
+        let env_file = env_file::read(&home.env_file())?;
         let key: Vec<String> = agents::model_key(config, model).map(str::to_owned).into_iter().collect();
         let mut env = environment::for_agent(std::env::vars_os(), &env_file, &config.secret_names(), &key);
         let variables = agents::protocol_variables(home, thread, role, run);

@@ -34,6 +34,9 @@ pub const WORKFLOW: &str = "workflow";
 /// The built-in agent for Cursor's command line.
 pub const CURSOR: &str = "cursor";
 
+/// Name of the built-in agent that hands the kept text in again. It is none of those one can configure.
+pub const REEXTRACT: &str = "reextract";
+
 /// The built-in agent for hermes-agent.
 pub const HERMES: &str = "hermes";
 

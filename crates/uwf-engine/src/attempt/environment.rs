@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
-use durable_files::regular;
 use json_cas::Draft;
 
 use crate::attempt::agents;
 use crate::attempt::recorded::Opened;
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::root::env_file;
 use crate::root::home::Home;
 
 /// Shorter values are not redacted: they would turn up by chance all over an answer.
@@ -18,61 +16,6 @@ const SHORTEST_SECRET: usize = 8;
 
 /// Variable that says how reports are printed.
 const FORMAT_VARIABLE: &str = "UWF_FORMAT";
-
-/// Variables of a `.env` file; empty when there is none.
-///
-/// # Errors
-/// `Config` when a line is not `NAME=value`, `Io`.
-pub fn read_env_file(path: &Path) -> Result<Vec<(String, String)>> {
-    // Whole, so that what cannot be read is not taken for a line that is wrong.
-    let text = match regular::read(path, regular::MAX_TEXT) {
-        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text.at("read", path)?,
-    };
-    let lines = dotenvy::from_read_iter(text.as_slice());
-    lines.collect::<std::result::Result<_, _>>().map_err(|error| {
-        // The parser's message quotes the line, which may hold a key.
-        let line = if let dotenvy::Error::LineParse(_, column) = &error {
-            format!(" near column {column}")
-        } else {
-            String::new()
-        };
-        Error::new(Kind::Config, format!("{} has a line that is not NAME=value{line}", path.display()))
-    })
-}
-
-/// Whether others than its owner may do anything with a `.env`; false when there is none.
-///
-/// # Errors
-/// `Io` when it cannot be looked at.
-pub fn is_open_to_others(path: &Path) -> Result<bool> {
-    match std::fs::metadata(path) {
-        Ok(meta) => Ok(meta.permissions().mode() & 0o077 != 0),
-        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(Error::io("look at", path, source)),
-    }
-}
-
-/// Closes a `.env` that others can read.
-///
-/// # Errors
-/// `Io` when the mode cannot be changed.
-pub fn protect_env_file(path: &Path) -> Result<bool> {
-    if !is_open_to_others(path)? {
-        return Ok(false);
-    }
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
-        .map_err(|source| Error::io("restrict to its owner", path, source))?;
-    Ok(true)
-}
-
-/// The value a variable has for agents: from the environment, else from `.env`; an empty or blank one is none.
-pub fn value_of(name: &str, env_file: &[(String, String)]) -> Option<String> {
-    let inherited = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    // Of a name that is there twice the last counts, as in what agents get.
-    let from_file = || env_file.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    inherited.or_else(|| from_file().filter(|value| !value.trim().is_empty()))
-}
 
 /// The environment of an agent: the engine's own plus `.env` (existing variables win), less every configured secret
 /// the agent is not given.
@@ -99,11 +42,11 @@ pub fn for_agent(
 /// `Config` when `.env` is not readable, `Io` when it cannot be closed to others.
 pub fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsString>> {
     let path = home.env_file();
-    protect_env_file(&path)?;
+    env_file::protect(&path)?;
     let spec = &opened.agent;
     // The keepers of a child thread read the file themselves.
     let reads_itself = spec.built_in() == Some(agents::WORKFLOW);
-    let env_file = if reads_itself { Vec::new() } else { read_env_file(&path)? };
+    let env_file = if reads_itself { Vec::new() } else { env_file::read(&path)? };
     let given = [spec.env.as_slice(), &spec.own_keys].concat();
     let secrets = opened.secrets.iter().cloned().collect();
     let mut env = for_agent(std::env::vars_os(), &env_file, &secrets, &given);
@@ -119,7 +62,12 @@ pub fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsS
 pub fn withheld(opened: &Opened, env_file: &[(String, String)]) -> Vec<String> {
     let spec = &opened.agent;
     let is_given = |name: &String| spec.env.contains(name) || spec.set.contains_key(name);
-    opened.secrets.iter().filter(|name| !is_given(name) && value_of(name, env_file).is_some()).cloned().collect()
+    opened
+        .secrets
+        .iter()
+        .filter(|name| !is_given(name) && env_file::value_of(name, env_file).is_some())
+        .cloned()
+        .collect()
 }
 
 /// Replaces secrets in everything that is about to be stored, logged or shown: a node is for ever.
@@ -140,7 +88,7 @@ impl Redactor {
     /// # Errors
     /// `Config` when configuration or `.env` is not readable.
     pub fn of(home: &Home) -> Result<Redactor> {
-        Ok(Redactor::new(home.config()?.secret_names(), &read_env_file(&home.env_file())?))
+        Ok(Redactor::new(home.config()?.secret_names(), &env_file::read(&home.env_file())?))
     }
 
     /// The same for a process that does not have every secret in its own environment: `environment` is what others have.

@@ -1,5 +1,6 @@
 //! Window and keeper. `thread step` is a window: it starts uwf once more as a keeper, which performs the whole step in a
-//! session of its own, and reports what the keeper replies. Killing the window loses nothing.
+//! session of its own, and reports what the keeper replies. Killing the window, closing its terminal or pressing Ctrl-C twice
+//! loses nothing: the keeper goes on, or ends its agent in an orderly way, and what it did is on disk before it replies.
 
 use std::fs::OpenOptions;
 use std::io::{PipeReader, Read, Write};
@@ -8,14 +9,15 @@ use std::time::Duration;
 
 use durable_files::regular;
 use rustix::process::{Pid, Signal};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::processes;
 use crate::error::{AtPath, Error, Kind, Result, Told};
 use crate::root::home::Home;
-use crate::verbs::recover;
-use crate::verbs::step::{self, Report, Request};
+use crate::root::missing_thread;
 
 pub use crate::attempt::processes::KEEPER_ARGUMENT;
 
@@ -28,33 +30,44 @@ const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Reply {
-    Done(Box<Report>),
+enum Reply<R> {
+    Done(Box<R>),
     Failed(Told),
 }
 
-/// The window: starts a keeper for one step and waits for it. `tick` is called about ten times a second.
+/// The window: has a keeper carry out a request about a thread, and waits for its report. `tick` is called about ten times a
+/// second.
 ///
 /// # Errors
 /// What the keeper reports; `Internal` when it dies without a report.
-pub fn step(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dyn FnMut()) -> Result<Report> {
+pub fn run<R: DeserializeOwned>(
+    home: &Home,
+    thread: &ThreadId,
+    request: &impl Serialize,
+    signals: &mut Signals,
+    tick: &mut dyn FnMut(),
+) -> Result<R> {
     if signals.stop().is_some() {
         return Err(stopped(signals));
     }
-    let (mut keeper, mut reply) = start(home, request)?;
+    let (mut keeper, mut reply) = start(home, thread, request)?;
     wait(&keeper, &reply, signals, tick);
     let mut bytes = Vec::new();
     // A keeper that died has said nothing, or not all; both read as no reply.
     let read = reply.read_to_end(&mut bytes).map(|_| bytes);
-    let report = report(home, request, signals, read);
+    let report = report(home, thread, signals, read);
     // It has replied or is dead, so this is short.
     let _ = keeper.wait();
     report
 }
 
 /// What a keeper's reply says, if it could be read.
-fn report(home: &Home, request: &Request, signals: &Signals, reply: std::io::Result<Vec<u8>>) -> Result<Report> {
-    let thread = &request.thread;
+fn report<R: DeserializeOwned>(
+    home: &Home,
+    thread: &ThreadId,
+    signals: &Signals,
+    reply: std::io::Result<Vec<u8>>,
+) -> Result<R> {
     match serde_json::from_slice(reply.as_deref().unwrap_or_default()) {
         Ok(Reply::Done(report)) => Ok(*report),
         Ok(Reply::Failed(told)) => Err(match told.kind {
@@ -69,7 +82,7 @@ fn report(home: &Home, request: &Request, signals: &Signals, reply: std::io::Res
                 .hint("`uwf thread show` tells where the thread stands"),
             Ok(_) => Error::new(Kind::Internal, format!("the keeper of thread {thread} died without a report"))
                 .hint("run the same step again: it takes over what the dead keeper left")
-                .hint(format!("its last words are in {}", keeper_log(home, request).display())),
+                .hint(format!("its last words are in {}", keeper_log(home, thread).display())),
         }),
     }
 }
@@ -79,19 +92,19 @@ fn stopped(signals: &Signals) -> Error {
     Error::new(kind, "stopped")
 }
 
-fn keeper_log(home: &Home, request: &Request) -> std::path::PathBuf {
-    home.thread_dir(&request.thread).join("keeper.log")
+fn keeper_log(home: &Home, thread: &ThreadId) -> std::path::PathBuf {
+    home.thread_dir(thread).join("keeper.log")
 }
 
 /// Starts a keeper; what it replies comes through the pipe.
-fn start(home: &Home, request: &Request) -> Result<(Child, PipeReader)> {
+fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Child, PipeReader)> {
     // Of a thread that is not active no directory is made: one that has ended may be being removed.
-    if home.heads().read(request.thread.as_str())?.is_none() {
-        return Err(recover::not_active(home, &request.thread));
+    if home.heads().read(thread.as_str())?.is_none() {
+        return Err(missing_thread::not_active(home, thread));
     }
-    home.make_thread_dir(&request.thread)?;
+    home.make_thread_dir(thread)?;
     // Not the window's stderr: a reader of that would wait for the keeper after the window is gone.
-    let log = keeper_log(home, request);
+    let log = keeper_log(home, thread);
     let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
     let (reply, stdout) = std::io::pipe().map_err(|error| cannot_start(&error))?;
     let request = serde_json::to_string(request).expect("a request is plain texts");
@@ -128,20 +141,20 @@ fn wait(keeper: &Child, reply: &PipeReader, signals: &mut Signals, tick: &mut dy
     }
 }
 
-/// The keeper: performs the request and prints its reply.
+/// The keeper: carries out the request and prints its reply.
 ///
 /// # Errors
-/// `Usage` when the request is not readable; failures of the step itself are in the reply.
-pub fn keeper_main(request: &str) -> Result<()> {
+/// `Usage` when the request is not readable; failures of what was asked for are in the reply.
+pub fn main<Q: DeserializeOwned, R: Serialize>(
+    request: &str,
+    perform: impl FnOnce(&Home, &Q, &mut Signals) -> Result<R>,
+) -> Result<()> {
     processes::own_session();
     processes::become_subreaper();
-    let request: Request = serde_json::from_str(request)
+    let request: Q = serde_json::from_str(request)
         .map_err(|error| Error::new(Kind::Usage, format!("not a keeper's request: {error}")))?;
-    let perform = || {
-        let mut signals = Signals::listen()?;
-        step::perform(&Home::from_environment()?, &request, &mut signals)
-    };
-    let reply = match perform() {
+    let done = Signals::listen().and_then(|mut signals| perform(&Home::from_environment()?, &request, &mut signals));
+    let reply = match done {
         Ok(report) => Reply::Done(Box::new(report)),
         Err(error) => Reply::Failed(error.into()),
     };

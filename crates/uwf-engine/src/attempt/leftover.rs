@@ -7,13 +7,14 @@ use json_cas::{Hash, StoreError};
 use uwf_core::node::{self, Payload};
 
 use crate::attempt::agent_process;
-use crate::attempt::environment::{self, Redactor};
+use crate::attempt::environment::Redactor;
 use crate::attempt::live_trace::Trace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
 use crate::attempt::recorded::{self, Attempt, Closed, Outcome, OutputFiles};
 use crate::attempt::turns::Batch;
 use crate::error::{AtPath, Result};
+use crate::root::env_file;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 
@@ -104,7 +105,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     let opened = &attempt.opened;
     let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
     // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
-    let env_file = environment::read_env_file(&home.env_file())?;
+    let env_file = env_file::read(&home.env_file())?;
     let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
     let read = |path| agent_process::read_kept(path, opened.output_cap).map(|text| redactor.text(&text));
     let has_raw = files.raw.try_exists().at("look at", &files.raw)?;

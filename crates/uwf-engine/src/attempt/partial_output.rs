@@ -12,6 +12,7 @@ use crate::attempt::live_trace::{self, Trace};
 use crate::attempt::processes;
 use crate::attempt::recorded::{Opened, OutputFiles};
 use crate::error::{Error, Kind, Result};
+use crate::root::env_file;
 use crate::root::home::Home;
 
 /// Name of the built-in agent that reads what was left. It is none of those one can configure.
@@ -37,7 +38,7 @@ pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace 
 
 /// Lets a process of uwf write down the turns it can read.
 fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<()> {
-    let env_file = environment::read_env_file(&home.env_file())?;
+    let env_file = env_file::read(&home.env_file())?;
     let secrets = opened.secrets.iter().cloned().collect();
     let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
     let (thread, role) = (opened.thread.as_str(), opened.role.as_str());

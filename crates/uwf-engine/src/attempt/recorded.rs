@@ -33,7 +33,6 @@ use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
 pub(crate) use self::output::hand_on;
 pub use self::output::{OutputFiles, sweep};
-use crate::attempt::settings;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
@@ -143,7 +142,7 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
     let line = Line::Opened(Box::new(opened));
     if path.metadata().at("look at", &path)?.len() > record::LIMIT {
         let before = record::read(home, &thread)?;
-        record::renew(home, &thread, settings::line_of(&before).unwrap_or_default(), &line)?;
+        record::renew(home, &thread, record::settings_line(&before).unwrap_or_default(), &line)?;
     } else {
         record::append(home, &thread, &line)?;
     }

@@ -12,11 +12,9 @@ use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::home::Home;
+use crate::root::project::{self, Project};
 use crate::root::record;
 use crate::thread::digest::Digest;
-
-/// How a line of settings begins. A damaged one is known by it too, so that no older one is taken in its place.
-const PREFIX: &[u8] = br#"{"event":"settings""#;
 
 /// A line of the thread's record; of several the newest holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +56,17 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
         .hint("agents can work in another directory: --cwd DIR"))
 }
 
+/// The project a thread belongs to: that of its workspace.
+///
+/// # Errors
+/// As [`project::of`], and those of the thread's record.
+pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
+    match Settings::load(home, thread)? {
+        Some(settings) => project::of(home, &settings.workspace),
+        None => Ok(None),
+    }
+}
+
 /// The line, with what it is about.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
@@ -72,7 +81,7 @@ impl Settings {
     /// `Io` when the record cannot be read, `Data` when they are not what was written.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
         let record = record::read(home, thread)?;
-        line_of(&record).map(serde_json::from_slice).transpose().map_err(|error| {
+        record::settings_line(&record).map(serde_json::from_slice).transpose().map_err(|error| {
             let path = home.record_file(thread);
             Error::new(Kind::Data, format!("the settings in {} are not readable: {error}", path.display()))
                 .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
@@ -108,9 +117,4 @@ impl Settings {
         file.sync_all().at("sync", home.record_file(thread))?;
         Ok(durable_files::sync_dir(&home.threads_dir())?)
     }
-}
-
-/// The line of a record that has the settings.
-pub(crate) fn line_of(record: &[u8]) -> Option<&[u8]> {
-    record::newest_first(record).find(|line| line.starts_with(PREFIX))
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use durable_files::FileLock;
-use durable_files::regular;
 use serde_json::Value;
 use uwf_core::config::edit::{self, EditError, KeyPath};
 use uwf_core::document::Problem;
 
 use crate::error::{Error, Kind, Result};
+use crate::root::config_text;
 use crate::root::home::Home;
 
 /// How long to wait for somebody else who changes the file, which takes milliseconds.
@@ -70,7 +70,7 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
     let path = home.config_file();
     let _lock = lock(home)?;
     stays_inside(home, &path)?;
-    if read(&path)? != before {
+    if config_text::read(&path)? != before {
         return Err(Error::new(Kind::Busy, format!("{} was changed meanwhile", path.display())));
     }
     let values = edit::values(after, &path.display().to_string()).map_err(|error| not_edited(&path, error))?;
@@ -98,26 +98,13 @@ fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String
     let path = home.config_file();
     changes.iter().try_for_each(refuse_key)?;
     stays_inside(home, &path)?;
-    let before = read(&path)?;
+    let before = config_text::read(&path)?;
     let origin = path.display().to_string();
     let after = changes.iter().try_fold(before.clone(), |text, change| apply(&text, &origin, change));
     let after = after.map_err(|error| not_edited(&path, error))?;
     let (warnings, errors_left) = check(&before, &after, judge)?;
     let configured = Configured { changed: after != before, warnings, errors_left };
     Ok((after, configured))
-}
-
-/// The text of a file; empty when there is none.
-///
-/// # Errors
-/// `Io`; `Config` when it is not UTF-8.
-pub fn read(path: &Path) -> Result<String> {
-    match regular::read(path, regular::MAX_TEXT) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .map_err(|_| Error::new(Kind::Config, format!("{} is not UTF-8 text", path.display()))),
-        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(source) => Err(Error::io("read", path, source)),
-    }
 }
 
 fn apply(text: &str, origin: &str, change: &Change) -> std::result::Result<String, EditError> {

@@ -1,10 +1,69 @@
-//! Puts a secret into `.env`: only its owner can read the file, and all other lines stay as they are.
+//! `.env`: reading it, and putting a secret into it. Only its owner can read the file, and all other lines stay as they are.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::error::{Error, Kind, Result};
+use durable_files::regular;
+
+use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::config_file;
+use crate::root::config_text;
 use crate::root::home::Home;
+
+/// Variables of a `.env` file; empty when there is none.
+///
+/// # Errors
+/// `Config` when a line is not `NAME=value`, `Io`.
+pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
+    // Whole, so that what cannot be read is not taken for a line that is wrong.
+    let text = match regular::read(path, regular::MAX_TEXT) {
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.at("read", path)?,
+    };
+    let lines = dotenvy::from_read_iter(text.as_slice());
+    lines.collect::<std::result::Result<_, _>>().map_err(|error| {
+        // The parser's message quotes the line, which may hold a key.
+        let line = if let dotenvy::Error::LineParse(_, column) = &error {
+            format!(" near column {column}")
+        } else {
+            String::new()
+        };
+        Error::new(Kind::Config, format!("{} has a line that is not NAME=value{line}", path.display()))
+    })
+}
+
+/// Whether others than its owner may do anything with a `.env`; false when there is none.
+///
+/// # Errors
+/// `Io` when it cannot be looked at.
+pub fn is_open_to_others(path: &Path) -> Result<bool> {
+    match std::fs::metadata(path) {
+        Ok(meta) => Ok(meta.permissions().mode() & 0o077 != 0),
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::io("look at", path, source)),
+    }
+}
+
+/// Closes a `.env` that others can read.
+///
+/// # Errors
+/// `Io` when the mode cannot be changed.
+pub fn protect(path: &Path) -> Result<bool> {
+    if !is_open_to_others(path)? {
+        return Ok(false);
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        .map_err(|source| Error::io("restrict to its owner", path, source))?;
+    Ok(true)
+}
+
+/// The value a variable has for agents: from the environment, else from `.env`; an empty or blank one is none.
+pub fn value_of(name: &str, env_file: &[(String, String)]) -> Option<String> {
+    let inherited = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    // Of a name that is there twice the last counts, as in what agents get.
+    let from_file = || env_file.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    inherited.or_else(|| from_file().filter(|value| !value.trim().is_empty()))
+}
 
 /// Sets a variable in `.env`, which is made if there is none. True when the file is another than before.
 ///
@@ -14,10 +73,10 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
     let path = home.env_file();
     let _lock = config_file::lock(home)?;
     config_file::stays_inside(home, &path)?;
-    let before = config_file::read(&path)?;
+    let before = config_text::read(&path)?;
     let others = variables(&before, &path)?;
     if others.iter().any(|(known, _)| known == name) && last(&others, name) == Some(value) {
-        crate::attempt::environment::protect_env_file(&path)?;
+        protect(&path)?;
         return Ok(false);
     }
     let after = ["", "'", "\""].iter().map(|quote| with_line(&before, name, &quoted(value, quote))).find(|text| {

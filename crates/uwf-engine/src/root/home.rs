@@ -13,7 +13,7 @@ use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
 use crate::error::{AtPath, Error, Kind, Result};
-use crate::root::config_file;
+use crate::root::config_text;
 
 /// Environment variables that name the storage root, the first that is set wins.
 pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
@@ -132,7 +132,7 @@ impl Home {
     /// As [`Home::config`].
     pub fn checked_config(&self) -> Result<(Config, Vec<Problem>)> {
         let path = self.config_file();
-        let text = config_file::read(&path)?;
+        let text = config_text::read(&path)?;
         let (config, problems) = Config::parse(&text, &path.display().to_string());
         let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
         if errors.is_empty() {

@@ -11,13 +11,11 @@ use std::path::{Path, PathBuf};
 use durable_files::regular;
 use uwf_core::config::Config;
 use uwf_core::document::Problem;
-use uwf_core::thread::ThreadId;
 
-use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::config_file;
 use crate::root::home::Home;
-use crate::verbs::find_workflow::{self, PROJECT_CONFIG};
+use crate::root::project_files::{self, CONFIG};
 
 /// Bytes of such a file. It is written by people, and kept whole for each project.
 const MAX_BYTES: u64 = 256 << 10;
@@ -74,9 +72,9 @@ impl Project {
 /// # Errors
 /// `Config` when it is too large or no text, `Io`.
 pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
-    let Some(file) = find_workflow::project_dir(dir).map(|found| found.join(PROJECT_CONFIG)) else { return Ok(None) };
+    let Some(file) = project_files::dir(dir).map(|found| found.join(CONFIG)) else { return Ok(None) };
     let file = match std::fs::canonicalize(file.parent().unwrap_or(dir)) {
-        Ok(parent) => parent.join(PROJECT_CONFIG),
+        Ok(parent) => parent.join(CONFIG),
         Err(_) => file,
     };
     let text = match regular::read_to_string(&file, MAX_BYTES) {
@@ -127,17 +125,6 @@ pub fn config_here(home: &Home) -> Result<Config> {
     }
 }
 
-/// The project a thread belongs to: that of its workspace.
-///
-/// # Errors
-/// As [`of`], and those of the thread's record.
-pub fn of_thread(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
-    match Settings::load(home, thread)? {
-        Some(settings) => of(home, &settings.workspace),
-        None => Ok(None),
-    }
-}
-
 /// Trusts the configuration of the project that a directory belongs to, as it is now.
 ///
 /// # Errors
@@ -163,11 +150,8 @@ pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
 
 fn known(home: &Home, dir: &Path) -> Result<Project> {
     of(home, dir)?.ok_or_else(|| {
-        Error::new(
-            Kind::NotFound,
-            format!("no project of {} has a {}/{PROJECT_CONFIG}", dir.display(), find_workflow::PROJECT_DIR),
-        )
-        .hint("it is looked for in the directory and above it, up to the one that holds `.git`")
+        Error::new(Kind::NotFound, format!("no project of {} has a {}/{CONFIG}", dir.display(), project_files::DIR))
+            .hint("it is looked for in the directory and above it, up to the one that holds `.git`")
     })
 }
 

@@ -17,6 +17,9 @@ use crate::root::home::Home;
 /// Bytes after which a record is begun anew, some twenty attempts: it is read five times a step.
 pub(crate) const LIMIT: u64 = 16 << 10;
 
+/// How a line of settings begins. A damaged one is known by it too, so that no older one is taken in its place.
+const SETTINGS: &[u8] = br#"{"event":"settings""#;
+
 /// The field that says which line it is.
 #[derive(Deserialize)]
 struct Tag<'l> {
@@ -43,6 +46,22 @@ pub(crate) fn read(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
 /// The lines of a record. Some are empty: each is led by a line break too, so that a torn one before it does no harm.
 pub(crate) fn newest_first(record: &[u8]) -> impl Iterator<Item = &[u8]> {
     record.rsplit(|byte| *byte == b'\n')
+}
+
+/// The line of a record that has the settings.
+pub(crate) fn settings_line(record: &[u8]) -> Option<&[u8]> {
+    newest_first(record).find(|line| line.starts_with(SETTINGS))
+}
+
+/// Whether the record of a thread says anything, or might, being damaged. A first line that was never all there does not.
+///
+/// # Errors
+/// `Io` when that cannot be told.
+pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
+    match read(home, thread) {
+        Err(error) if error.is_damage() => Ok(true),
+        record => Ok(newest_first(&record?).any(|line| event(line).is_some())),
+    }
 }
 
 /// Adds a line to a record that is there. Of a thread that was removed no record is made anew, though an agent that

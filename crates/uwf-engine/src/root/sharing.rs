@@ -10,6 +10,7 @@ use rustix::fs::Access;
 use uwf_core::thread::ThreadId;
 
 use crate::error::{Error, Kind, Result};
+use crate::ownership::owner;
 use crate::root::home::Home;
 use crate::root::lock;
 
@@ -83,18 +84,4 @@ pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
         }
         Some(_) | None => Ok(()),
     }
-}
-
-/// Whose a file is: the name of a user, or the number of one without a name.
-pub fn owner(path: &Path) -> String {
-    let Ok(meta) = path.metadata() else { return "somebody else".to_owned() };
-    let uid = meta.uid().to_string();
-    let users = durable_files::regular::read_to_string(Path::new("/etc/passwd"), durable_files::regular::MAX_TEXT);
-    let users = users.unwrap_or_default();
-    let mut names = users.lines().filter_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == uid).then(|| name.to_owned())
-    });
-    names.next().unwrap_or_else(|| format!("user {uid}"))
 }

@@ -181,7 +181,7 @@ mod tests {
     fn with_texts(texts: &[&str]) -> (tempfile::TempDir, Home, Vec<Hash>) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
-        crate::verbs::put::ensure_types(&home).unwrap();
+        crate::root::node_types::ensure(&home).unwrap();
         let nodes =
             texts.iter().map(|text| home.store().put(&Content { text: (*text).to_owned() }.draft()).unwrap()).collect();
         (dir, home, nodes)

@@ -12,7 +12,7 @@ use self::records::Cached;
 pub use self::records::{Record, role_key};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
-use crate::thread::load;
+use crate::thread::nodes;
 
 mod records;
 
@@ -113,7 +113,7 @@ pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Optio
     let mut next = Some(head);
     for count in 0..=COUNTED {
         let Some(step) = next else { return Ok(Some(count)) };
-        next = load::step_node(home.store(), step)?.0.prev;
+        next = nodes::step_node(home.store(), step)?.0.prev;
     }
     Ok(None)
 }
@@ -147,7 +147,7 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
             records.truncate(index + 1);
             return Ok(missing);
         }
-        let (step, _) = load::step_node(home.store(), hash)?;
+        let (step, _) = nodes::step_node(home.store(), hash)?;
         missing.push(Record::of(hash, &step));
         next = step.prev;
     }
@@ -161,7 +161,6 @@ mod tests {
 
     use super::records::RECORD;
     use super::*;
-    use crate::verbs::put;
 
     const STEPS: usize = 40;
 
@@ -177,7 +176,7 @@ mod tests {
         fn new() -> Long {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::open(dir.path(), "uwf");
-            put::ensure_types(&home).unwrap();
+            crate::root::node_types::ensure(&home).unwrap();
             let mut drafts = vec![Content { text: "an answer".to_owned() }.draft()];
             let output = drafts[0].hash();
             let mut records: Vec<Record> = Vec::new();

@@ -17,14 +17,12 @@ use std::str::FromStr;
 use json_cas::{Hash, Store};
 use serde::{Deserialize, Serialize};
 use uwf_core::node::StepNode;
-use uwf_core::thread::ThreadId;
 
-use crate::attempt::recorded;
-use crate::attempt::settings::Settings;
 use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
 use crate::thread::closure::{self, Bounds, Part};
-use crate::thread::load::{self, Thread};
+use crate::thread::load::Thread;
+use crate::thread::nodes;
 
 /// The digest of a thread at one of its nodes. Written as 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +115,7 @@ pub fn computed(home: &Home, head: Hash) -> Result<Vec<(Hash, Digest)>> {
     let mut steps = Vec::new();
     let mut next = thread.last.map(|last| (head, last));
     while let Some((hash, step)) = next {
-        next = step.prev.map(|prev| load::step_node(store, prev).map(|(step, _)| (prev, step))).transpose()?;
+        next = step.prev.map(|prev| nodes::step_node(store, prev).map(|(step, _)| (prev, step))).transpose()?;
         steps.push((hash, step));
     }
     let mut digest = of_start(store, thread.start_hash)?;
@@ -144,39 +142,4 @@ pub fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
 pub(crate) fn last(digests: &[(Hash, Digest)]) -> Result<Digest> {
     let last = digests.last().map(|(_, digest)| *digest);
     last.ok_or_else(|| Error::new(Kind::Internal, "a thread has no digest at its start"))
-}
-
-/// All digests the record of a thread still has, newest first. Older ones are dropped with the attempts they belong to; the
-/// newest stands for them too.
-///
-/// # Errors
-/// Those of the record.
-pub fn recorded(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
-    let mut found = recorded::digests(home, thread)?;
-    let settings = match Settings::load(home, thread) {
-        Err(error) if error.kind == Kind::Data => None,
-        settings => settings?,
-    };
-    found.extend(settings.and_then(|settings| settings.begun_at.zip(settings.digest)));
-    Ok(found)
-}
-
-/// The recorded digest at a node of a thread.
-///
-/// # Errors
-/// Those of the record.
-pub fn recorded_at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> {
-    Ok(recorded(home, thread)?.into_iter().find(|(at, _)| *at == node).map(|(_, digest)| digest))
-}
-
-/// The digest at a thread's head, to go on from: the recorded one, or else one that begins the chain anew with the nodes as
-/// they are.
-///
-/// # Errors
-/// Those of record and nodes.
-pub fn at_head(thread: &Thread<'_>) -> Result<Digest> {
-    match recorded_at(thread.home(), &thread.id, thread.head)? {
-        Some(digest) => Ok(digest),
-        None => computed_at(thread.home(), thread.head),
-    }
 }

@@ -7,7 +7,7 @@ use uwf_core::extract::{self, Extraction};
 use uwf_core::node::Kind;
 
 use crate::error::Result;
-use crate::thread::load;
+use crate::thread::nodes;
 
 /// The fields that are looked at in a detail, of whichever type it is.
 const LOOKED_AT: &[&str] = &["raw", "extractedBy", "text", "turns"];
@@ -23,7 +23,7 @@ pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
     if Kind::of(node.type_hash) != Some(Kind::StepNode) {
         return spoken(store, detail, &node, None);
     }
-    let (detail, node) = load::telling(store, detail)?;
+    let (detail, node) = nodes::telling(store, detail)?;
     spoken(store, detail, &node, None)
 }
 
@@ -51,7 +51,7 @@ pub fn spoken(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) ->
 pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
     Ok(match Kind::of(node.type_hash) {
         Some(Kind::ReactSession) => {
-            let session: Session = load::payload(detail, node)?;
+            let session: Session = nodes::payload(detail, node)?;
             text_of(&store.get(session.raw)?.payload)
         }
         Some(Kind::Content | Kind::HermesRaw) => text_of(&node.payload),

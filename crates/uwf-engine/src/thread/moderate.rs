@@ -9,9 +9,10 @@ use uwf_core::moderator::{
 use uwf_core::workflow::{END, Workflow};
 
 use crate::error::{Error, Kind, Result};
+use crate::thread::end_reason;
 use crate::thread::evaluate;
-use crate::thread::load::{self, Thread};
-use crate::verbs::end;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
 
 /// Steps that are read for a glance.
 const GLANCED: usize = 4;
@@ -118,7 +119,7 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     };
     for position in reads.positions(chain.len()) {
         let step = thread.step(position)?;
-        let extracted_by = if reads.extracted_by { load::extracted_by(store, step.detail)? } else { None };
+        let extracted_by = if reads.extracted_by { nodes::extracted_by(store, step.detail)? } else { None };
         history.steps.push(StepView {
             role: step.role,
             output: step.output,
@@ -166,8 +167,8 @@ pub fn explain(decision: &Decision) -> Explained {
 /// Name of an end's reason in reports and nodes.
 pub fn reason(reason: EndReason) -> &'static str {
     match reason {
-        EndReason::Graph => end::REASON_END,
-        EndReason::NoMatch => end::REASON_NO_MATCH,
+        EndReason::Graph => end_reason::END,
+        EndReason::NoMatch => end_reason::NO_MATCH,
     }
 }
 

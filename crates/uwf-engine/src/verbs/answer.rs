@@ -14,8 +14,9 @@ use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
-use crate::thread::load::{self, Thread};
+use crate::thread::load::Thread;
 use crate::thread::moderate;
+use crate::thread::nodes;
 use crate::verbs::child_threads;
 use crate::verbs::step::{self, Report, Request, Step};
 
@@ -150,7 +151,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
 
 /// Of two answers the one that was recorded counts, and whoever gives the other is told so.
 fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<()> {
-    let (step, _) = load::step_node(thread.home().store(), recorded)?;
+    let (step, _) = nodes::step_node(thread.home().store(), recorded)?;
     if step.output == output {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::registry;
-use crate::thread::load;
+use crate::thread::nodes;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -109,7 +109,7 @@ fn names(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     }
     let mut findings = vec![Finding::ok("workflows", counted(registry.len(), "name"))];
     for (name, entry) in &registry {
-        if let Err(error) = load::workflow(home.store(), entry.hash) {
+        if let Err(error) = nodes::workflow(home.store(), entry.hash) {
             let finding = Finding::fail("workflows", format!("`{name}`: {}", error.message));
             findings.push(finding.hint("`uwf workflow put FILE` stores it again"));
         }

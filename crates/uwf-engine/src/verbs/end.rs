@@ -8,22 +8,13 @@ use uwf_core::node::{EndStatus, Payload, ThreadEnd};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
+use crate::root::node_types;
+use crate::thread::end_reason;
 use crate::thread::load::Thread;
-use crate::verbs::recover;
-
-/// Reason of a thread-end node whose thread came to its graph's end.
-pub const REASON_END: &str = "end";
-/// Reason when no transition matched.
-pub const REASON_NO_MATCH: &str = "no-match";
-/// Reason when somebody killed the thread.
-pub const REASON_KILLED: &str = "killed";
-
-/// What the reason begins with when the supervisor ended the thread; why follows.
-pub const REASON_SUPERVISOR: &str = "supervisor: ";
 
 /// Exit code recorded for a thread that the supervisor ended.
 const SUPERVISED_CODE: i32 = 1;
@@ -31,29 +22,19 @@ const SUPERVISED_CODE: i32 = 1;
 /// Exit code recorded for a killed thread, as a shell reports Ctrl-C.
 const KILLED_CODE: i32 = 130;
 
-/// The head of a thread that has just moved there, to end it by.
-///
-/// # Errors
-/// `Busy` when it is elsewhere by now, `NotFound` when the thread has ended.
-pub(crate) fn head_of(thread: &Thread<'_>) -> Result<Head> {
-    let head = thread.home().heads().read(thread.id.as_str())?;
-    let head = head.ok_or_else(|| recover::not_active(thread.home(), &thread.id))?;
-    if head.hash == thread.head { Ok(head) } else { Err(moved(&thread.id)) }
-}
-
 /// Ends a thread because its moderator said so. `summary` tells what came of it, when somebody wrote that.
 ///
 /// # Errors
 /// `Busy` when the head moved meanwhile, those of store and index.
 pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Option<String>) -> Result<Hash> {
     let reason = match reason {
-        EndReason::Graph => REASON_END,
-        EndReason::NoMatch => REASON_NO_MATCH,
+        EndReason::Graph => end_reason::END,
+        EndReason::NoMatch => end_reason::NO_MATCH,
     };
     retire(thread, head, How { status: EndStatus::Completed, reason, return_code: 0, summary })
 }
 
-/// Ends a thread because its supervisor said so, for a reason that begins with [`REASON_SUPERVISOR`].
+/// Ends a thread because its supervisor said so, for a reason that begins with [`end_reason::SUPERVISOR`].
 ///
 /// # Errors
 /// As [`complete`].
@@ -66,7 +47,7 @@ pub fn stop(thread: &Thread<'_>, head: &Head, reason: &str) -> Result<Hash> {
 /// # Errors
 /// As [`complete`].
 pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
-    let (status, reason) = (EndStatus::Killed, REASON_KILLED);
+    let (status, reason) = (EndStatus::Killed, end_reason::KILLED);
     retire(thread, head, How { status, reason, return_code: KILLED_CODE, summary: None })
 }
 
@@ -97,7 +78,7 @@ struct How<'a> {
 fn retire(thread: &Thread<'_>, head: &Head, how: How<'_>) -> Result<Hash> {
     let How { status, reason, return_code, summary } = how;
     let home = thread.home();
-    crate::verbs::put::ensure_types(home)?;
+    node_types::ensure(home)?;
     let end = ThreadEnd {
         start: thread.start_hash,
         last_step: thread.last.is_some().then_some(thread.head),
@@ -128,13 +109,8 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
             Ok(())
         }
-        Swap::Moved(_) => Err(moved(&line.thread)),
+        Swap::Moved(_) => Err(Error::head_moved(&line.thread)),
     }
-}
-
-fn moved(thread: &ThreadId) -> Error {
-    Error::new(Kind::Busy, format!("the head of thread {thread} moved while it was being ended"))
-        .hint("look at it with `uwf thread show`, then try again")
 }
 
 fn record(line: &impl Serialize) -> Value {

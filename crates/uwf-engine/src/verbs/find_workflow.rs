@@ -9,16 +9,10 @@ use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
-use crate::root::registry;
-use crate::thread::load;
+use crate::root::{project_files, registry};
+use crate::thread::nodes;
 use crate::verbs::validate::Validated;
 use crate::verbs::{put, validate};
-
-/// Directory of a project's own workflow files.
-pub const PROJECT_DIR: &str = ".workflows";
-
-/// The project's configuration, in the same directory.
-pub const PROJECT_CONFIG: &str = "config.yaml";
 
 /// Where a workflow was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +93,7 @@ pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<Located> {
 fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Result<Located> {
     let cwd = dir.unwrap_or(Path::new("/"));
     let as_path = cwd.join(typed);
-    let looks_like_path = typed.contains('/') || has_workflow_extension(Path::new(typed));
+    let looks_like_path = typed.contains('/') || project_files::has_workflow_extension(Path::new(typed));
     let may_be_path = looks_like_path && (dir.is_some() || typed.starts_with('/'));
     if may_be_path && as_path.is_file() {
         return Ok(Located::File(as_path.clone(), Origin::File(as_path)));
@@ -115,7 +109,7 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     if let Some(hash) = by_hash(home, typed)? {
         return Ok(Located::Stored(hash, Origin::Store));
     }
-    let project = if with_project { project_files(cwd) } else { Vec::new() };
+    let project = if with_project { project_files::all(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
     let error = Error::new(Kind::NotFound, format!("there is no workflow `{typed}`"));
     if registry::is_gone(home) {
@@ -137,7 +131,7 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
 /// The workflow that was typed, read for its names only: nothing is stored or said.
 pub fn peek(home: &Home, typed: &str, cwd: &Path) -> Option<Workflow> {
     match locate(home, typed, cwd).ok()? {
-        Located::Stored(hash, _) => load::workflow(home.store(), hash).ok(),
+        Located::Stored(hash, _) => nodes::workflow(home.store(), hash).ok(),
         Located::File(file, _) => {
             let draft = validate::file(home, &file).ok()?.draft?;
             draft.resolve(|_, schema| json_cas::Store::schema_draft(schema).map(|draft| draft.hash())).ok()
@@ -150,54 +144,9 @@ fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
     if name.contains('/') || name.starts_with('.') {
         return None;
     }
-    let dir = project_dir(cwd)?;
-    let is_workflow = |file: &PathBuf| file.is_file() && !is_config(file);
+    let dir = project_files::dir(cwd)?;
+    let is_workflow = |file: &PathBuf| file.is_file() && !project_files::is_config(file);
     ["yaml", "yml", "json"].iter().map(|extension| dir.join(format!("{name}.{extension}"))).find(is_workflow)
-}
-
-/// Names of the project's workflow files with their paths, sorted.
-pub fn project_files(cwd: &Path) -> Vec<(String, PathBuf)> {
-    project_dir(cwd).map(|dir| files_of(&dir)).unwrap_or_default()
-}
-
-/// Names of the workflow files of a directory with their paths, sorted.
-pub fn files_of(dir: &Path) -> Vec<(String, PathBuf)> {
-    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
-    let mut files: Vec<(String, PathBuf)> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| has_workflow_extension(path) && path.is_file() && !is_config(path))
-        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
-        .collect();
-    files.sort();
-    files.dedup_by(|a, b| a.0 == b.0);
-    files
-}
-
-/// Whether a file is the configuration of a project, which lies beside its workflows.
-fn is_config(path: &Path) -> bool {
-    path.ends_with(Path::new(PROJECT_DIR).join(PROJECT_CONFIG))
-}
-
-/// The project's `.workflows`: the search never leaves the repository.
-pub fn project_dir(cwd: &Path) -> Option<PathBuf> {
-    for dir in cwd.ancestors() {
-        let candidate = dir.join(PROJECT_DIR);
-        if candidate.is_dir() {
-            return Some(candidate);
-        }
-        // `.git` is a file in worktrees and submodules.
-        if dir.join(".git").exists() {
-            return None;
-        }
-    }
-    None
-}
-
-fn has_workflow_extension(path: &Path) -> bool {
-    path.extension()
-        .and_then(|extension| extension.to_str())
-        .is_some_and(|extension| matches!(extension, "yaml" | "yml" | "json"))
 }
 
 fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {

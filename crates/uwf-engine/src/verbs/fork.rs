@@ -7,11 +7,11 @@ use json_cas::nearest;
 use uwf_core::node;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
 use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
 use crate::root::ids;
-use crate::thread::digest;
 use crate::thread::load::Thread;
 use crate::verbs::start;
 
@@ -63,7 +63,7 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
         None => thread.head,
         Some(role) => before_role(&thread, role)?,
     };
-    let digest = digest::recorded_at(home, id, node)?;
+    let digest = recorded_digest::at(home, id, node)?;
     let settings = Settings { digest, ..settings(Settings::load(home, id)?, changes, cwd)? };
     Ok(Forked { thread: start::create(home, node, &settings)?, step: node })
 }

@@ -10,9 +10,10 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::{leftover, processes, recorded};
 use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
+use crate::root::missing_thread;
 use crate::root::{history, lock, sharing};
 use crate::thread::load::Thread;
-use crate::verbs::{child_threads, end, recover};
+use crate::verbs::{child_threads, end};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -67,7 +68,7 @@ fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let head = home.heads().read(id.as_str())?.ok_or_else(|| recover::not_active(home, id))?;
+        let head = home.heads().read(id.as_str())?.ok_or_else(|| missing_thread::not_active(home, id))?;
         let ended = match Thread::at(home, id.clone(), head.hash) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.

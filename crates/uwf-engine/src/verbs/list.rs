@@ -13,6 +13,7 @@ use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::thread::load::{self, Thread};
+use crate::thread::nodes;
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
 
@@ -145,7 +146,7 @@ pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
     let mut rows: Vec<Row> = rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
     for row in &mut rows {
         if row.is_finished() {
-            row.role = load::step_node(home.store(), row.head).ok().map(|(step, _)| step.role);
+            row.role = nodes::step_node(home.store(), row.head).ok().map(|(step, _)| step.role);
         } else if !row.is_read() {
             known.read(row, &mut memory);
         }

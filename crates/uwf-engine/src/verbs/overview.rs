@@ -12,8 +12,9 @@ use crate::attempt::recorded;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::thread::chain;
-use crate::thread::load::{self, Thread};
+use crate::thread::load::Thread;
 use crate::thread::moderate;
+use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::verbs::child_threads;
 use crate::verbs::list::Row;
@@ -63,7 +64,7 @@ impl<'h> Overviews<'h> {
                 steps?;
                 let hash = thread.start.workflow;
                 let workflow =
-                    self.workflows.entry(hash).or_insert_with(|| load::workflow(self.home.store(), hash).ok());
+                    self.workflows.entry(hash).or_insert_with(|| nodes::workflow(self.home.store(), hash).ok());
                 Some(match moderate::glance(thread, workflow.as_ref()?)? {
                     Next::Role(role) => role,
                     Next::End(_) => END.to_owned(),

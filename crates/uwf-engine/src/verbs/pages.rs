@@ -9,10 +9,11 @@ use uwf_core::view::{self, Ending, Failure, Section, Source, Told};
 use crate::attempt::recorded;
 use crate::error::Result;
 use crate::root::home::Home;
-use crate::thread::load::{self, Thread};
+use crate::thread::end_reason;
+use crate::thread::load::Thread;
 use crate::thread::message;
+use crate::thread::nodes;
 use crate::thread::state::State;
-use crate::verbs::end;
 use crate::verbs::show::Shown;
 
 /// Step `position` (from 0). What lies below its StepNode and is not readable is told as such.
@@ -20,7 +21,7 @@ use crate::verbs::show::Shown;
 /// # Errors
 /// Those of the StepNode.
 pub fn step(store: &Store, position: usize, hash: Hash) -> Result<Told> {
-    let (step, timestamp_ms) = load::step_node(store, hash)?;
+    let (step, timestamp_ms) = nodes::step_node(store, hash)?;
     let output = store.get(step.output);
     let schema = output.as_ref().ok().map(|node| node.type_hash);
     let (source, alias) = match source(store, step.detail, schema) {
@@ -63,10 +64,10 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<(Source, 
     Ok(match Kind::of(detail_node.type_hash) {
         Some(Kind::StepNode) => (Source::ChildThread(detail), None),
         Some(Kind::ReactSession) => {
-            let session: ReactSession = load::payload(detail, &detail_node)?;
+            let session: ReactSession = nodes::payload(detail, &detail_node)?;
             // The try that succeeded is among them when it said something on stderr.
             let has_failed =
-                |hash: &&Hash| load::attempt(store, **hash).map_or(true, |attempt| attempt.error.is_some());
+                |hash: &&Hash| nodes::attempt(store, **hash).map_or(true, |attempt| attempt.error.is_some());
             let failed = session.attempts.iter().filter(has_failed).count();
             let extracted_by = match session.extracted_by {
                 ExtractedBy::Submit | ExtractedBy::Frontmatter => None,
@@ -82,12 +83,12 @@ fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<(Source, 
 
 /// What the configuration calls the agent of a session.
 fn alias(store: &Store, session: &ReactSession) -> Option<String> {
-    load::typed::<node::Agent>(store, session.agent).ok().map(|agent| agent.name)
+    nodes::typed::<node::Agent>(store, session.agent).ok().map(|agent| agent.name)
 }
 
 /// What the configuration calls the agent whose session a step's detail is; `None` for any other detail.
 pub fn alias_of(store: &Store, detail: Hash) -> Option<String> {
-    alias(store, &load::typed(store, detail).ok()?)
+    alias(store, &nodes::typed(store, detail).ok()?)
 }
 
 /// Failed tries since the step that is the head, oldest first.
@@ -101,7 +102,7 @@ pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> 
 }
 
 fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
-    let attempt = match load::attempt(store, hash) {
+    let attempt = match nodes::attempt(store, hash) {
         Ok(attempt) => attempt,
         Err(error) => {
             return Failure {
@@ -113,7 +114,7 @@ fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
             };
         }
     };
-    let agent: Option<node::Agent> = load::typed(store, attempt.agent).ok();
+    let agent: Option<node::Agent> = nodes::typed(store, attempt.agent).ok();
     Failure {
         attempt: hash,
         role: attempt.role,
@@ -163,17 +164,17 @@ pub fn ending(home: &Home, shown: &Shown) -> Option<Ending> {
 
 fn finished(home: &Home, shown: &Shown) -> Ending {
     let title = if shown.state == State::Killed { "Killed" } else { "Completed" };
-    let end: Option<ThreadEnd> = shown.end.and_then(|end| load::typed(home.store(), end).ok());
+    let end: Option<ThreadEnd> = shown.end.and_then(|end| nodes::typed(home.store(), end).ok());
     let how = match end.as_ref().map(|end| end.reason.as_str()) {
-        Some(end::REASON_END) => "the workflow came to its end.".to_owned(),
-        Some(end::REASON_NO_MATCH) => {
+        Some(end_reason::END) => "the workflow came to its end.".to_owned(),
+        Some(end_reason::NO_MATCH) => {
             let after = shown
                 .role
                 .as_deref()
                 .map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
             format!("no transition matched {after}, so the thread ended there.")
         }
-        Some(end::REASON_KILLED) => "somebody ended it before its workflow came to an end.".to_owned(),
+        Some(end_reason::KILLED) => "somebody ended it before its workflow came to an end.".to_owned(),
         Some(other) => other.to_owned(),
         None => "how it ended is not on record.".to_owned(),
     };

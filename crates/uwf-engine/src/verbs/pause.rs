@@ -6,8 +6,8 @@ use crate::attempt::environment::Redactor;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark, Reason};
+use crate::root::missing_thread;
 use crate::thread::state::{self, State};
-use crate::verbs::recover;
 
 /// Why a thread is paused when nobody says.
 const NO_REASON: &str = "paused by hand";
@@ -45,5 +45,5 @@ pub fn resume(home: &Home, id: &ThreadId) -> Result<(State, bool)> {
 }
 
 fn refuse_ended(home: &Home, id: &ThreadId) -> Result<()> {
-    home.heads().read(id.as_str())?.map(drop).ok_or_else(|| recover::not_active(home, id))
+    home.heads().read(id.as_str())?.map(drop).ok_or_else(|| missing_thread::not_active(home, id))
 }

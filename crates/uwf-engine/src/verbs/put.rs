@@ -4,13 +4,15 @@ use std::path::Path;
 
 use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
 use uwf_core::document::Problem;
-use uwf_core::node::{self, Content, Payload};
+use uwf_core::node::{Content, Payload};
 use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
 
-use crate::attempt::environment::{Redactor, read_env_file};
+use crate::attempt::environment::Redactor;
 use crate::error::{Error, Kind, Result};
+use crate::root::env_file;
 use crate::root::home::Home;
+use crate::root::node_types;
 use crate::root::{ids, registry};
 use crate::verbs::validate;
 use crate::verbs::validate::Validated;
@@ -48,7 +50,7 @@ pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
 /// # Errors
 /// Those of the store; `NotFound` when a role names a schema the store lacks.
 pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
-    ensure_types(home)?;
+    node_types::ensure(home)?;
     let mut drafts: Vec<Draft> = Vec::new();
     let workflow: Workflow = draft.resolve(|_, schema| {
         let draft = Store::schema_draft(schema)?;
@@ -69,7 +71,7 @@ pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
 fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
     // Where the configuration cannot be read no agent is started either; what `.env` and the environment have is known.
     let names = home.config().map(|config| config.secret_names()).unwrap_or_default();
-    let redactor = Redactor::new(names, &read_env_file(&home.env_file()).unwrap_or_default());
+    let redactor = Redactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());
     match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
         None => Ok(()),
         Some(name) => Err(Error::new(Kind::Data, format!("the workflow has the value of {name} in it"))
@@ -93,32 +95,6 @@ fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<V
         Ok(Content { text }.draft())
     };
     workflow.roles.iter().map(instruction).collect()
-}
-
-/// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.
-///
-/// # Errors
-/// Those of the store.
-pub fn ensure_types(home: &Home) -> Result<()> {
-    home.make_root()?;
-    // Each is looked for: after a power loss any of a batch may be missing, and a store may have lost one.
-    for own in node::OWN_TYPES {
-        if !home.store().has(own.hash)? {
-            return repair_types(home);
-        }
-    }
-    Ok(())
-}
-
-/// Stores uwf's own types whatever is stored under their hashes: damaged ones are repaired by that.
-///
-/// # Errors
-/// Those of the store.
-pub fn repair_types(home: &Home) -> Result<()> {
-    let mut drafts = vec![json_cas::bootstrap::draft()];
-    drafts.extend(node::schema_drafts());
-    home.store().put_all(&drafts)?;
-    Ok(())
 }
 
 /// An error that tells all problems.

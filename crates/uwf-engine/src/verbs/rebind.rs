@@ -5,13 +5,14 @@ use std::path::Path;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::bindings::Bindings;
-use crate::attempt::delegation::{self, Deciding};
+use crate::attempt::delegation;
 use crate::attempt::environment::Redactor;
 use crate::attempt::plan::Plan;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::thread::load::Thread;
+use crate::verbs::decide_workflows::Deciding;
 
 /// Binds a thread to further agents; those of roles that are not among them stay, unless one is for all roles. A workflow
 /// that such an agent is, is decided on anew, by the person at `cwd`. Gives notes for that person.

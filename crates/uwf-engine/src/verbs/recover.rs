@@ -18,13 +18,13 @@ use uwf_core::view;
 
 pub use evidence::Source;
 
-use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::history::Finished;
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::node_types;
+use crate::root::record;
 use crate::root::{history, ids};
-use crate::verbs::{new_thread, put};
+use crate::verbs::new_thread;
 use evidence::{Evidence, Known};
 
 /// What became of a thread's line in the index.
@@ -96,7 +96,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     let index = home.index()?;
     if !dry_run && home.objects_dir().exists() {
         // Without them no node can be read or written.
-        put::repair_types(home)?;
+        node_types::repair(home)?;
     }
     let (_, plan) = compared(home)?;
     if plan.is_whole() {
@@ -159,32 +159,6 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
         }
     }
     Ok(begun)
-}
-
-/// Whether this machine has records of a thread.
-pub fn has_records(home: &Home, id: &ThreadId) -> bool {
-    records(home, id).unwrap_or(false)
-}
-
-/// There is no such thread, as far as index and history tell.
-pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
-    let error = Error::new(Kind::NotFound, format!("there is no thread {id}"));
-    match has_records(home, id) {
-        true => error.hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
-        false => error.hint("`uwf thread list --all` lists every thread"),
-    }
-}
-
-/// The index does not have a thread: it has ended, or was lost. Whoever meets one that has ended removes the marks that
-/// could not be removed when it did.
-pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
-    match history::of(home, id) {
-        Ok(None) if has_records(home, id) => return not_found(home, id),
-        // What still fails is told by `uwf doctor`.
-        Ok(Some(_)) => drop(marks::clear(home, id, &Mark::ALL)),
-        Ok(None) | Err(_) => {}
-    }
-    Error::not_active(id)
 }
 
 /// An index that only somebody else may read, or that cannot be read just now, is not broken.
@@ -370,16 +344,11 @@ fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Kno
 fn with_records(home: &Home) -> Result<BTreeSet<ThreadId>> {
     let mut ids = BTreeSet::new();
     for id in home.recorded_threads()? {
-        if records(home, &id)? && !new_thread::is_under_way(home, &id)? {
+        if record::says_anything(home, &id)? && !new_thread::is_under_way(home, &id)? {
             ids.insert(id);
         }
     }
     Ok(ids)
-}
-
-/// Whether the record of a thread says anything, or might: settings that were never all there do not.
-fn records(home: &Home, id: &ThreadId) -> Result<bool> {
-    Ok(new_thread::has_begun(home, id)? || matches!(Settings::load(home, id), Ok(Some(_))))
 }
 
 /// Threads the history names as they are spelled, with their newest lines where these tell all there is to tell.

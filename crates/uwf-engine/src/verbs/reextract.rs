@@ -5,11 +5,9 @@ use uwf_core::node::Content;
 
 use crate::attempt::agents::{self, AgentSpec};
 use crate::error::{Error, Kind, Result};
-use crate::thread::load::{self, Thread};
+use crate::thread::load::Thread;
+use crate::thread::nodes;
 use crate::verbs::child_threads;
-
-/// Name of the built-in agent that hands the kept text in again. It is none of those one can configure.
-pub const AGENT: &str = "reextract";
 
 /// What is read again.
 pub struct Readable {
@@ -27,11 +25,11 @@ pub struct Readable {
 pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: bool) -> Result<Readable> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
-        let attempt = load::attempt(store, *hash)?;
+        let attempt = nodes::attempt(store, *hash)?;
         if attempt.role != role {
             continue;
         }
-        let agent = AgentSpec::recorded(load::typed(store, attempt.agent)?);
+        let agent = AgentSpec::recorded(nodes::typed(store, attempt.agent)?);
         if agent.is_built_in(agents::WORKFLOW) {
             return child_thread(thread, role).map(|()| Readable { agent, attempt: None });
         }
@@ -62,7 +60,7 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
 /// Those of the nodes.
 pub fn text(thread: &Thread<'_>, attempt: Hash) -> Result<String> {
     let store = thread.home().store();
-    let attempt = load::attempt(store, attempt)?;
-    let raw: Content = load::typed(store, attempt.raw)?;
+    let attempt = nodes::attempt(store, attempt)?;
+    let raw: Content = nodes::typed(store, attempt.raw)?;
     Ok(raw.text)
 }

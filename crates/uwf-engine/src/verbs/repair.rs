@@ -13,8 +13,9 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::closure::{self, Bounds};
-use crate::thread::load::{self, Thread};
+use crate::thread::load::Thread;
 use crate::thread::message;
+use crate::thread::nodes;
 use crate::verbs::new_thread;
 
 /// What was done to a step.
@@ -102,7 +103,7 @@ fn steps(thread: &Thread<'_>) -> Result<Vec<Hash>> {
     let mut found = Vec::new();
     let mut next = thread.last.is_some().then_some(thread.head);
     while let Some(hash) = next {
-        let (step, _) = load::step_node(thread.home().store(), hash).map_err(|error| {
+        let (step, _) = nodes::step_node(thread.home().store(), hash).map_err(|error| {
             error.hint("a StepNode that is gone cannot be repaired: `uwf thread list` and the history have other heads to fork from")
         })?;
         found.push(hash);
@@ -125,7 +126,7 @@ struct New<'a> {
 impl New<'_> {
     /// Adds a step of the thread as it is; whether the next one can follow.
     fn add(&mut self, index: usize, hash: Hash) -> Result<bool> {
-        let (step, _) = load::step_node(self.home.store(), hash)?;
+        let (step, _) = nodes::step_node(self.home.store(), hash)?;
         let Some((action, why)) = self.unsound(hash, &step)? else {
             if step.prev == self.head {
                 self.head = Some(hash);

@@ -10,8 +10,8 @@ use crate::root::history;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
+use crate::root::missing_thread;
 use crate::root::sharing;
-use crate::verbs::recover;
 
 /// Tries to remove a directory in which a window that looked when the thread was still active makes a file meanwhile.
 const REMOVE_TRIES: usize = 20;
@@ -26,7 +26,7 @@ pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
             .hint(format!("`uwf thread kill {id}` ends it first")));
     }
     if history::of(home, id)?.is_none() {
-        return Err(recover::not_found(home, id));
+        return Err(missing_thread::not_found(home, id));
     }
     sharing::check(home, id)?;
     // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.

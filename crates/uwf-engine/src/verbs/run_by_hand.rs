@@ -13,6 +13,7 @@ use crate::attempt::plan::Plan;
 use crate::attempt::recorded;
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
+use crate::root::node_types;
 use crate::thread::load::Thread;
 
 /// How often it is looked whether the agent has ended, should no signal say so.
@@ -31,7 +32,7 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     let (thread, _) = Thread::active(home, id)?;
     let plan = Plan::load(&thread, None)?;
     plan.check_role(role)?;
-    crate::verbs::put::ensure_types(home)?;
+    node_types::ensure(home)?;
     let opened = recorded::open_by_hand(home, plan.attempt(&thread, role, plan.built_in(name, role)?)?)?;
     let mut signals = Signals::listen()?;
     let argv = crate::attempt::agents::built_in_command_line(home.bin(), name, id.as_str(), role);

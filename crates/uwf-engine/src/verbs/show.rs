@@ -7,16 +7,17 @@ use uwf_core::workflow::START;
 
 use crate::attempt::delegation::Decisions;
 use crate::attempt::recorded::{self, Outcome};
+use crate::attempt::recorded_digest;
 use crate::attempt::settings::Settings;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::thread::digest::{self, Digest};
+use crate::root::missing_thread;
+use crate::thread::digest::Digest;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
 use crate::verbs::child_threads;
-use crate::verbs::recover;
 
 /// Where a thread stands. The first four keys are those of a step's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -147,7 +148,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
 }
 
 fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
-    let line = history::of(home, id)?.ok_or_else(|| recover::not_found(home, id))?;
+    let line = history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
     let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
     Ok(Shown {
         done: true,
@@ -169,7 +170,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
         workflow: thread.start.workflow,
         thread: thread.id.clone(),
         head: thread.head,
-        digest: digest::recorded_at(thread.home(), &thread.id, thread.head)?,
+        digest: recorded_digest::at(thread.home(), &thread.id, thread.head)?,
         done: false,
         state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),

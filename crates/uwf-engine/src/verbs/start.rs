@@ -10,15 +10,17 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{END, Workflow, endless_roles};
 
 use crate::attempt::bindings::Bindings;
-use crate::attempt::delegation::{Deciding, Decisions};
+use crate::attempt::delegation::Decisions;
 use crate::attempt::environment::Redactor;
 use crate::attempt::settings::{self, Settings};
 use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
+use crate::root::node_types;
 use crate::root::{ids, project};
-use crate::thread::load;
+use crate::thread::nodes;
+use crate::verbs::decide_workflows::Deciding;
 use crate::verbs::find_workflow::{self, Found, Origin};
-use crate::verbs::{new_thread, put};
+use crate::verbs::new_thread;
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +63,7 @@ pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
     // What comes from a file has been checked just now.
     if matches!(origin, Origin::Registry | Origin::Store) {
-        notes.extend(endless(&load::workflow(home.store(), hash)?));
+        notes.extend(endless(&nodes::workflow(home.store(), hash)?));
     }
     let workspace = settings::workspace(cwd, &request.workspace)?;
     let settings =
@@ -95,7 +97,7 @@ fn endless(workflow: &Workflow) -> Option<String> {
 /// # Errors
 /// Those of the store.
 pub(crate) fn put_start(home: &Home, start: &StartNode) -> Result<Hash> {
-    put::ensure_types(home)?;
+    node_types::ensure(home)?;
     home.store().put_all(&drafts(start))?;
     Ok(start.draft().hash())
 }
@@ -131,7 +133,7 @@ pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result
 
 /// Whether the workflow has each role an agent is bound to, and there is such an agent.
 fn check_agents(home: &Home, config: &Config, hash: Hash, settings: &Settings) -> Result<()> {
-    settings.bound.check(config, &load::workflow(home.store(), hash)?, &settings.workspace)
+    settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)
 }
 
 /// Creates a thread whose head is a stored node: settings first, the head last.

@@ -19,19 +19,22 @@ use crate::attempt::agent_process::{self, Ended, Job, Signals};
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::bindings::Named;
 use crate::attempt::environment::{self, Redactor};
+use crate::attempt::keeper;
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt, Closed, Finished, Opened, Outcome, OutputFiles, Started};
+use crate::attempt::recorded_digest;
 use crate::attempt::result_line;
 use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::log::{Log, log};
 use crate::root::marks::{self, Mark};
+use crate::root::node_types;
 use crate::root::sharing;
 use crate::thread::chain::Record;
 use crate::thread::closure::{self, Bounds};
-use crate::thread::digest;
+use crate::thread::end_reason;
 use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::verbs::child_threads;
@@ -60,6 +63,23 @@ impl Request {
     pub fn plain(thread: ThreadId) -> Request {
         Request { thread, agent: None, cwd: None, explain: false, reextract: false }
     }
+}
+
+/// The next step of a thread, performed by a keeper, which goes on should this process end. `tick` is called about ten times
+/// a second.
+///
+/// # Errors
+/// What the keeper reports; `Internal` when it dies without a report.
+pub fn in_keeper(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dyn FnMut()) -> Result<Report> {
+    keeper::run(home, &request.thread, request, signals, tick)
+}
+
+/// The keeper's side of [`in_keeper`].
+///
+/// # Errors
+/// `Usage` when the request is not readable.
+pub fn keeper_main(request: &str) -> Result<()> {
+    keeper::main(request, perform)
 }
 
 /// Performs one step while holding the thread's lock.
@@ -208,13 +228,13 @@ impl<'a, 'h> Step<'a, 'h> {
         let rereads = last.map_or(0, |last| last.rereads());
         // A damaged record of an earlier failure must not make the result of this attempt unsound.
         let earlier = earlier.into_iter().filter(|hash| self.is_sound(*hash)).collect();
-        let digest = digest::at_head(self.thread).inspect_err(|error| {
+        let digest = recorded_digest::at_head(self.thread).inspect_err(|error| {
             log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {}", error.message);
         });
         let planned = self.plan.attempt(self.thread, role, agent)?;
         let opened = Opened { earlier, reextract, rereads, digest: digest.ok(), ..planned };
         self.plan.role(role)?;
-        crate::verbs::put::ensure_types(self.home)?;
+        node_types::ensure(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
         // What an agent prints may hold secrets; it is cleaned of them only when it is stored.
         std::fs::DirBuilder::new()
@@ -380,13 +400,13 @@ impl<'a, 'h> Step<'a, 'h> {
             let (done, reason, next) = match decision.next {
                 Next::End(reason) => {
                     let summary = self.advisors(thread).summary(signals);
-                    end::complete(thread, &end::head_of(thread)?, reason, summary)?;
+                    end::complete(thread, &thread.current_head()?, reason, summary)?;
                     (true, Some(moderate::reason(reason).to_owned()), None)
                 }
                 Next::Role(role) => match self.advisors(thread).objection(signals) {
                     Some(why) => {
-                        let reason = format!("{}{why}", end::REASON_SUPERVISOR);
-                        end::stop(thread, &end::head_of(thread)?, &reason)?;
+                        let reason = format!("{}{why}", end_reason::SUPERVISOR);
+                        end::stop(thread, &thread.current_head()?, &reason)?;
                         (true, Some(reason), None)
                     }
                     None => (false, None, Some(Upcoming::Role(role))),

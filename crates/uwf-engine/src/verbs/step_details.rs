@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use uwf_core::node::{Kind, StartNode, StepNode};
 
 use crate::error::Result;
-use crate::thread::load;
+use crate::thread::nodes;
 
 /// Nodes inside nodes that are followed. A session, its turns, their tool calls and those texts are four.
 pub const MAX_DEPTH: usize = 12;
@@ -227,9 +227,9 @@ impl Expansion<'_> {
 
     /// A step of another thread: enough to find it by, not all of its history.
     fn child_thread(&mut self, head: Hash, node: &Node) -> Value {
-        let step: Result<StepNode> = load::payload(head, node);
+        let step: Result<StepNode> = nodes::payload(head, node);
         let start: Option<StartNode> =
-            step.as_ref().ok().and_then(|step| load::payload(step.start, &self.store.get(step.start).ok()?).ok());
+            step.as_ref().ok().and_then(|step| nodes::payload(step.start, &self.store.get(step.start).ok()?).ok());
         json!({
             "childThread": {
                 "head": head,

@@ -11,7 +11,7 @@ use uwf_core::workflow::{self, Parsed, WorkflowDraft};
 
 use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
-use crate::thread::load;
+use crate::thread::nodes;
 
 /// A file as it was found.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<Val
 /// # Errors
 /// Those of its nodes.
 pub fn stored(home: &Home, hash: Hash, origin: &str) -> Result<Validated> {
-    let mut payload = load::payload::<Value>(hash, &home.store().get(hash)?)?;
+    let mut payload = nodes::payload::<Value>(hash, &home.store().get(hash)?)?;
     for role in payload.get_mut("roles").and_then(Value::as_object_mut).into_iter().flat_map(|roles| roles.values_mut())
     {
         let schema = role.get("meta").and_then(Value::as_str).and_then(|meta| meta.parse().ok());

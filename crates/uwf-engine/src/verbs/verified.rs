@@ -7,8 +7,9 @@ use uwf_core::workflow::Role;
 use crate::error::{self, Error, Result};
 use crate::thread::closure::{self, Bounds, Unsound};
 use crate::thread::digest::{Digest, Digester};
-use crate::thread::load::{self, Thread};
+use crate::thread::load::Thread;
 use crate::thread::message;
+use crate::thread::nodes;
 
 /// A step that may become the head.
 #[must_use]
@@ -39,9 +40,9 @@ pub fn verify<'h>(
     let store = thread.home().store();
     let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
     if Kind::of(node.type_hash) != Some(Kind::StepNode) {
-        return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", load::title(store, &node))));
+        return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", nodes::title(store, &node))));
     }
-    let step: StepNode = load::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.message))?;
+    let step: StepNode = nodes::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.message))?;
     check_place(thread, role_name, step_hash, &step)?;
     let output = store.get(step.output).map_err(|error| unreadable(step_hash, "its output is not readable", error))?;
     if output.type_hash != role.meta {

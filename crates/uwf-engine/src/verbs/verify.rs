@@ -4,6 +4,7 @@ use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::recorded_digest;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::digest::{self, Digest};
@@ -54,7 +55,7 @@ pub fn verify(home: &Home, id: &ThreadId, expected: Option<Digest>) -> Result<Ve
     let thread = Thread::any(home, id)?;
     let computed = digest::computed(home, thread.head)
         .map_err(|error| error.hint(format!("`uwf cas verify {}` names everything that is wrong", thread.head)))?;
-    let recorded = digest::recorded(home, id)?;
+    let recorded = recorded_digest::all(home, id)?;
     let differs = computed.iter().position(|(node, digest)| {
         let stated = recorded.iter().find(|(at, _)| at == node);
         stated.is_some_and(|(_, stated)| stated != digest)

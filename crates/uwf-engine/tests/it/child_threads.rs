@@ -5,7 +5,8 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, Kind};
 use uwf_engine::root::history;
-use uwf_engine::verbs::child_threads::{self, Child, Task};
+use uwf_engine::verbs::child_threads::{self, Child};
+use uwf_engine::verbs::start_child::{self, Task};
 use uwf_engine::verbs::{kill, pause, show};
 
 use crate::memory::{Machine, failure};
@@ -15,7 +16,7 @@ fn child(machine: &Machine, parent: &ThreadId, max_depth: u32) -> Result<Child, 
         let settings = Settings { workspace: machine.work(), ..Settings::default() };
         Ok(Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings })
     };
-    child_threads::find_or_begin(&machine.thread(parent), "writer", max_depth, task)
+    start_child::find_or_begin(&machine.thread(parent), "writer", max_depth, task)
 }
 
 fn active(child: Child) -> ThreadId {
@@ -80,7 +81,7 @@ fn a_thread_that_has_ended_begins_no_child() {
     kill::kill(&machine.home, &parent).unwrap();
     let settings = Settings { workspace: machine.work(), ..Settings::default() };
     let task = Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings };
-    let error = child_threads::find_or_begin(&seen, "writer", 3, || Ok(task)).unwrap_err();
+    let error = start_child::find_or_begin(&seen, "writer", 3, || Ok(task)).unwrap_err();
     assert_eq!(failure(&error), (Kind::NotFound, format!("thread {parent} is not active").as_str()));
     let ended: Vec<_> = history::all(&machine.home).unwrap().into_iter().map(|line| line.thread).collect();
     assert_eq!(ended.len(), 2, "what was begun was ended again: {ended:?}");

@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_core::node::{EndStatus, ThreadEnd};
 use uwf_engine::error::Kind;
 use uwf_engine::root::history;
-use uwf_engine::thread::load;
+use uwf_engine::thread::nodes;
 use uwf_engine::verbs::{kill, recover};
 
 use crate::memory::{Machine, failure, names};
@@ -19,7 +19,7 @@ fn a_killed_thread_leaves_the_index_for_the_history() {
     assert_eq!(machine.heads.list().unwrap(), []);
     let line = history::of(&machine.home, &id).unwrap().unwrap();
     assert_eq!((line.head, line.status, line.end), (head, EndStatus::Killed, Some(end)));
-    let end: ThreadEnd = load::typed(machine.home.store(), end).unwrap();
+    let end: ThreadEnd = nodes::typed(machine.home.store(), end).unwrap();
     assert_eq!((end.last_step, end.reason.as_str(), end.return_code), (Some(head), "killed", 130));
 }
 
@@ -29,7 +29,7 @@ fn before_its_first_step_a_thread_ends_without_a_last_one() {
     let id = machine.start("essay");
     let start = machine.thread(&id).head;
     let end = kill::kill(&machine.home, &id).unwrap().unwrap();
-    let end: ThreadEnd = load::typed(machine.home.store(), end).unwrap();
+    let end: ThreadEnd = nodes::typed(machine.home.store(), end).unwrap();
     assert_eq!((end.start, end.last_step, end.status), (start, None, EndStatus::Killed));
 }
 

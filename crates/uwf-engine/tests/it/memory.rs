@@ -18,7 +18,8 @@ use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::ids;
 use uwf_engine::thread::digest;
-use uwf_engine::thread::load::{self, Thread};
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, Asked, Given};
 use uwf_engine::verbs::put::{self, Put};
 use uwf_engine::verbs::start::{self, Request};
@@ -140,7 +141,7 @@ impl Machine {
         let mut steps = Vec::new();
         while let Some(step) = at {
             steps.push(step);
-            at = load::step_node(self.home.store(), step).unwrap().0.prev;
+            at = nodes::step_node(self.home.store(), step).unwrap().0.prev;
         }
         steps.reverse();
         steps

@@ -61,7 +61,7 @@ fn a_thread_without_its_first_output_begins_anew() {
     let id = machine.start("essay");
     machine.refused(&id, 1);
     let step = machine.steps(&id)[0];
-    let (first, _) = uwf_engine::thread::load::step_node(machine.home.store(), step).unwrap();
+    let (first, _) = uwf_engine::thread::nodes::step_node(machine.home.store(), step).unwrap();
     machine.objects.replace(first.output, b"\xa0").unwrap();
     let repaired = repair::repair(&machine.home, &id, false).unwrap();
     assert_eq!(repaired.steps.iter().map(|row| row.action).collect::<Vec<_>>(), [Action::Dropped]);

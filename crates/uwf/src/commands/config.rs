@@ -12,7 +12,7 @@ pub(crate) mod validate;
 use serde_json::Value;
 use uwf_core::config::edit::{EditError, KeyPath, get as value_at, values as values_of};
 use uwf_engine::error::{Error, Kind};
-use uwf_engine::root::config_file;
+use uwf_engine::root::config_text;
 use uwf_engine::root::project::{self, Trust};
 
 use crate::context::Context;
@@ -95,7 +95,7 @@ impl Values {
 /// The values that hold here.
 fn values(context: &Context) -> Result<Values, CommandError> {
     let path = context.home.config_file();
-    let own = read(&config_file::read(&path)?, &path.display().to_string())?;
+    let own = read(&config_text::read(&path)?, &path.display().to_string())?;
     let project = project::of(&context.home, &context.cwd)?;
     context.name_ignored(project.as_ref());
     let Some(project) = project.filter(|project| project.trust == Trust::Trusted) else {

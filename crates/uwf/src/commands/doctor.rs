@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use uwf_agents::probe;
-use uwf_engine::attempt::environment;
 use uwf_engine::error::Kind;
+use uwf_engine::root::env_file;
 use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
 
 use crate::commands::config::validate;
@@ -76,13 +76,13 @@ fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
     let mut findings = vec![config_file(context)];
     // What cannot be read names nobody; that it cannot was told just before.
     let Ok(config) = context.home.config() else { return findings };
-    let env_file = environment::read_env_file(&context.home.env_file()).unwrap_or_default();
+    let env_file = env_file::read(&context.home.env_file()).unwrap_or_default();
     let secrets: BTreeSet<String> = config.secret_names();
     findings.extend(probe::agents(&config, &secrets));
     if offline {
         return findings;
     }
-    let lookup = |name: &str| environment::value_of(name, &env_file);
+    let lookup = |name: &str| env_file::value_of(name, &env_file);
     findings.extend(probe::providers(&config, &lookup));
     findings
 }

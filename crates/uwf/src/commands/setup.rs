@@ -7,7 +7,6 @@ mod questions;
 
 use serde::Serialize;
 use uwf_core::config::Config;
-use uwf_engine::attempt::environment;
 use uwf_engine::root::{config_file, env_file};
 
 use crate::ask::Asker;
@@ -116,14 +115,14 @@ struct Known<'k> {
 impl Known<'_> {
     /// The value of a variable, as agents get it.
     fn variable(&self, name: &str) -> Option<String> {
-        environment::value_of(name, self.env_file)
+        env_file::value_of(name, self.env_file)
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let config = context.home.config()?;
-    let env_file = environment::read_env_file(&context.home.env_file())?;
+    let env_file = env_file::read(&context.home.env_file())?;
     let known = Known { config: &config, env_file: &env_file };
     if args.is_given() {
         let answers = flags::answers(&known, args)?;

@@ -11,8 +11,8 @@ mod validate;
 
 use json_cas::nearest;
 use uwf_engine::error::Kind;
+use uwf_engine::root::project_files;
 use uwf_engine::root::registry::{self, Registry};
-use uwf_engine::verbs::find_workflow;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -81,8 +81,7 @@ fn require(context: &Context, registry: &Registry, name: &str) -> Result<(), Com
         Kind::NotFound,
         format!("{} has no workflow `{name}`", registry::path(&context.home).display()),
     );
-    if let Some((_, file)) = find_workflow::project_files(&context.cwd).into_iter().find(|(project, _)| project == name)
-    {
+    if let Some((_, file)) = project_files::all(&context.cwd).into_iter().find(|(project, _)| project == name) {
         return Err(
             error.hint(format!("`{name}` is the project's file {}: its history is that of the file", file.display()))
         );

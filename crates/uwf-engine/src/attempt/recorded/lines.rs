@@ -12,7 +12,6 @@ use crate::error::Kind;
 use crate::root::history;
 use crate::root::record;
 use crate::thread::digest::Digest;
-use crate::verbs::reextract;
 
 /// One line of the record of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -104,7 +103,7 @@ impl Opened {
     /// The command line of the agent process.
     pub fn command_line(&self, bin: &Path) -> Vec<String> {
         match self.reextract {
-            Some(_) => agents::built_in_command_line(bin, reextract::AGENT, self.thread.as_str(), &self.role),
+            Some(_) => agents::built_in_command_line(bin, agents::REEXTRACT, self.thread.as_str(), &self.role),
             None => self.agent.command_line(bin, self.thread.as_str(), &self.role),
         }
     }

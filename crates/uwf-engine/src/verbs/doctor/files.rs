@@ -7,8 +7,8 @@ use durable_files::FileLock;
 use uwf_core::thread::ThreadId;
 
 use super::{Finding, Remedy, counted};
-use crate::attempt::environment;
 use crate::error::{AtPath, Error, Result};
+use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::sharing::{self, Sharing};
@@ -85,14 +85,14 @@ pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     if !path.exists() {
         return Ok(vec![Finding::ok("env-file", "there is no .env; keys come from the environment")]);
     }
-    let entries = environment::read_env_file(&path)?.len();
+    let entries = env_file::read(&path)?.len();
     let told = format!("{} has {}", path.display(), counted(entries, "entry"));
-    if !environment::is_open_to_others(&path)? {
+    if !env_file::is_open_to_others(&path)? {
         return Ok(vec![Finding::ok("env-file", format!("{told} and is readable by its owner only"))]);
     }
     match remedy {
         Remedy::Apply => {
-            environment::protect_env_file(&path)?;
+            env_file::protect(&path)?;
             Ok(vec![Finding::ok(
                 "env-file",
                 format!("{told}; it was open to others, now it is readable by its owner only"),

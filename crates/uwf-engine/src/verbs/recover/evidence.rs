@@ -14,7 +14,8 @@ use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::thread::chain;
-use crate::thread::load::{self, Thread};
+use crate::thread::load::Thread;
+use crate::thread::nodes;
 
 /// Where a head was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -129,7 +130,7 @@ impl<'h> Evidence<'h> {
 
     /// Whether a step is the one after a head.
     fn follows(&self, step: Hash, head: Hash) -> bool {
-        self.get(load::step_node(self.home.store(), step)).is_some_and(|(step, _)| before(&step) == head)
+        self.get(nodes::step_node(self.home.store(), step)).is_some_and(|(step, _)| before(&step) == head)
     }
 
     /// Whether head and start of a thread at this head are readable.
@@ -151,7 +152,7 @@ impl<'h> Evidence<'h> {
         let mut at = from;
         while at != to {
             // It ends at the start, since a node cannot refer to one that did not exist.
-            match self.get(load::step_node(self.home.store(), at)) {
+            match self.get(nodes::step_node(self.home.store(), at)) {
                 Some((step, _)) => at = before(&step),
                 None => return false,
             }

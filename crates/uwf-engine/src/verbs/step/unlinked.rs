@@ -7,6 +7,7 @@ use crate::attempt::environment::{self, Redactor};
 use crate::attempt::leftover;
 use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
 use crate::error::{Error, Kind};
+use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark, Reason};
 use crate::verbs::child_threads;
@@ -130,7 +131,7 @@ impl Step<'_, '_> {
         if !matches!(error.kind, Kind::AgentFailed | Kind::NotExtractable) || !spec.runs_a_program() {
             return error;
         }
-        let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
+        let file = env_file::read(&self.home.env_file()).unwrap_or_default();
         let withheld = environment::withheld(opened, &file).join(", ");
         if withheld.is_empty() {
             return error;
@@ -161,7 +162,7 @@ impl Step<'_, '_> {
     /// The error without secrets: what an agent says last becomes part of it, and it is logged, marked and shown.
     fn redacted(&self, opened: &Opened, error: &Error) -> Error {
         // Without the file no agent was started that could have told one.
-        let file = environment::read_env_file(&self.home.env_file()).unwrap_or_default();
+        let file = env_file::read(&self.home.env_file()).unwrap_or_default();
         Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
     }
 

@@ -7,8 +7,8 @@ use tempfile::TempDir;
 use uwf_core::node::{Content, Payload, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
+use uwf_engine::root::node_types::ensure as ensure_types;
 use uwf_engine::thread::chain::{Chain, Record};
-use uwf_engine::verbs::put::ensure_types;
 use uwf_testing::{Subject, dir_in_memory};
 
 /// The samples are made of real caches by [`check`]: what is fed says how one is spoiled.

@@ -13,7 +13,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::node::{ExtractedBy, Rung};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::root::project;
-use uwf_engine::thread::load;
+use uwf_engine::thread::nodes;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -136,7 +136,7 @@ fn schema(context: &Context, typed: &str) -> Result<Arc<Schema>, CommandError> {
     }
     if let Some((workflow, role)) = typed.rsplit_once('.') {
         let hash = context.workflow(workflow)?;
-        let workflow = load::workflow(store, hash)?;
+        let workflow = nodes::workflow(store, hash)?;
         let Some(role) = workflow.roles.get(role) else {
             let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
             let told = format!("workflow `{}` has no role `{role}`", workflow.name);

@@ -1,8 +1,8 @@
 //! `uwf cas put`
 
 use json_cas::Draft;
+use uwf_engine::root::node_types;
 use uwf_engine::root::type_index;
-use uwf_engine::verbs::put as engine;
 
 use super::Named;
 use crate::context::Context;
@@ -34,7 +34,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let type_hash = type_index::resolve(&context.home, &args.type_name)?;
     let value = input::json(value)?;
     if uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == type_hash) {
-        engine::ensure_types(&context.home)?;
+        node_types::ensure(&context.home)?;
     }
     let draft = Draft::new(type_hash, value).map_err(json_cas::StoreError::from)?;
     let hash = context.home.store().put(&draft).map_err(|error| match error {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use uwf_core::node::{Content, Payload};
-use uwf_engine::verbs::put;
+use uwf_engine::root::node_types;
 
 use super::Named;
 use crate::context::Context;
@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         (Some(dash), None) if dash == "-" => input::from_stdin()?,
         (text, None) => text.clone().unwrap_or_default(),
     };
-    put::ensure_types(&context.home)?;
+    node_types::ensure(&context.home)?;
     let hash = context.home.store().put(&Content { text }.draft())?;
     Printed::new(&Named { hash })
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use uwf_engine::error::{AtPath, Kind};
 use uwf_engine::root::config_file::{self, Configured};
+use uwf_engine::root::config_text;
 
 use super::set;
 use super::validate::problems_of;
@@ -43,7 +44,7 @@ impl Report for Edited {
 /// Runs the command.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let home = &context.home;
-    let before = config_file::read(&home.config_file())?;
+    let before = config_text::read(&home.config_file())?;
     let draft = draft(context, &before)?;
     let mut edits = 0;
     let configured = loop {

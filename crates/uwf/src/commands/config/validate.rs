@@ -3,9 +3,9 @@
 use serde::Serialize;
 use uwf_core::config::Config;
 use uwf_core::document::{Document, Problem};
-use uwf_engine::attempt::environment;
 use uwf_engine::error::{Kind, Result};
-use uwf_engine::root::config_file;
+use uwf_engine::root::config_text;
+use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 
 use crate::checked::Checked;
@@ -54,7 +54,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// # Errors
 /// `Io`; `Config` when the file is no text, or `.env` is not readable.
 pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
-    let text = config_file::read(&home.config_file())?;
+    let text = config_text::read(&home.config_file())?;
     let problems = problems_of(home, &text)?;
     Ok((text, problems))
 }
@@ -68,8 +68,8 @@ pub(crate) fn problems_of(home: &Home, text: &str) -> Result<Vec<Problem>> {
     let (config, mut problems) = Config::parse(text, &origin);
     // What is not readable, or empty, has nothing to look at.
     if let Ok(document) = Document::parse(text, &origin) {
-        let env_file = environment::read_env_file(&home.env_file())?;
-        let is_set = |name: &str| environment::value_of(name, &env_file).is_some();
+        let env_file = env_file::read(&home.env_file())?;
+        let is_set = |name: &str| env_file::value_of(name, &env_file).is_some();
         problems.extend(uwf_agents::check::check(&config, &document, &is_set));
         problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
     }

@@ -9,15 +9,15 @@ use serde_json::Value;
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::{self, Signals};
-use uwf_engine::attempt::keeper;
 use uwf_engine::attempt::recorded::{self, OutputFiles};
+use uwf_engine::attempt::settings;
 use uwf_engine::error::Kind;
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::show;
-use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming};
+use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming, in_keeper};
 
 use crate::ask::Asker;
 use crate::commands::thread::which::NEWEST;
@@ -110,7 +110,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         };
         steps += 1;
         if report.done {
-            if report.reason.as_deref() == Some(uwf_engine::verbs::end::REASON_NO_MATCH) {
+            if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
             return Printed::new(&Ran { error: None, report, code: done });
@@ -166,7 +166,7 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
         return Err(CommandError::usage("--cwd needs --prompt: it belongs to a thread's start")
             .hint(format!("to let a thread work elsewhere: uwf thread step {thread} --cwd DIR")));
     }
-    let project = project::of_thread(&context.home, &thread).ok().flatten();
+    let project = settings::project_of(&context.home, &thread).ok().flatten();
     context.name_ignored(project.as_ref());
     if !options.agents.agents.is_empty() {
         let config = match &project {
@@ -184,7 +184,7 @@ fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Resu
     let request = Request::plain(thread.clone());
     let begun = Instant::now();
     let mut live = Live { context, thread, begun, is_terminal: std::io::stderr().is_terminal(), shown: false };
-    let report = keeper::step(&context.home, &request, signals, &mut || live.show());
+    let report = in_keeper(&context.home, &request, signals, &mut || live.show());
     live.clear();
     let report = report?;
     if let Some(role) = &report.role {

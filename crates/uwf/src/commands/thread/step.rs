@@ -10,13 +10,12 @@ use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
-use uwf_engine::attempt::keeper;
 use uwf_engine::attempt::plan::Plan;
 use uwf_engine::attempt::recorded::Attempt;
-use uwf_engine::root::project;
+use uwf_engine::attempt::settings;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
-use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming};
+use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming, in_keeper};
 
 use super::which::Which;
 use crate::commands::thread::agent_args::output_parser;
@@ -177,18 +176,18 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let cwd = args.cwd.map(|dir| context.cwd.join(dir));
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
     let request = Request { thread, agent, cwd, explain: args.explain, reextract: args.reextract };
-    context.name_ignored(project::of_thread(&context.home, &request.thread).ok().flatten().as_ref());
+    context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);
     }
     let mut signals = Signals::listen()?;
-    let report = keeper::step(&context.home, &request, &mut signals, &mut || {})?;
+    let report = in_keeper(&context.home, &request, &mut signals, &mut || {})?;
     printed(context, report, args.exit_code)
 }
 
 /// A step's report; with `exit_code` the command exits with 10 when the thread has ended.
 pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
-    if report.reason.as_deref() == Some(uwf_engine::verbs::end::REASON_NO_MATCH) {
+    if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
     }
     Printed::new(&Stepped { report, exit_code })

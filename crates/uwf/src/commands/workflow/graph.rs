@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use json_cas::Hash;
 use serde::Serialize;
 use uwf_core::workflow::{Transition, mermaid};
-use uwf_engine::thread::load;
+use uwf_engine::thread::nodes;
 
 use crate::complete;
 use crate::context::Context;
@@ -45,7 +45,7 @@ impl Report for Drawn {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let hash = context.workflow(&args.workflow)?;
-    let workflow = load::workflow(context.home.store(), hash)?;
+    let workflow = nodes::workflow(context.home.store(), hash)?;
     let mermaid = mermaid(&workflow);
     Printed::new(&Drawn { hash, name: workflow.name, graph: workflow.graph, mermaid })
 }

@@ -2,8 +2,9 @@
 
 use json_cas::Hash;
 use serde::Serialize;
+use uwf_engine::root::project_files;
 use uwf_engine::root::registry;
-use uwf_engine::verbs::{find_workflow, validate};
+use uwf_engine::verbs::validate;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -69,7 +70,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
 
 fn project(context: &Context) -> Result<Vec<Row>, CommandError> {
     let mut rows = Vec::new();
-    for (name, file) in find_workflow::project_files(&context.cwd) {
+    for (name, file) in project_files::all(&context.cwd) {
         let checked = validate::file(&context.home, &file)?;
         let problem = checked.problems.iter().find(|problem| problem.is_error()).map(|problem| {
             format!("not valid: {} (line {}); `uwf workflow validate` tells all", problem.message, problem.line)

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::text::one_line;
 use uwf_core::workflow::{START, Transition, Workflow, role_order};
-use uwf_engine::thread::load;
+use uwf_engine::thread::nodes;
 
 use crate::complete;
 use crate::context::Context;
@@ -100,7 +100,7 @@ fn graph(workflow: &Workflow) -> String {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let hash = context.workflow(&args.workflow)?;
     let store = context.home.store();
-    let workflow = load::workflow(store, hash)?;
+    let workflow = nodes::workflow(store, hash)?;
     let node = store.get(hash)?;
     let outputs = workflow.roles.iter().map(|(name, role)| (name.clone(), keys(store, role.meta))).collect();
     Printed::new(&Shown {

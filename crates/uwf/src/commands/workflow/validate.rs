@@ -5,6 +5,7 @@ use std::path::Path;
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_engine::error::Kind;
+use uwf_engine::root::project_files;
 use uwf_engine::verbs::find_workflow::{self, Located};
 use uwf_engine::verbs::validate::{self, Validated};
 
@@ -65,11 +66,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// The files of the project's workflows.
 fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
     let hint = "name what is to be checked: uwf workflow validate FILE|NAME|-";
-    let dir = find_workflow::project_dir(&context.cwd).ok_or_else(|| {
-        let what = format!("there is no directory {} here or above, up to the repository", find_workflow::PROJECT_DIR);
+    let dir = project_files::dir(&context.cwd).ok_or_else(|| {
+        let what = format!("there is no directory {} here or above, up to the repository", project_files::DIR);
         CommandError::usage(what).hint(hint)
     })?;
-    let files: Vec<String> = find_workflow::files_of(&dir).iter().map(|(_, file)| file.display().to_string()).collect();
+    let files: Vec<String> = project_files::in_dir(&dir).iter().map(|(_, file)| file.display().to_string()).collect();
     if files.is_empty() {
         let error = CommandError::new(Kind::NotFound, format!("{} has no workflow files", dir.display()));
         return Err(error.hint("they end in .yaml, .yml or .json"));

@@ -1,0 +1,46 @@
+//! The digests that the record of a thread holds.
+
+use json_cas::Hash;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::recorded;
+use crate::attempt::settings::Settings;
+use crate::error::{Kind, Result};
+use crate::root::home::Home;
+use crate::thread::digest::{self, Digest};
+use crate::thread::load::Thread;
+
+/// All digests that the record of a thread still has, newest first. Older ones are dropped with the attempts they belong to; the
+/// newest stands for them too.
+///
+/// # Errors
+/// Those of the record.
+pub fn all(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
+    let mut found = recorded::digests(home, thread)?;
+    let settings = match Settings::load(home, thread) {
+        Err(error) if error.kind == Kind::Data => None,
+        settings => settings?,
+    };
+    found.extend(settings.and_then(|settings| settings.begun_at.zip(settings.digest)));
+    Ok(found)
+}
+
+/// The recorded digest at a node of a thread.
+///
+/// # Errors
+/// Those of the record.
+pub fn at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> {
+    Ok(all(home, thread)?.into_iter().find(|(at, _)| *at == node).map(|(_, digest)| digest))
+}
+
+/// The digest at a thread's head, to go on from: the recorded one, or else one that begins the chain anew with the nodes as
+/// they are.
+///
+/// # Errors
+/// Those of record and nodes.
+pub fn at_head(thread: &Thread<'_>) -> Result<Digest> {
+    match at(thread.home(), &thread.id, thread.head)? {
+        Some(digest) => Ok(digest),
+        None => digest::computed_at(thread.home(), thread.head),
+    }
+}

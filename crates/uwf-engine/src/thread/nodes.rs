@@ -1,0 +1,123 @@
+//! Nodes as what they are: steps, workflows, attempts, and what tells how an output came to be.
+
+use json_cas::{Hash, Node, Store};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use uwf_core::node::{Attempt, Kind, Payload, StepNode};
+use uwf_core::thread::StepRecord;
+use uwf_core::workflow::Workflow;
+
+use crate::error::{self, Error, Result};
+
+/// A StepNode and when it was first put (Unix milliseconds).
+///
+/// # Errors
+/// Those of the store; `Data` when the node is no step.
+pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
+    let node = store.get(hash)?;
+    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        return Err(Error::wrong_kind(hash, "StepNode", &title(store, &node)));
+    }
+    Ok((payload(hash, &node)?, node.timestamp))
+}
+
+/// A step with its output.
+///
+/// # Errors
+/// Those of the two nodes.
+pub fn step_record(store: &Store, hash: Hash) -> Result<StepRecord> {
+    let (step, timestamp_ms) = step_node(store, hash)?;
+    with_output(store, hash, step, timestamp_ms)
+}
+
+pub(crate) fn with_output(store: &Store, hash: Hash, step: StepNode, timestamp_ms: u64) -> Result<StepRecord> {
+    let output = store.get(step.output)?.payload;
+    Ok(StepRecord { hash, role: step.role, output, detail: step.detail, agent: step.agent, timestamp_ms })
+}
+
+/// A workflow.
+///
+/// # Errors
+/// Those of the store; `Data` when the node is no workflow.
+pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
+    let node = store.get(hash)?;
+    if Kind::of(node.type_hash) != Some(Kind::Workflow) {
+        return Err(Error::wrong_kind(hash, "Workflow", &title(store, &node)));
+    }
+    Workflow::from_payload(&node.payload)
+        .map_err(|error| Error::new(error::Kind::Data, format!("workflow {hash} is not readable: {error}")))
+}
+
+/// Child threads a detail may lead through; `maxDepth` keeps threads from being nested any deeper than makes sense.
+const MAX_NESTING: usize = 64;
+
+/// The node that tells how an output came to be. The detail of a role played by a workflow is the last step of a child
+/// thread: then it is that step's own.
+///
+/// # Errors
+/// Those of the nodes; `Data` when steps lead to steps without end.
+pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
+    let mut at = detail;
+    for _ in 0..MAX_NESTING {
+        let node = store.get(at)?;
+        if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+            return Ok((at, node));
+        }
+        at = payload::<StepNode>(at, &node)?.detail;
+    }
+    Err(Error::new(error::Kind::Data, format!("the detail {detail} lies more than {MAX_NESTING} threads deep")))
+}
+
+/// How the output of a step was obtained, when its detail says so.
+///
+/// # Errors
+/// Those of the node.
+pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
+    let (_, node) = telling(store, detail)?;
+    Ok(node.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned))
+}
+
+/// A payload as its Rust type.
+///
+/// # Errors
+/// `Data` naming the node.
+pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
+    T::deserialize(&node.payload).map_err(|error| {
+        Error::new(error::Kind::Data, format!("node {hash} does not have the shape of its type: {error}"))
+    })
+}
+
+/// A node's payload as its Rust type, checked to be of that type.
+///
+/// # Errors
+/// `Data` when the node has another type.
+pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result<T> {
+    let node = store.get(hash)?;
+    if node.type_hash != T::TYPE {
+        let wanted = Kind::of(T::TYPE).map_or("node", Kind::title);
+        return Err(Error::wrong_kind(hash, wanted, &title(store, &node)));
+    }
+    payload(hash, &node)
+}
+
+/// A failed attempt, whether or not it has a trace.
+///
+/// # Errors
+/// `Data` when the node is none.
+pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
+    let node = store.get(hash)?;
+    if Kind::of(node.type_hash) != Some(Kind::Attempt) {
+        return Err(Error::wrong_kind(hash, Kind::Attempt.title(), &title(store, &node)));
+    }
+    payload(hash, &node)
+}
+
+/// What people call a node's type.
+pub fn title(store: &Store, node: &Node) -> String {
+    if let Some(kind) = Kind::of(node.type_hash) {
+        return kind.title().to_owned();
+    }
+    let schema = store.try_get(node.type_hash).ok().flatten();
+    let title = schema.as_ref().and_then(|schema| schema.payload.get("title")).and_then(Value::as_str);
+    title.map_or_else(|| format!("node of type {}", node.type_hash), |title| format!("`{title}` node"))
+}

@@ -1,0 +1,94 @@
+//! Deciding which workflows play the roles of a thread, when it starts.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use json_cas::Hash;
+use serde_json::{Map, Value};
+use uwf_core::config::Config;
+
+use crate::attempt::bindings::{self, Bindings, Named};
+use crate::attempt::delegation::{Decided, Decisions, workflow_of};
+use crate::attempt::settings::Settings;
+use crate::error::{Error, Kind, Result};
+use crate::root::home::Home;
+use crate::thread::nodes;
+use crate::verbs::find_workflow::{self, Origin};
+
+/// The agents of the child thread that such an agent names in its settings.
+fn bindings_of(config: &Map<String, Value>) -> Bindings {
+    let agents = config.get("agents").and_then(Value::as_object).into_iter().flatten();
+    let named = agents.filter_map(|(role, agent)| Some((role.clone(), Named::plain(agent.as_str()?))));
+    Bindings { agents: named.collect(), every_role: None }
+}
+
+/// Who decides, and for what.
+pub(crate) struct Deciding<'d> {
+    /// The storage root.
+    pub home: &'d Home,
+    /// The configuration of the thread.
+    pub config: &'d Config,
+    /// Where a person decides: only there do files of the project count. `None` for a thread that no person starts.
+    pub person_at: Option<&'d Path>,
+}
+
+impl Deciding<'_> {
+    /// What is decided for a thread of a workflow and the child threads that may follow from it. What `settings` hold
+    /// already stays. Also the notes for the person.
+    ///
+    /// # Errors
+    /// Those of a workflow whose agent is bound to the thread itself, and of the store.
+    pub(crate) fn decide(&self, workflow: Hash, settings: &Settings) -> Result<(Decisions, Vec<String>)> {
+        let mut decisions = settings.workflows.clone();
+        decisions.values_mut().for_each(|decided| decided.roles.clear());
+        let mut notes = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![(workflow, settings.bound.clone(), true)];
+        while let Some((hash, bound, is_own)) = open.pop() {
+            let workflow = nodes::workflow(self.home.store(), hash)?;
+            for role in workflow.roles.keys() {
+                let chosen = bindings::choose(self.config, &bound, &workflow.name, role, None, &settings.workspace);
+                // Whoever plays a role without an agent is found out when its turn comes.
+                let Ok(spec) = chosen else { continue };
+                let Some(name) = workflow_of(&spec) else { continue };
+                let decided = match self.one(name, &mut decisions, &mut notes) {
+                    Ok(decided) => decided,
+                    Err(error) if is_own && bound.of(role).is_some() => return Err(error),
+                    Err(error) => {
+                        let hint = error.hints.first().map(|hint| format!("; {hint}")).unwrap_or_default();
+                        notes.push(format!(
+                            "role `{role}` is to be played by workflow `{name}`: {}{hint}",
+                            error.message
+                        ));
+                        continue;
+                    }
+                };
+                if is_own {
+                    decided.roles.push(role.clone());
+                }
+                if seen.insert((decided.hash, spec.name.clone())) {
+                    open.push((decided.hash, bindings_of(&spec.config), false));
+                }
+            }
+        }
+        Ok((decisions, notes))
+    }
+
+    fn one<'m>(&self, name: &str, decisions: &'m mut Decisions, notes: &mut Vec<String>) -> Result<&'m mut Decided> {
+        if !decisions.contains_key(name) {
+            let found = match self.person_at {
+                Some(dir) => find_workflow::workflow(self.home, name, dir)?,
+                None => find_workflow::without_project(self.home, name, None)?,
+            };
+            let file = match found.origin {
+                Origin::File(file) | Origin::Project { file, .. } => Some(file),
+                Origin::Registry | Origin::Store => None,
+            };
+            if let Some(file) = &file {
+                notes.push(format!("workflow `{name}`, which plays a role, is taken from {}", file.display()));
+            }
+            decisions.insert(name.to_owned(), Decided { hash: found.hash, file, roles: Vec::new() });
+        }
+        decisions.get_mut(name).ok_or_else(|| Error::new(Kind::Internal, "a decision was just made"))
+    }
+}

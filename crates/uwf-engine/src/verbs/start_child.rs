@@ -1,0 +1,75 @@
+//! Beginning the child thread of a role that is played by a workflow, or finding the one there is.
+
+use std::fs;
+
+use durable_files::regular;
+use json_cas::{Hash, Swap};
+use uwf_core::node::StartNode;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::settings::Settings;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::home::Home;
+use crate::thread::load::Thread;
+use crate::verbs::child_threads::{self, Child};
+use crate::verbs::{kill, new_thread, start};
+
+/// What a child thread is to do, asked for only when it has to be begun.
+pub struct Task {
+    /// The workflow as the configuration names it.
+    pub workflow: String,
+    /// Its prompt.
+    pub prompt: String,
+    /// Its workspace, agents and limits; the parent is filled in.
+    pub settings: Settings,
+}
+
+/// The child thread of a role at the parent's head: the one there is, else a new one.
+///
+/// # Errors
+/// `Limit` when it would be deeper than `maxDepth`, `Config` when there is no such workflow, those of `task`, store and
+/// index.
+pub fn find_or_begin(
+    parent: &Thread<'_>,
+    role: &str,
+    max_depth: u32,
+    task: impl FnOnce() -> Result<Task>,
+) -> Result<Child> {
+    let home = parent.home();
+    let id = child_threads::id_for(parent, role);
+    if let Some(child) = child_threads::find(home, &id)? {
+        return Ok(child);
+    }
+    let depth = parent.start.depth.unwrap_or(0).saturating_add(1);
+    if depth > max_depth {
+        return Err(Error::new(
+            Kind::Limit,
+            format!("role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"),
+        )
+        .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"));
+    }
+    let task = task()?;
+    let decided = Settings::load(home, &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
+    let settings = Settings { parent: Some(parent.id.clone()), workflows: decided, ..task.settings };
+    let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;
+    let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) };
+    let head = start::put_start(home, &start)?;
+    begin(home, parent, id, head, &Settings { workflows, ..settings })
+}
+
+/// Known to its parent first, then in the index: whoever kills the parent finds it, or it finds the parent killed.
+fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &Settings) -> Result<Child> {
+    let dir = home.children_dir(&parent.id);
+    fs::create_dir_all(&dir).at("create", &dir)?;
+    let note = dir.join(id.as_str());
+    regular::write(&note, b"").at("write", &note)?;
+    match new_thread::begin(home, &id, head, settings)? {
+        Swap::Done | Swap::Moved(Some(_)) => {}
+        Swap::Moved(None) => return Err(Error::new(Kind::Internal, format!("child thread {id} cannot be begun"))),
+    }
+    if home.heads().read(parent.id.as_str())?.is_none() {
+        kill::kill(home, &id)?;
+        return Err(Error::not_active(&parent.id));
+    }
+    Ok(Child::Active(id))
+}
