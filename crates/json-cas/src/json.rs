@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_by_path() {
+    fn what_is_refused_is_named_by_its_path() {
         assert_eq!(
             message("{\"a\":[{\"b/c\":1,\n\"b/c\":2}]}"),
             "bad JSON at line 2, column 5, in /a/0/b~1c: the key occurs twice"

@@ -1,7 +1,7 @@
 //! How much a campaign tries, and which sample: what every campaign asks the environment.
 
 /// Variable that, set to anything but nothing, asks for all there is to try.
-pub const LONG: &str = "UWF_LONG";
+const LONG: &str = "UWF_LONG";
 
 /// Variable that asks for another sample: any number.
 pub const SEED: &str = "UWF_SEED";

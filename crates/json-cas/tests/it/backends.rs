@@ -6,17 +6,17 @@ use std::cell::Cell;
 use tempfile::TempDir;
 
 #[test]
-fn memory_objects() {
+fn objects_in_memory_pass_the_conformance_suite() {
     objects_suite(&|| Box::new(MemoryObjects::new()) as Box<dyn Objects>);
 }
 
 #[test]
-fn memory_heads() {
+fn heads_in_memory_pass_the_conformance_suite() {
     heads_suite(&MemoryHeads::new);
 }
 
 #[test]
-fn file_objects() {
+fn objects_in_files_pass_the_conformance_suite() {
     let root = TempDir::new().unwrap();
     let made = Cell::new(0);
     objects_suite(&|| {
@@ -27,7 +27,7 @@ fn file_objects() {
 }
 
 #[test]
-fn file_heads() {
+fn heads_in_files_pass_the_conformance_suite() {
     let root = TempDir::new().unwrap();
     let made = Cell::new(0);
     heads_suite(&|| {

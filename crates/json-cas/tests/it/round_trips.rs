@@ -98,7 +98,7 @@ proptest! {
 
 /// 10,000 doubles of every size, through a store and through their printed form.
 #[test]
-fn ten_thousand_doubles() {
+fn ten_thousand_doubles_round_trip() {
     let store = Store::memory();
     let numbers = store.put_schema(json!({"type": "array", "items": {"type": "number"}})).unwrap();
     // SplitMix64: any bits that are a finite double.

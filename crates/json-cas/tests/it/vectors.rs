@@ -25,7 +25,7 @@ fn hex(bytes: &[u8]) -> String {
 /// `[type, json, cbor, hash]` worked out by hand from RFC 8949 and the XXH64 specification's
 /// published value for no input.
 #[test]
-fn built_in() {
+fn values_are_encoded_in_their_only_form() {
     for (json, cbor) in [
         ("{}", "a0"),
         ("-0", "00"),
@@ -49,7 +49,7 @@ fn built_in() {
 }
 
 #[test]
-fn shared_vectors() {
+fn shared_vectors_are_encoded_and_hashed_as_they_say() {
     let Some(file) = shared("vectors/json-cas.json") else {
         return;
     };

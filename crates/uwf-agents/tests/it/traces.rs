@@ -43,7 +43,7 @@ fn read(sample: &str, format: Format) -> String {
 }
 
 #[test]
-fn codex_exec() {
+fn codex_exec_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/codex-exec.jsonl"), Format::Codex), @r#"
     stdout 01a2010b-aaaa ? ms tokens 222/44/22/10 unread 2 answer "---\nn: 0\n---\nThere is no such file." error "-"
     [] -> "<thinking>\nI have to count.\n</thinking>\n\nCounting." 0 ms tokens -
@@ -54,7 +54,7 @@ fn codex_exec() {
 }
 
 #[test]
-fn codex_rollout() {
+fn codex_rollout_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/codex-rollout.jsonl"), Format::Codex), @r#"
     session-file 01a2010b-bbbb 1140 ms tokens 231/30/111/5 unread 0 answer "---\nn: 1\n---\nDone." error "-"
     ["You work in /w.", "count"] -> "<thinking>\nI think.\n</thinking>" 500 ms tokens 111/22/11/5
@@ -64,7 +64,7 @@ fn codex_rollout() {
 }
 
 #[test]
-fn claude_stream() {
+fn claude_stream_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/claude-stream.jsonl"), Format::Claude), @r#"
     stdout 5c1e 4200 ms tokens 1012/34/900/? $0.0123 unread 0 answer "---\nn: 1\n---\nDone." error "-"
     [] -> "<thinking>\nCount first.\n</thinking>\n\nCounting." 0 ms tokens 500/25/400/?
@@ -74,7 +74,7 @@ fn claude_stream() {
 }
 
 #[test]
-fn claude_session() {
+fn claude_session_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/claude-session.jsonl"), Format::Claude), @r#"
     session-file 77aa ? ms tokens - unread 0 answer "---\nn: 1\n---" error "-"
     ["count"] -> "" 2500 ms tokens 10/25/?/?
@@ -84,7 +84,7 @@ fn claude_session() {
 }
 
 #[test]
-fn cursor_stream() {
+fn cursor_stream_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/cursor-stream.jsonl"), Format::Cursor), @r#"
     stdout c6b6 5234 ms tokens - unread 0 answer "---\nn: 1\n---\nDone." error "-"
     ["count"] -> "Counting." 0 ms tokens -
@@ -96,7 +96,7 @@ fn cursor_stream() {
 }
 
 #[test]
-fn opencode_run() {
+fn opencode_run_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/opencode-run.jsonl"), Format::Opencode), @r#"
     stdout ses_1 ? ms tokens 231/31/111/5 $0.03 unread 0 answer "---\nn: 1\n---\nDone." error "-"
     [] -> "Counting." 1000 ms tokens 111/22/11/5 $0.01
@@ -106,7 +106,7 @@ fn opencode_run() {
 }
 
 #[test]
-fn opencode_export() {
+fn opencode_export_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/opencode-export.json"), Format::Opencode), @r#"
     export ses_2 ? ms tokens 230/28/0/0 $0 unread 1 answer "---\nn: 0\n---" error "-"
     ["count"] -> "<thinking>\nOne file.\n</thinking>" 1000 ms tokens 100/20/0/0 $0
@@ -116,7 +116,7 @@ fn opencode_export() {
 }
 
 #[test]
-fn gemini_stream() {
+fn gemini_stream_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/gemini-stream.jsonl"), Format::Gemini), @r#"
     stdout 9e1f 2600 ms tokens 220/30/40/? unread 1 answer "---\nn: 0\n---\nNone." error "-"
     ["count"] -> "Counting." 1100 ms tokens -
@@ -126,7 +126,7 @@ fn gemini_stream() {
 }
 
 #[test]
-fn hermes_export() {
+fn hermes_export_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/hermes-export.jsonl"), Format::Hermes), @r#"
     export 20261122_021459_fa0b62 ? ms tokens 325/44/100/7 unread 1 answer "---\nn: 1\n---\nDone." error "-"
     ["count"] -> "<thinking>\nTwo files.\n</thinking>\n\nCounting." 1500 ms tokens -
@@ -136,7 +136,7 @@ fn hermes_export() {
 }
 
 #[test]
-fn own_format() {
+fn own_format_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/uwf.jsonl"), Format::Jsonl), @r#"
     wire s-1 1500 ms tokens 30/12/?/? $0.25 unread 1 answer "---\nn: 1\n---\nDone." error "-"
     ["count", "a.txt has one line"] -> "Counting." 400 ms tokens 10/2/?/?

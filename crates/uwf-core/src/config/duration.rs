@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_unit() {
+    fn a_duration_can_have_every_unit() {
         for (text, milliseconds) in [
             ("0", 0),
             ("90", 90_000),

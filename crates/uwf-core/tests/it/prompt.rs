@@ -414,7 +414,7 @@ fn no_more_is_read_than_is_shown_and_a_few() {
 }
 
 #[test]
-fn nested_schema() {
+fn a_nested_schema_is_shown_as_a_form() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -493,7 +493,7 @@ fn nested_schema() {
 }
 
 #[test]
-fn json_form() {
+fn a_role_with_json_output_is_shown_its_form() {
     let (role, schema) = (role(), review_schema());
     let text = built(&PromptInput { output: AnswerForm::Json, ..input(&role, &schema) }, &[]).text();
     let form = text.split("\n# Your role").next().unwrap();

@@ -187,19 +187,29 @@ fn the_first_thread_of_all() {
 }
 
 #[test]
-fn another_thread() {
+fn a_start_is_whole_or_never_was_after_a_crash() {
     let home = stage::with_workflow("worker");
     let other = stage::thread(&home, "other", 1);
     let head = home.head(&other).unwrap();
-    creates("another_thread", &home, &["thread", "start", "count-rounds", "-p", "x"], Some((&other, &head)));
+    creates(
+        "a_start_is_whole_or_never_was_after_a_crash",
+        &home,
+        &["thread", "start", "count-rounds", "-p", "x"],
+        Some((&other, &head)),
+    );
 }
 
 #[test]
-fn a_fork() {
+fn a_fork_is_whole_or_never_was_after_a_crash() {
     let home = stage::with_workflow("worker");
     let other = stage::thread(&home, "other", 2);
     let head = home.head(&other).unwrap();
-    creates("a_fork", &home, &["thread", "fork", &other, "--from-role", "worker"], Some((&other, &head)));
+    creates(
+        "a_fork_is_whole_or_never_was_after_a_crash",
+        &home,
+        &["thread", "fork", &other, "--from-role", "worker"],
+        Some((&other, &head)),
+    );
 }
 
 /// A thread is where it was or one step further, its output is paid for once, and the next step goes on.
@@ -261,13 +271,13 @@ fn a_step_the_agent_makes() {
 }
 
 #[test]
-fn an_answer() {
+fn an_answer_is_whole_or_never_was_after_a_crash() {
     let home = stage::with_workflow("person");
     let (other, thread) = (stage::thread(&home, "other", 0), stage::thread(&home, "x", 0));
     let old = home.head(&thread).unwrap();
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     let args = ["thread", "answer", &thread, "--data", "{\"n\": 4}"];
-    crash("an_answer", &home, &args, |crashed| {
+    crash("an_answer_is_whole_or_never_was_after_a_crash", &home, &args, |crashed| {
         let head = crashed.head(&thread).unwrap();
         assert!(crashed.said.is_empty() || head != old, "what was printed is there");
         if head == old {
@@ -301,10 +311,10 @@ fn finish(crashed: &Crashed, thread: &str) {
 }
 
 #[test]
-fn the_last_step() {
+fn the_last_step_is_whole_or_never_was_after_a_crash() {
     let home = stage::with_workflow("worker");
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", ROUNDS - 1));
-    crash("the_last_step", &home, &["thread", "step", &thread], |crashed| {
+    crash("the_last_step_is_whole_or_never_was_after_a_crash", &home, &["thread", "step", &thread], |crashed| {
         let row = crashed.listed(&thread).unwrap();
         let has_ended = row["state"] == "completed";
         assert!(has_ended || row["state"] == "active", "{row}");
@@ -320,10 +330,10 @@ fn the_last_step() {
 }
 
 #[test]
-fn a_kill() {
+fn a_kill_is_whole_or_never_was_after_a_crash() {
     let home = stage::with_workflow("worker");
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", 1));
-    crash("a_kill", &home, &["thread", "kill", &thread], |crashed| {
+    crash("a_kill_is_whole_or_never_was_after_a_crash", &home, &["thread", "kill", &thread], |crashed| {
         let row = crashed.listed(&thread).unwrap();
         assert!(row["state"] == "killed" || crashed.said.is_empty() && row["state"] == "active", "{row}");
         crashed.step(&other);
@@ -334,10 +344,10 @@ fn a_kill() {
 }
 
 #[test]
-fn a_removal() {
+fn a_removal_is_whole_or_never_was_after_a_crash() {
     let home = stage::with_workflow("worker");
     let (other, thread) = (stage::thread(&home, "other", 1), stage::thread(&home, "x", ROUNDS));
-    crash("a_removal", &home, &["thread", "rm", &thread], |crashed| {
+    crash("a_removal_is_whole_or_never_was_after_a_crash", &home, &["thread", "rm", &thread], |crashed| {
         let row = crashed.listed(&thread);
         assert!(row.is_none() || crashed.said.is_empty());
         assert_eq!(crashed.without_index(&thread), None, "it is not brought back to life");

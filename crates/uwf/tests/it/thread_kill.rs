@@ -39,7 +39,7 @@ fn a_killed_thread_is_in_the_history_and_can_be_forked() {
 }
 
 #[test]
-fn reports_for_people() {
+fn kill_and_rm_report_to_people_what_they_did() {
     let home = reviewing_home();
     let thread = home.start("review-text", "x");
     assert_snapshot!(told(&home, &["thread", "kill", &thread, "--format", "text"]), @r"

@@ -119,7 +119,7 @@ fn claude_is_given_the_submit_tool_on_its_command_line() {
 }
 
 #[test]
-fn claude_through_acp() {
+fn claude_plays_roles_through_acp() {
     let model = LlmServer::start(submitting());
     let home = with_claude(&model, "command: uwf-acp, config: { preset: claude }");
     let thread = start(&home, "count-rounds", "count the lines of a.txt");

@@ -115,7 +115,7 @@ fn codex_is_given_the_submit_tool_on_its_command_line() {
 }
 
 #[test]
-fn codex_through_acp() {
+fn codex_plays_roles_through_acp() {
     let model = LlmServer::start(submitting());
     let home = with_codex(&model);
     home.config(

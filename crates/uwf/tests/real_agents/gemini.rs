@@ -57,7 +57,7 @@ fn gemini_prints_a_trace_and_its_final_message_is_the_answer() {
 }
 
 #[test]
-fn gemini_through_acp() {
+fn gemini_plays_roles_through_acp() {
     let model = LlmServer::start(submitting());
     let home = with_gemini(&model, "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }");
     let thread = start(&home, "count-rounds", "count the lines of a.txt");

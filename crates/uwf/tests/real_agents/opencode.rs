@@ -82,7 +82,7 @@ fn opencode_prints_a_trace_and_exports_the_same() {
 }
 
 #[test]
-fn opencode_through_acp() {
+fn opencode_plays_roles_through_acp() {
     let model = LlmServer::start(submitting());
     let home = with_opencode(&model, "command: uwf-acp, config: { preset: opencode }");
     let thread = start(&home, "count-rounds", "count the lines of a.txt");

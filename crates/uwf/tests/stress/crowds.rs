@@ -91,7 +91,7 @@ fn puts_of_different_names_and_of_one_name() {
 }
 
 #[test]
-fn starts_and_forks() {
+fn of_many_starts_and_forks_at_once_none_is_lost() {
     let stage = Stage::new(ENDLESS, 0);
     let first = stage.start();
     for _ in 0..size(1, 10) {

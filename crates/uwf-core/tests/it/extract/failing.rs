@@ -5,7 +5,7 @@ use uwf_core::prompt::AnswerForm;
 use super::*;
 
 #[test]
-fn nothing_to_read() {
+fn an_answer_with_nothing_to_read_fails() {
     assert_eq!(failed("  \n").errors, ["the answer is empty"]);
     let failure = failed("I have finished the work.");
     assert_eq!(failure.errors, ["there is no header: the answer must begin with `---`, the keys, and `---` again"]);

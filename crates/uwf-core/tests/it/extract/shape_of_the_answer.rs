@@ -10,23 +10,23 @@ fn as_asked_for_it_needs_no_fix() {
 }
 
 #[test]
-fn leading_newlines() {
+fn leading_newlines_are_skipped() {
     assert_eq!(found("\n\n  \n---\nstatus: done\nplan: p\n---\n").fixes, Vec::<String>::new());
 }
 
 #[test]
-fn byte_order_mark() {
+fn a_byte_order_mark_is_skipped() {
     assert_eq!(value("\u{feff}---\nstatus: done\nplan: p\n---\nx"), done());
 }
 
 #[test]
-fn windows_line_ends() {
+fn line_ends_of_windows_are_read() {
     let found = found("---\r\nstatus: done\r\nplan: p\r\n---\r\nbody\r\nmore\r\n");
     assert_eq!((found.value, found.body), (done(), "body\nmore".to_owned()));
 }
 
 #[test]
-fn colours() {
+fn colours_of_a_terminal_are_removed() {
     assert_eq!(value("\u{1b}[2m---\u{1b}[0m\n\u{1b}[32mstatus\u{1b}[0m: done\nplan: p\n---\n"), done());
 }
 
@@ -76,7 +76,7 @@ fn a_fenced_block_behind_chatter() {
 }
 
 #[test]
-fn not_closed() {
+fn a_header_that_is_not_closed_is_read() {
     let found = found("---\nstatus: done\nplan: p\n\n# Report\n\ntext\n");
     assert_eq!((found.value, found.body), (done(), "# Report\n\ntext".to_owned()));
 }
@@ -96,7 +96,7 @@ fn not_closed_with_rules_in_the_body() {
 }
 
 #[test]
-fn closed_with_dots() {
+fn a_header_may_be_closed_with_dots() {
     let found = found("---\nstatus: done\nplan: p\n...\nbody");
     assert_eq!((found.value, found.body), (done(), "body".to_owned()));
 }
@@ -121,29 +121,29 @@ fn keys_without_rules_behind_chatter() {
 }
 
 #[test]
-fn bare_json() {
+fn bare_json_is_read() {
     let found = found("{\"status\": \"done\", \"plan\": \"p\"}");
     assert_eq!((found.value, found.body), (done(), String::new()));
 }
 
 #[test]
-fn fenced_json() {
+fn fenced_json_is_read() {
     assert_eq!(value("```json\n{\n  \"status\": \"done\",\n  \"plan\": \"p\"\n}\n```"), done());
     assert_eq!(value("Here:\n```json\n{\"status\": \"done\", \"plan\": \"p\"}\n```\nBye"), done());
 }
 
 #[test]
-fn json_within_text() {
+fn json_within_text_is_read() {
     assert_eq!(value("The result is {\"status\": \"done\", \"plan\": \"p\"} as asked."), done());
 }
 
 #[test]
-fn json_between_rules() {
+fn json_between_rules_is_read() {
     assert_eq!(value("---\n{\"status\": \"done\", \"plan\": \"p\"}\n---\nbody"), done());
 }
 
 #[test]
-fn almost_json() {
+fn what_is_almost_json_is_read() {
     assert_eq!(value("{'status': 'done', plan: 'p',}"), done());
 }
 
@@ -154,7 +154,7 @@ fn an_indented_rule_belongs_to_a_text() {
 }
 
 #[test]
-fn other_rules() {
+fn other_rules_open_a_header_too() {
     for (open, close) in [("---yaml", "---"), ("-----", "-----"), ("--- ", "---  ")] {
         let found = found(&format!("{open}\nstatus: done\nplan: p\n{close}\nbody"));
         assert_eq!((found.value, found.body), (done(), "body".to_owned()), "{open}");

@@ -11,7 +11,7 @@ fn of(lines: &str, key: &str) -> Value {
 }
 
 #[test]
-fn booleans() {
+fn booleans_are_read_as_people_write_them() {
     for (written, expected) in [("true", true), ("no", false), ("Yes", true), ("'false'", false), ("off", false)] {
         assert_eq!(of(&format!("ok: {written}"), "ok"), json!(expected), "{written}");
     }
@@ -19,7 +19,7 @@ fn booleans() {
 }
 
 #[test]
-fn numbers() {
+fn numbers_are_read_as_people_write_them() {
     assert_eq!(of("score: '0.9'", "score"), json!(0.9));
     assert_eq!(of("score: 1", "score"), json!(1));
     assert_eq!(of("count: 3.0", "count"), json!(3));
@@ -28,7 +28,7 @@ fn numbers() {
 }
 
 #[test]
-fn lists() {
+fn lists_are_read_as_people_write_them() {
     assert_eq!(of("files: src/a.rs", "files"), json!(["src/a.rs"]));
     assert_eq!(of("files: a.rs, b.rs", "files"), json!(["a.rs", "b.rs"]));
     assert_eq!(of("files: First, do this", "files"), json!(["First, do this"]));
@@ -61,7 +61,7 @@ fn words_of_a_list_are_matched_when_only_one_is_meant() {
 }
 
 #[test]
-fn null() {
+fn null_is_read_where_the_schema_has_it() {
     for written in ["null", "~", ""] {
         assert_eq!(of(&format!("note: {written}"), "note"), json!(null), "{written:?}");
     }
@@ -81,14 +81,14 @@ fn null_for_a_required_key_is_an_error() {
 }
 
 #[test]
-fn objects() {
+fn objects_are_read_as_people_write_them() {
     assert_eq!(of("owner:\n  name: @bob\n  team: a: b", "owner"), json!({"name": "@bob", "team": "a: b"}));
     assert_eq!(of("owner: {name: x, team: y}", "owner"), json!({"name": "x", "team": "y"}));
     assert_eq!(of("owner: '{\"name\": \"x\"}'", "owner"), json!({"name": "x"}));
 }
 
 #[test]
-fn lists_of_objects() {
+fn lists_of_objects_are_read() {
     let lines = "phases:\n  - hash: 1234567890123\n    title: Fix #1: login\n  - hash: 0000000000000\n    title: `two`";
     assert_eq!(
         of(lines, "phases"),
@@ -97,7 +97,7 @@ fn lists_of_objects() {
 }
 
 #[test]
-fn tabs_as_indentation() {
+fn tabs_count_as_indentation() {
     assert_eq!(of("owner:\n\tname: x\n\tteam: y", "owner"), json!({"name": "x", "team": "y"}));
     assert_eq!(of("files:\n\t- a\n\t-\tb\ncount:\t4", "files"), json!(["a", "b"]));
 }
@@ -138,7 +138,7 @@ fn alternatives_are_told_apart_by_what_fits() {
 }
 
 #[test]
-fn recursive_schemas() {
+fn schemas_that_refer_to_themselves_are_followed() {
     let schema = json!({"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "required": ["name"], "properties": {
         "name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}}});
     let found = found_in("---\nname: 1\nchildren:\n  - name: 2\n    children: {name: 3}\n---\n", &schema);

@@ -185,7 +185,7 @@ fn unreachable_roles_and_ways_out() {
 }
 
 #[test]
-fn order_of_transitions() {
+fn transitions_that_are_never_taken_are_warned_of() {
     let graph = "conditions:\n  ok: { expression: 'steps[-1].output.ok' }\ngraph:\n  $START: [ { role: coder }, { role: planner } ]\n  coder:\n    - { role: planner, condition: ok }\n    - { role: coder, condition: ok }\n  planner: [ { role: $END } ]\n";
     insta::assert_snapshot!(with_graph(graph), @r"
     w.yaml:8:30: warning[dead-transition]: this transition of `$START` is never tried: one before it always matches

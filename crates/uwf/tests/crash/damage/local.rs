@@ -65,10 +65,10 @@ fn names_are_told(home: &TestHome, right: &Value, harm: Harm) {
 }
 
 #[test]
-fn registry_and_configuration() {
+fn a_damaged_registry_or_configuration_is_named() {
     let whole = Whole::new();
     let right = whole.copy().json(&["workflow", "list"]);
-    let campaign = Campaign::new("registry_and_configuration");
+    let campaign = Campaign::new("a_damaged_registry_or_configuration_is_named");
     let cases = cases(&["registry.yaml".to_owned(), "config.yaml".to_owned()]);
     each(campaign, cases, SHORT, |case, campaign| {
         let home = spoiled(&whole, case, campaign);
@@ -89,9 +89,9 @@ fn registry_and_configuration() {
 }
 
 #[test]
-fn records_of_threads() {
+fn damaged_records_of_threads_lose_no_step() {
     let whole = Whole::new();
-    let campaign = Campaign::new("records_of_threads");
+    let campaign = Campaign::new("damaged_records_of_threads_lose_no_step");
     let of = |name: &str| format!("threads/{}{name}", whole.counting);
     let cases = cases(&[".jsonl", "/log.jsonl", "/keeper.log"].map(of));
     each(campaign, cases, SHORT, |case, campaign| {
@@ -103,7 +103,7 @@ fn records_of_threads() {
 }
 
 #[test]
-fn caches() {
+fn damaged_caches_cost_nothing_but_time() {
     let whole = Whole::new();
     let reads = |home: &TestHome| -> Vec<Value> {
         let commands: [&[&str]; 4] = [
@@ -116,7 +116,7 @@ fn caches() {
     };
     let pristine = whole.copy();
     let right = reads(&pristine);
-    let campaign = Campaign::new("caches");
+    let campaign = Campaign::new("damaged_caches_cost_nothing_but_time");
     let chain = format!("cache/chains/{}", whole.counting);
     each(campaign, cases(&[chain, "cache/types".to_owned()]), SHORT, |case, campaign| {
         let home = whole.copy();
@@ -136,9 +136,9 @@ fn caches() {
 }
 
 #[test]
-fn marks_and_locks() {
+fn damaged_marks_and_locks_lose_nothing() {
     let whole = Whole::new();
-    let campaign = Campaign::new("marks_and_locks");
+    let campaign = Campaign::new("damaged_marks_and_locks_lose_nothing");
     let of_root = ["threads.lock", "registry.lock", "config.lock"].map(str::to_owned);
     let mut cases = cases(&[vec![format!("threads/{}/lock", whole.counting)], of_root.into()].concat());
     cases.extend(cases_of_mark(&whole));
