@@ -190,7 +190,7 @@ impl<'h> AgentContext<'h> {
             return Ok(None);
         }
         let node = home.store().get(detail)?;
-        if node::Kind::of(node.type_hash) != Some(node::Kind::ReactSession) {
+        if node::NodeKind::of(node.type_hash) != Some(node::NodeKind::ReactSession) {
             return Ok(None);
         }
         let session: ReactSession = nodes::payload(detail, &node)?;

@@ -3,7 +3,7 @@
 use json_cas::{Hash, Store};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use uwf_core::node::Kind;
+use uwf_core::node::NodeKind;
 
 use uwf_core::text::without_middle;
 
@@ -43,8 +43,8 @@ pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result
 /// In words: there is no such node, or it is not readable.
 pub(crate) fn node_text(store: &Store, hash: Hash, cap: usize) -> Result<String, String> {
     let node = store.get(hash).map_err(|error| error.to_string())?;
-    let text = match (Kind::of(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {
-        (Some(Kind::Content), Some(text)) => text.to_owned(),
+    let text = match (NodeKind::of(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {
+        (Some(NodeKind::Content), Some(text)) => text.to_owned(),
         _ => format!("{:#}", node.payload),
     };
     Ok(without_middle(&text, cap).into_owned())

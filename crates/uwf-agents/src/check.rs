@@ -113,7 +113,7 @@ fn described_settings(
     let schema = match schema {
         Ok(schema) => schema,
         Err(error) => {
-            let message = format!("`configSchema` of the agent's description is no JSON Schema: {error}");
+            let message = format!("`configSchema` of the agent's description is not a JSON Schema: {error}");
             return vec![document.warning(&at_describe, "bad-description", message, None)];
         }
     };

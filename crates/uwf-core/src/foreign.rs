@@ -3,7 +3,7 @@
 use json_cas::Hash;
 use serde_json::{Value, json};
 
-use crate::node::{FOREIGN_TYPES, Kind};
+use crate::node::{FOREIGN_TYPES, NodeKind};
 
 /// A schema that stands in for a foreign type: it says which fields are references, and asks for no more than readers
 /// need. `None` for any other type.
@@ -12,29 +12,29 @@ pub fn known_schema(type_hash: Hash) -> Option<Value> {
     let reference = || json!({"type": "string", "format": "cas_ref"});
     let references = || json!({"type": "array", "items": {"type": "string", "format": "cas_ref"}});
     let schema = match kind {
-        Kind::Workflow => {
+        NodeKind::Workflow => {
             let role = json!({"type": "object", "properties": {"meta": reference(), "outputSchema": reference(), "schema": reference()}});
             object(json!({"roles": {"type": "object", "additionalProperties": role}}), &["name", "roles", "graph"])
         }
-        Kind::StartNode => {
+        NodeKind::StartNode => {
             object(json!({"workflow": reference(), "prompt": {"type": "string"}}), &["workflow", "prompt"])
         }
-        Kind::StepNode => {
+        NodeKind::StepNode => {
             let previous = json!({"anyOf": [reference(), {"type": "null"}]});
             let fields = json!({"start": reference(), "prev": previous, "output": reference(), "detail": reference()});
             object(fields, &["start", "prev", "role", "output", "detail", "agent"])
         }
-        Kind::HermesDetail => object(json!({"turns": references(), "raw": reference()}), &[]),
-        Kind::HermesTurn => object(json!({}), &[]),
-        Kind::HermesRaw => json!({"type": ["string", "object"]}),
+        NodeKind::HermesDetail => object(json!({"turns": references(), "raw": reference()}), &[]),
+        NodeKind::HermesTurn => object(json!({}), &[]),
+        NodeKind::HermesRaw => json!({"type": ["string", "object"]}),
         // Other implementations have no such nodes.
-        Kind::ThreadEnd
-        | Kind::Content
-        | Kind::Agent
-        | Kind::Attempt
-        | Kind::ReactSession
-        | Kind::ReactTurn
-        | Kind::ReactToolCall => return None,
+        NodeKind::ThreadEnd
+        | NodeKind::Content
+        | NodeKind::Agent
+        | NodeKind::Attempt
+        | NodeKind::ReactSession
+        | NodeKind::ReactTurn
+        | NodeKind::ReactToolCall => return None,
     };
     Some(titled(schema, kind.title()))
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// What a node is, as told by the hash of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum NodeKind {
     /// A workflow: roles, conditions, graph.
     Workflow,
     /// The first node of a thread.
@@ -42,7 +42,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub struct NodeType {
     /// Kind of the nodes typed by it.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Pinned hash of the schema node.
     pub hash: Hash,
     /// The schema, JSON.
@@ -57,7 +57,7 @@ macro_rules! own_types {
         )*
         /// Every node type this project writes.
         pub const OWN_TYPES: &[NodeType] = &[
-            $(NodeType { kind: Kind::$kind, hash: $name, schema: include_str!(concat!("../schemas/", $file, ".json")) },)*
+            $(NodeType { kind: NodeKind::$kind, hash: $name, schema: include_str!(concat!("../schemas/", $file, ".json")) },)*
         ];
     };
 }
@@ -79,25 +79,25 @@ own_types! {
 
 /// Type hashes under which other json-cas stores hold the same kinds of node. They are read and continued; new
 /// nodes are written under [`OWN_TYPES`].
-pub const FOREIGN_TYPES: &[(Kind, Hash)] = &[
-    (Kind::Workflow, Hash::literal("0KZQB61FPVDKS")),
-    (Kind::Workflow, Hash::literal("2XY1PEX26ZD0Y")),
-    (Kind::Workflow, Hash::literal("7K4MG7ZQ4JV1R")),
-    (Kind::StartNode, Hash::literal("120VN86QG7052")),
-    (Kind::StartNode, Hash::literal("FPVH9K1XJ2DZA")),
-    (Kind::StepNode, Hash::literal("9C2318PXN2HYE")),
-    (Kind::StepNode, Hash::literal("CBEFGCN0R5996")),
-    (Kind::HermesTurn, Hash::literal("05HQB8BWV4KTW")),
-    (Kind::HermesTurn, Hash::literal("DFFKB1YH8GW30")),
-    (Kind::HermesDetail, Hash::literal("EKYATKXH392BP")),
-    (Kind::HermesDetail, Hash::literal("7Y5GGF20ZT543")),
-    (Kind::HermesRaw, Hash::literal("CXXS1KVSC0YVJ")),
-    (Kind::HermesRaw, Hash::literal("EKSHZEHT9H71V")),
+pub const FOREIGN_TYPES: &[(NodeKind, Hash)] = &[
+    (NodeKind::Workflow, Hash::literal("0KZQB61FPVDKS")),
+    (NodeKind::Workflow, Hash::literal("2XY1PEX26ZD0Y")),
+    (NodeKind::Workflow, Hash::literal("7K4MG7ZQ4JV1R")),
+    (NodeKind::StartNode, Hash::literal("120VN86QG7052")),
+    (NodeKind::StartNode, Hash::literal("FPVH9K1XJ2DZA")),
+    (NodeKind::StepNode, Hash::literal("9C2318PXN2HYE")),
+    (NodeKind::StepNode, Hash::literal("CBEFGCN0R5996")),
+    (NodeKind::HermesTurn, Hash::literal("05HQB8BWV4KTW")),
+    (NodeKind::HermesTurn, Hash::literal("DFFKB1YH8GW30")),
+    (NodeKind::HermesDetail, Hash::literal("EKYATKXH392BP")),
+    (NodeKind::HermesDetail, Hash::literal("7Y5GGF20ZT543")),
+    (NodeKind::HermesRaw, Hash::literal("CXXS1KVSC0YVJ")),
+    (NodeKind::HermesRaw, Hash::literal("EKSHZEHT9H71V")),
 ];
 
-impl Kind {
+impl NodeKind {
     /// The kind a type hash stands for, ours or a foreign one; `None` for any other type (a role's schema, say).
-    pub fn of(type_hash: Hash) -> Option<Kind> {
+    pub fn of(type_hash: Hash) -> Option<NodeKind> {
         OWN_TYPES
             .iter()
             .map(|own| (own.kind, own.hash))
@@ -109,19 +109,19 @@ impl Kind {
     /// The name readers know the kind by.
     pub fn title(self) -> &'static str {
         match self {
-            Kind::Workflow => "Workflow",
-            Kind::StartNode => "StartNode",
-            Kind::StepNode => "StepNode",
-            Kind::ThreadEnd => "thread-end",
-            Kind::Content => "content",
-            Kind::Agent => "agent",
-            Kind::Attempt => "attempt",
-            Kind::ReactSession => "react-session",
-            Kind::ReactTurn => "react-turn",
-            Kind::ReactToolCall => "react-tool-call",
-            Kind::HermesTurn => "hermes-turn",
-            Kind::HermesDetail => "hermes-detail",
-            Kind::HermesRaw => "hermes-raw-output",
+            NodeKind::Workflow => "Workflow",
+            NodeKind::StartNode => "StartNode",
+            NodeKind::StepNode => "StepNode",
+            NodeKind::ThreadEnd => "thread-end",
+            NodeKind::Content => "content",
+            NodeKind::Agent => "agent",
+            NodeKind::Attempt => "attempt",
+            NodeKind::ReactSession => "react-session",
+            NodeKind::ReactTurn => "react-turn",
+            NodeKind::ReactToolCall => "react-tool-call",
+            NodeKind::HermesTurn => "hermes-turn",
+            NodeKind::HermesDetail => "hermes-detail",
+            NodeKind::HermesRaw => "hermes-raw-output",
         }
     }
 }

@@ -32,7 +32,7 @@ impl FromStr for Wire {
         match text.to_ascii_lowercase().as_str() {
             "openai" => Ok(Wire::OpenAi),
             "anthropic" => Ok(Wire::Anthropic),
-            _ => Err(format!("`{text}` is no kind of provider; there are `openai` and `anthropic`")),
+            _ => Err(format!("`{text}` is not a kind of provider; there are `openai` and `anthropic`")),
         }
     }
 }

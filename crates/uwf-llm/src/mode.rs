@@ -63,7 +63,7 @@ impl FromStr for Mode {
     fn from_str(text: &str) -> Result<Mode, String> {
         Mode::LADDER.into_iter().find(|mode| mode.name() == text).ok_or_else(|| {
             let names = Mode::LADDER.map(Mode::name).join(", ");
-            format!("`{text}` is no mode of structured output; there are {names}")
+            format!("`{text}` is not a mode of structured output; there are {names}")
         })
     }
 }

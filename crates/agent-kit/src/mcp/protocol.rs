@@ -72,7 +72,7 @@ impl<T: ToolSet> Server<T> {
         match serde_json::from_slice(line) {
             Ok(Value::Array(batch)) => self.batch(batch),
             Ok(message) => self.message(message),
-            Err(error) => Some(failure(&Value::Null, PARSE_ERROR, &format!("the line is no JSON: {error}"))),
+            Err(error) => Some(failure(&Value::Null, PARSE_ERROR, &format!("the line is not JSON: {error}"))),
         }
     }
 

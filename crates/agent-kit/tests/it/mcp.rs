@@ -94,8 +94,8 @@ fn what_cannot_be_answered_is_an_error_of_the_protocol() {
             "null -32600 a message is an object with a `method`",
             "null -32600 a message is an object with a `method`",
             "null -32600 a batch has 1 to 100 messages, this one has 0",
-            "null -32700 the line is no JSON: expected ident at line 1 column 2",
-            "null -32700 the line is no JSON: EOF while parsing an object at line 1 column 26",
+            "null -32700 the line is not JSON: expected ident at line 1 column 2",
+            "null -32700 the line is not JSON: EOF while parsing an object at line 1 column 26",
         ]
     );
 }

@@ -176,7 +176,7 @@ impl<'s> Lint<'_, 's> {
                 let hint = nearest(keyword, keywords::names())
                     .map(|name| format!("; did you mean `{name}`?"))
                     .unwrap_or_default();
-                let message = format!("`{keyword}` is no keyword and has no effect{hint}");
+                let message = format!("`{keyword}` is not a keyword and has no effect{hint}");
                 self.problems.push(SchemaProblem::warning(path, message));
             }
             return;

@@ -227,9 +227,9 @@ fn check_finds_everything_at_once() {
         })),
         [
             "error /type: `strng` is no type; did you mean `string`?",
-            "warning /propertees: `propertees` is no keyword and has no effect; did you mean `properties`?",
+            "warning /propertees: `propertees` is not a keyword and has no effect; did you mean `properties`?",
             "warning /properties/a/format: nobody checks the format `cas-ref`; did you mean `cas_ref`?",
-            "warning /properties/a/name: `name` is no keyword and has no effect",
+            "warning /properties/a/name: `name` is not a keyword and has no effect",
             "error /properties/b/$ref: `https://example.org/x` is outside this schema; copy what it names into `$defs`",
             "error /properties/c/$ref: `#/$defs/nope` names nothing in this schema",
             "error /properties/d/pattern: `(?=x)` is no regular expression of the linear-time kind (no look-around, no back-references)",

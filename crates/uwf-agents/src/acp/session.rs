@@ -428,7 +428,7 @@ impl AcpSession {
             "max_turn_requests" => Some("made as many model requests as it may in one turn".to_owned()),
             "refusal" => return Err(self.failed("refused to go on".to_owned())),
             "cancelled" => return Err(self.failed("cancelled the turn; nobody had asked it to".to_owned())),
-            other => return Err(self.failed(format!("ended its turn with `{other}`, which is no known reason"))),
+            other => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
         };
         // A result that was handed in and accepted is whole, however the talk after it ended.
         match told {

@@ -43,7 +43,7 @@ impl<'a> Nodes<'a> {
     fn get(&mut self, call: &ToolCall) -> Result<String, String> {
         let arguments = call.parsed()?;
         if self.told == MAX_NODES {
-            return Err(format!("not read: {MAX_NODES} nodes were told, and there are no more"));
+            return Err(format!("not read: {MAX_NODES} nodes were shown, which is the limit"));
         }
         let text = cas_get::call(self.store, &arguments, MAX_NODE)?;
         self.told += 1;

@@ -72,7 +72,7 @@ fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions, descr
             let version = match (&described, versions.get(&program)) {
                 (Some(said), _) => said.as_str(),
                 (None, Some(Some(version))) => version.as_str(),
-                (None, Some(None)) => "it does not tell its version",
+                (None, Some(None)) => "it does not report its version",
                 (None, None) => "it is not asked for its version",
             };
             Finding::ok(check, format!("{}: {version}", program.display()))

@@ -14,7 +14,7 @@ use durable_files::regular;
 use json_cas::nearest;
 use json_cas::{Hash, Store, StoreError};
 use serde_json::Value;
-use uwf_core::node::{FOREIGN_TYPES, Kind, OWN_TYPES};
+use uwf_core::node::{FOREIGN_TYPES, NodeKind, OWN_TYPES};
 
 use crate::error::{self, Error, Result};
 use crate::root::home::Home;
@@ -88,7 +88,7 @@ impl<'h> TypeIndex<'h> {
 
 /// What people call a type: the name of its kind, else the title of its schema.
 pub fn title(store: &Store, type_hash: Hash) -> Option<String> {
-    if let Some(kind) = Kind::of(type_hash) {
+    if let Some(kind) = NodeKind::of(type_hash) {
         return Some(kind.title().to_owned());
     }
     let schema = store.try_get(type_hash).ok().flatten()?;

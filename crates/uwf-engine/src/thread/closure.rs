@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use json_cas::{Hash, Node, Store, StoreError};
 use serde_json::Value;
-use uwf_core::node::{self, Kind, StepNode};
+use uwf_core::node::{self, NodeKind, StepNode};
 
 /// A node of a closure.
 pub struct Part {
@@ -98,7 +98,7 @@ pub fn each(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Res
 }
 
 fn parent_head(node: &Node) -> Option<Hash> {
-    Kind::of(node.type_hash).filter(|kind| *kind == Kind::StartNode)?;
+    NodeKind::of(node.type_hash).filter(|kind| *kind == NodeKind::StartNode)?;
     hash_in(node.payload.get("parent")?)
 }
 
@@ -114,7 +114,7 @@ pub fn check(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Re
     let mut unsound = None;
     each(store, bounds, |part| {
         visit(part);
-        kinds.insert(part.hash, Kind::of(part.node.type_hash));
+        kinds.insert(part.hash, NodeKind::of(part.node.type_hash));
         wanted.extend(wants(&part.node).map(|(field, kind, child)| (part.hash, field, kind, child)));
         types.insert(part.node.type_hash);
         if unsound.is_none() {
@@ -162,25 +162,31 @@ fn fits(store: &Store, part: &Part) -> Result<(), Unsound> {
     }
     let first = schema.violations(&part.node.payload).first().map(ToString::to_string).unwrap_or_default();
     let title =
-        Kind::of(part.node.type_hash).map_or_else(|| "its type".to_owned(), |kind| format!("`{}`", kind.title()));
+        NodeKind::of(part.node.type_hash).map_or_else(|| "its type".to_owned(), |kind| format!("`{}`", kind.title()));
     Err(Unsound::Unfit(format!("node {} does not fit {title}: {first}", part.hash)))
 }
 
 /// The references of one of uwf's own nodes, with the kind each has to be of.
-fn wants(node: &Node) -> impl Iterator<Item = (&'static str, Kind, Hash)> {
-    let fields: &[(&'static str, Kind)] = match Kind::of(node.type_hash).filter(|_| is_own(node.type_hash)) {
-        Some(Kind::StartNode) => &[("workflow", Kind::Workflow)],
-        Some(Kind::StepNode) => &[("start", Kind::StartNode), ("prev", Kind::StepNode)],
-        Some(Kind::ReactSession) => {
-            &[("agent", Kind::Agent), ("turns", Kind::ReactTurn), ("raw", Kind::Content), ("attempts", Kind::Attempt)]
+fn wants(node: &Node) -> impl Iterator<Item = (&'static str, NodeKind, Hash)> {
+    let fields: &[(&'static str, NodeKind)] = match NodeKind::of(node.type_hash).filter(|_| is_own(node.type_hash)) {
+        Some(NodeKind::StartNode) => &[("workflow", NodeKind::Workflow)],
+        Some(NodeKind::StepNode) => &[("start", NodeKind::StartNode), ("prev", NodeKind::StepNode)],
+        Some(NodeKind::ReactSession) => &[
+            ("agent", NodeKind::Agent),
+            ("turns", NodeKind::ReactTurn),
+            ("raw", NodeKind::Content),
+            ("attempts", NodeKind::Attempt),
+        ],
+        Some(NodeKind::ReactTurn) => {
+            &[("input", NodeKind::Content), ("output", NodeKind::Content), ("toolCalls", NodeKind::ReactToolCall)]
         }
-        Some(Kind::ReactTurn) => {
-            &[("input", Kind::Content), ("output", Kind::Content), ("toolCalls", Kind::ReactToolCall)]
-        }
-        Some(Kind::ReactToolCall) => &[("arguments", Kind::Content), ("result", Kind::Content)],
-        Some(Kind::Attempt) => {
-            &[("agent", Kind::Agent), ("raw", Kind::Content), ("stderr", Kind::Content), ("turns", Kind::ReactTurn)]
-        }
+        Some(NodeKind::ReactToolCall) => &[("arguments", NodeKind::Content), ("result", NodeKind::Content)],
+        Some(NodeKind::Attempt) => &[
+            ("agent", NodeKind::Agent),
+            ("raw", NodeKind::Content),
+            ("stderr", NodeKind::Content),
+            ("turns", NodeKind::ReactTurn),
+        ],
         _ => &[],
     };
     let referred = |value: &Value| match value {

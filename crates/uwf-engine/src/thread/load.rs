@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use json_cas::{Hash, Head};
-use uwf_core::node::{Kind, StartNode, StepNode};
+use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::{StepRecord, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
@@ -86,16 +86,16 @@ impl<'h> Thread<'h> {
     /// Those of the nodes; `Data` when the node is neither start nor step.
     pub fn at(home: &'h Home, id: ThreadId, head: Hash) -> Result<Thread<'h>> {
         let node = home.store().get(head)?;
-        let (last, start_hash, start_node) = match Kind::of(node.type_hash) {
-            Some(Kind::StepNode) => {
+        let (last, start_hash, start_node) = match NodeKind::of(node.type_hash) {
+            Some(NodeKind::StepNode) => {
                 let step: StepNode = nodes::payload(head, &node)?;
                 let start = home.store().get(step.start)?;
                 (Some(step.clone()), step.start, start)
             }
-            Some(Kind::StartNode) => (None, head, node.clone()),
+            Some(NodeKind::StartNode) => (None, head, node.clone()),
             _ => return Err(Error::wrong_kind(head, "StartNode or StepNode", &nodes::title(home.store(), &node))),
         };
-        if Kind::of(start_node.type_hash) != Some(Kind::StartNode) {
+        if NodeKind::of(start_node.type_hash) != Some(NodeKind::StartNode) {
             return Err(Error::wrong_kind(start_hash, "StartNode", &nodes::title(home.store(), &start_node)));
         }
         let start = nodes::payload(start_hash, &start_node)?;

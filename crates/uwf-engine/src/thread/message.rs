@@ -4,7 +4,7 @@ use json_cas::{Hash, Node, Store};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
-use uwf_core::node::Kind;
+use uwf_core::node::NodeKind;
 
 use crate::error::Result;
 use crate::thread::nodes;
@@ -20,7 +20,7 @@ const LOOKED_AT: &[&str] = &["raw", "extractedBy", "text", "turns"];
 pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
     // A long prompt asks this a hundred times.
     let node = store.get_fields(detail, LOOKED_AT)?;
-    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+    if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return spoken(store, detail, &node, None);
     }
     let (detail, node) = nodes::telling(store, detail)?;
@@ -49,13 +49,13 @@ pub fn spoken(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) ->
 /// # Errors
 /// Those of the nodes.
 pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
-    Ok(match Kind::of(node.type_hash) {
-        Some(Kind::ReactSession) => {
+    Ok(match NodeKind::of(node.type_hash) {
+        Some(NodeKind::ReactSession) => {
             let session: Session = nodes::payload(detail, node)?;
             text_of(&store.get(session.raw)?.payload)
         }
-        Some(Kind::Content | Kind::HermesRaw) => text_of(&node.payload),
-        Some(Kind::HermesDetail) => last_words(store, &node.payload)?,
+        Some(NodeKind::Content | NodeKind::HermesRaw) => text_of(&node.payload),
+        Some(NodeKind::HermesDetail) => last_words(store, &node.payload)?,
         _ => None,
     })
 }

@@ -3,7 +3,7 @@
 use json_cas::{Hash, Node, Store};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use uwf_core::node::{Attempt, Kind, Payload, StepNode};
+use uwf_core::node::{Attempt, NodeKind, Payload, StepNode};
 use uwf_core::thread::StepRecord;
 use uwf_core::workflow::Workflow;
 
@@ -15,7 +15,7 @@ use crate::error::{self, Error, Result};
 /// Those of the store; `Data` when the node is no step.
 pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
     let node = store.get(hash)?;
-    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+    if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return Err(Error::wrong_kind(hash, "StepNode", &title(store, &node)));
     }
     Ok((payload(hash, &node)?, node.timestamp))
@@ -41,7 +41,7 @@ pub(crate) fn with_output(store: &Store, hash: Hash, step: StepNode, timestamp_m
 /// Those of the store; `Data` when the node is no workflow.
 pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
     let node = store.get(hash)?;
-    if Kind::of(node.type_hash) != Some(Kind::Workflow) {
+    if NodeKind::of(node.type_hash) != Some(NodeKind::Workflow) {
         return Err(Error::wrong_kind(hash, "Workflow", &title(store, &node)));
     }
     Workflow::from_payload(&node.payload)
@@ -60,7 +60,7 @@ pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
     let mut at = detail;
     for _ in 0..MAX_NESTING {
         let node = store.get(at)?;
-        if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
             return Ok((at, node));
         }
         at = payload::<StepNode>(at, &node)?.detail;
@@ -94,7 +94,7 @@ pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
 pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result<T> {
     let node = store.get(hash)?;
     if node.type_hash != T::TYPE {
-        let wanted = Kind::of(T::TYPE).map_or("node", Kind::title);
+        let wanted = NodeKind::of(T::TYPE).map_or("node", NodeKind::title);
         return Err(Error::wrong_kind(hash, wanted, &title(store, &node)));
     }
     payload(hash, &node)
@@ -106,15 +106,15 @@ pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result
 /// `Data` when the node is none.
 pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
     let node = store.get(hash)?;
-    if Kind::of(node.type_hash) != Some(Kind::Attempt) {
-        return Err(Error::wrong_kind(hash, Kind::Attempt.title(), &title(store, &node)));
+    if NodeKind::of(node.type_hash) != Some(NodeKind::Attempt) {
+        return Err(Error::wrong_kind(hash, NodeKind::Attempt.title(), &title(store, &node)));
     }
     payload(hash, &node)
 }
 
 /// What people call a node's type.
 pub fn title(store: &Store, node: &Node) -> String {
-    if let Some(kind) = Kind::of(node.type_hash) {
+    if let Some(kind) = NodeKind::of(node.type_hash) {
         return kind.title().to_owned();
     }
     let schema = store.try_get(node.type_hash).ok().flatten();

@@ -48,8 +48,8 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
 
 /// Whether a node is readable and no place to fork.
 fn is_other(home: &Home, at: Hash) -> bool {
-    let kind = home.store().get(at).map(|found| node::Kind::of(found.type_hash));
-    kind.is_ok_and(|kind| !matches!(kind, Some(node::Kind::StartNode | node::Kind::StepNode)))
+    let kind = home.store().get(at).map(|found| node::NodeKind::of(found.type_hash));
+    kind.is_ok_and(|kind| !matches!(kind, Some(node::NodeKind::StartNode | node::NodeKind::StepNode)))
 }
 
 /// Forks a thread at its head, or before the last time a role was played, so that the role is played again. The new

@@ -2,7 +2,7 @@
 
 use json_cas::{Hash, Node, Store};
 use serde_json::Value;
-use uwf_core::node::{self, ExtractedBy, Kind, ReactSession, ThreadEnd};
+use uwf_core::node::{self, ExtractedBy, NodeKind, ReactSession, ThreadEnd};
 use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, Ending, Failure, Section, Source, Told};
 
@@ -61,9 +61,9 @@ fn in_schema_order(store: &Store, output: Node) -> Value {
 fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<(Source, Option<String>)> {
     let detail_node = store.get(detail)?;
     let text = message::spoken(store, detail, &detail_node, schema)?;
-    Ok(match Kind::of(detail_node.type_hash) {
-        Some(Kind::StepNode) => (Source::ChildThread(detail), None),
-        Some(Kind::ReactSession) => {
+    Ok(match NodeKind::of(detail_node.type_hash) {
+        Some(NodeKind::StepNode) => (Source::ChildThread(detail), None),
+        Some(NodeKind::ReactSession) => {
             let session: ReactSession = nodes::payload(detail, &detail_node)?;
             // The try that succeeded is among them when it said something on stderr.
             let has_failed =

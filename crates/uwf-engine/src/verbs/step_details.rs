@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use json_cas::{Hash, Node, Store};
 use serde_json::{Map, Value, json};
-use uwf_core::node::{Kind, StartNode, StepNode};
+use uwf_core::node::{NodeKind, StartNode, StepNode};
 
 use crate::error::Result;
 use crate::thread::nodes;
@@ -59,31 +59,31 @@ enum References {
     Stored,
 }
 
-fn references(kind: Kind) -> References {
+fn references(kind: NodeKind) -> References {
     References::Fields(match kind {
-        Kind::Workflow | Kind::StartNode | Kind::ThreadEnd | Kind::Content | Kind::Agent => &[],
-        Kind::StepNode => &["output", "detail"],
-        Kind::Attempt => &["agent", "raw", "stderr", "turns"],
-        Kind::ReactSession => &["agent", "turns", "raw", "attempts"],
-        Kind::ReactTurn => &["input", "output", "toolCalls"],
-        Kind::ReactToolCall => &["arguments", "result"],
-        Kind::HermesTurn | Kind::HermesDetail | Kind::HermesRaw => return References::Stored,
+        NodeKind::Workflow | NodeKind::StartNode | NodeKind::ThreadEnd | NodeKind::Content | NodeKind::Agent => &[],
+        NodeKind::StepNode => &["output", "detail"],
+        NodeKind::Attempt => &["agent", "raw", "stderr", "turns"],
+        NodeKind::ReactSession => &["agent", "turns", "raw", "attempts"],
+        NodeKind::ReactTurn => &["input", "output", "toolCalls"],
+        NodeKind::ReactToolCall => &["arguments", "result"],
+        NodeKind::HermesTurn | NodeKind::HermesDetail | NodeKind::HermesRaw => return References::Stored,
     })
 }
 
 /// Fields in the order a reader wants them: what it is, how it went, then the long texts. The store sorts them by
 /// length; those not named here follow in that order.
-fn order(kind: Kind) -> &'static [&'static str] {
+fn order(kind: NodeKind) -> &'static [&'static str] {
     match kind {
-        Kind::Workflow => &["name", "description", "roles", "conditions", "graph"],
-        Kind::StartNode => &["workflow", "parent", "depth", "prompt"],
-        Kind::StepNode => &["role", "agent", "start", "prev", "output", "detail"],
-        Kind::ThreadEnd => &["status", "reason", "returnCode", "start", "lastStep", "summary"],
-        Kind::Agent => &["name", "command", "args", "config", "model", "version"],
-        Kind::Attempt => {
+        NodeKind::Workflow => &["name", "description", "roles", "conditions", "graph"],
+        NodeKind::StartNode => &["workflow", "parent", "depth", "prompt"],
+        NodeKind::StepNode => &["role", "agent", "start", "prev", "output", "detail"],
+        NodeKind::ThreadEnd => &["status", "reason", "returnCode", "start", "lastStep", "summary"],
+        NodeKind::Agent => &["name", "command", "args", "config", "model", "version"],
+        NodeKind::Attempt => {
             &["role", "agent", "source", "sessionId", "exitCode", "error", "tokens", "raw", "stderr", "turns"]
         }
-        Kind::ReactSession => &[
+        NodeKind::ReactSession => &[
             "role",
             "agent",
             "source",
@@ -98,13 +98,13 @@ fn order(kind: Kind) -> &'static [&'static str] {
             "turns",
             "attempts",
         ],
-        Kind::ReactTurn => &["latencyMs", "tokens", "input", "output", "toolCalls"],
-        Kind::ReactToolCall => &["name", "durationMs", "arguments", "result"],
-        Kind::Content | Kind::HermesTurn | Kind::HermesDetail | Kind::HermesRaw => &[],
+        NodeKind::ReactTurn => &["latencyMs", "tokens", "input", "output", "toolCalls"],
+        NodeKind::ReactToolCall => &["name", "durationMs", "arguments", "result"],
+        NodeKind::Content | NodeKind::HermesTurn | NodeKind::HermesDetail | NodeKind::HermesRaw => &[],
     }
 }
 
-fn ordered(kind: Kind, payload: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+fn ordered(kind: NodeKind, payload: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     let first = order(kind);
     let rest = payload.iter().filter(|(name, _)| !first.contains(&name.as_str()));
     first.iter().filter_map(|name| payload.get_key_value(*name)).chain(rest)
@@ -112,7 +112,7 @@ fn ordered(kind: Kind, payload: &Map<String, Value>) -> impl Iterator<Item = (&S
 
 /// What readers know a node's type by: the name of its kind, the title of its schema, else the hash of that.
 fn type_name(store: &Store, node: &Node) -> Value {
-    if let Some(kind) = Kind::of(node.type_hash) {
+    if let Some(kind) = NodeKind::of(node.type_hash) {
         return json!(kind.title());
     }
     let schema = store.try_get(node.type_hash).ok().flatten();
@@ -135,7 +135,7 @@ impl Expansion<'_> {
         let mut fields = Map::new();
         fields.insert("hash".to_owned(), json!(hash));
         fields.insert("type".to_owned(), type_name(self.store, node));
-        match (Kind::of(node.type_hash), &node.payload) {
+        match (NodeKind::of(node.type_hash), &node.payload) {
             (Some(kind), Value::Object(payload)) if !payload.contains_key("hash") && !payload.contains_key("type") => {
                 let references = references(kind);
                 for (name, value) in ordered(kind, payload) {
@@ -200,9 +200,9 @@ impl Expansion<'_> {
                 return json!({"unreadable": hash, "error": error.to_string()});
             }
         };
-        match Kind::of(node.type_hash) {
-            Some(Kind::Content) => self.text(hash, &node),
-            Some(Kind::StepNode) => self.child_thread(hash, &node),
+        match NodeKind::of(node.type_hash) {
+            Some(NodeKind::Content) => self.text(hash, &node),
+            Some(NodeKind::StepNode) => self.child_thread(hash, &node),
             // A role's output: the value says it all.
             None => {
                 self.bytes += node.payload.to_string().len();

@@ -1,7 +1,7 @@
 //! Before a head moves: is this really the step it was expected to be, and is all of it safely stored?
 
 use json_cas::{Hash, StoreError};
-use uwf_core::node::{Kind, StepNode};
+use uwf_core::node::{NodeKind, StepNode};
 use uwf_core::workflow::Role;
 
 use crate::error::{self, Error, Result};
@@ -39,7 +39,7 @@ pub fn verify<'h>(
 ) -> Result<Verified<'h>> {
     let store = thread.home().store();
     let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
-    if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+    if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", nodes::title(store, &node))));
     }
     let step: StepNode = nodes::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.message))?;

@@ -16,7 +16,7 @@ fn the_wire_is_told_from_the_host() {
     assert_eq!("openai".parse(), Ok(Wire::OpenAi));
     assert_eq!(
         "gemini".parse::<Wire>().unwrap_err(),
-        "`gemini` is no kind of provider; there are `openai` and `anthropic`"
+        "`gemini` is not a kind of provider; there are `openai` and `anthropic`"
     );
 }
 

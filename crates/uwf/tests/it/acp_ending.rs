@@ -37,7 +37,7 @@ fn turns_that_do_not_end_well_are_failures_and_what_was_said_is_kept() {
     40 error: agent `a` was cut off at its token limit
     40 error: agent `a` made as many model requests as it may in one turn
     40 error: agent `a` cancelled the turn; nobody had asked it to
-    40 error: agent `a` ended its turn with `tired`, which is no known reason
+    40 error: agent `a` ended its turn with `tired`, an unknown reason
     ");
     // What was handed in before the limit was hit is whole.
     let script = prompts(

@@ -296,7 +296,7 @@ fn lookups_have_an_end_and_none_is_endless() {
     assert_eq!(asked.len(), 10, "five rounds, and each of the five ways of asking once more");
     let told = answers(&asked[5].body);
     assert!(told[..10].iter().all(|answer| answer.len() < 17_000 && answer.contains("bytes cut")), "{told:#?}");
-    assert_eq!(told[10..], vec!["not read: 10 nodes were told, and there are no more"; 5]);
+    assert_eq!(told[10..], vec!["not read: 10 nodes were shown, which is the limit"; 5]);
     assert_eq!(asked[5].body["tool_choice"]["function"]["name"], "extracted");
     assert_eq!(runs(&home), 1);
 }

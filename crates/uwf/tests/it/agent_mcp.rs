@@ -226,7 +226,7 @@ fn outside_a_step_nothing_is_taken_and_noise_does_not_end_the_server() {
     let output = server.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
     assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r#"
-    {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON: expected value at line 1 column 1"}}
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON: expected value at line 1 column 1"}}
     {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"nothing is submitted outside a step"}],"isError":true}}
     {"jsonrpc":"2.0","id":2,"result":{}}
     "#);

@@ -86,7 +86,7 @@ fn values_that_do_not_fit_are_refused_with_every_reason() {
     exit 0
     {"hash":"6P8AK9SNG0ADN"}
     --- stderr
-    warning: /requird: `requird` is no keyword and has no effect; did you mean `required`?
+    warning: /requird: `requird` is not a keyword and has no effect; did you mean `required`?
     "#);
 }
 

@@ -106,7 +106,7 @@ fn values_are_yaml_unless_said_otherwise() {
     assert_snapshot!(refused(&home, &["config", "set", "x", "[a"]), @r"
     exit 64
     --- stderr
-    error: the value is no YAML: while parsing a flow sequence, expected ',' or ']'
+    error: the value is not YAML: while parsing a flow sequence, expected ',' or ']'
     hint: `--string` takes it as a text; lists are [a, b], mappings {a: 1}
     ");
     assert_snapshot!(refused(&home, &["config", "set", "x"]), @"

@@ -40,7 +40,7 @@ maxStep: 5
       |                                          ^
       = hint: add `HERE_KEY=…` to .env of the storage root, or run `uwf setup`
 
-    <dir>/root/config.yaml:3:65: error[unknown-kind]: `opnai` is no kind of provider; there are `openai` and `anthropic`
+    <dir>/root/config.yaml:3:65: error[unknown-kind]: `opnai` is not a kind of provider; there are `openai` and `anthropic`
       |
     3 |   there: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: THERE_KEY, kind: opnai }
       |                                                                 ^

@@ -108,9 +108,9 @@ fn each_trouble_is_a_finding_of_its_own() {
         hint: `uwf config validate` tells all
     ✓ agent:daemon: <dir>/bin/goose: v1.2
     ✓ agent:local: ./here.sh is looked for in the workspace of each thread
-    ✓ agent:mute: <dir>/bin/gemini: it does not tell its version
+    ✓ agent:mute: <dir>/bin/gemini: it does not report its version
     ✓ agent:own: <dir>/bin/my-agent: it is not asked for its version
-    ✓ agent:slow: <dir>/bin/hermes: it does not tell its version
+    ✓ agent:slow: <dir>/bin/hermes: it does not report its version
     ! agent:unused: there is no program `gone-program` on PATH
         hint: install it, put its directory on PATH, or correct `command`
     ✗ agent:used: there is no program `gone-program` on PATH

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use json_cas::{Hash, HeadsError};
-use uwf_core::node::{EndStatus, Kind, StepNode};
+use uwf_core::node::{EndStatus, NodeKind, StepNode};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::marks::{self, Mark};
 use uwf_engine::root::{history, registry};
@@ -168,7 +168,7 @@ pub(crate) fn steps(home: &Home, head: Hash) -> Result<Vec<(Hash, StepNode)>, St
     let mut next = Some(head);
     while let Some(hash) = next {
         let node = home.store().get(hash).map_err(|error| error.to_string())?;
-        if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
             break;
         }
         let step: StepNode = serde_json::from_value(node.payload).map_err(|error| error.to_string())?;

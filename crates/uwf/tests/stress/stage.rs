@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use json_cas::Hash;
 use rustix::process::Signal;
-use uwf_core::node::{Kind, StepNode};
+use uwf_core::node::{NodeKind, StepNode};
 use uwf_engine::root::home::Home;
 use uwf_testing::{Ran, TestHome};
 
@@ -122,7 +122,7 @@ pub(crate) fn chain(home: &Home, head: Hash) -> Vec<Link> {
     let mut next = head;
     loop {
         let node = home.store().get(next).unwrap();
-        if Kind::of(node.type_hash) != Some(Kind::StepNode) {
+        if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
             break;
         }
         let step: StepNode = serde_json::from_value(node.payload).unwrap();

@@ -68,7 +68,7 @@ impl Tool for ShellExec {
         json!({
             "type": "object",
             "properties": {
-                "command": { "type": "string", "description": "for bash, or sh where there is no bash" },
+                "command": { "type": "string", "description": "for bash, or sh if bash is missing" },
                 "timeout": {
                     "type": "number",
                     "exclusiveMinimum": 0,
@@ -226,7 +226,7 @@ impl Run<'_> {
             (None, signal) => format!("ended by signal {}", signal.unwrap_or(0)),
         };
         if self.group.is_some_and(is_alive) {
-            return format!("{how} (something it started still runs; what that prints from now on is not told)");
+            return format!("{how} (something it started still runs; what that prints from now on is not reported)");
         }
         how
     }

@@ -13,7 +13,7 @@ pub enum BadValue {
     #[error("the value is empty")]
     Empty,
     /// It is no YAML.
-    #[error("the value is no YAML: {0}")]
+    #[error("the value is not YAML: {0}")]
     Syntax(String),
     /// It is YAML on lines of its own, like `a: b` or `- a`.
     #[error("the value is not a text, number, [list] or {{mapping}}, but YAML that needs lines of its own")]

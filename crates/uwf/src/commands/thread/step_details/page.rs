@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use uwf_core::node::Kind;
+use uwf_core::node::NodeKind;
 use uwf_core::text::one_line;
 
 use crate::style;
@@ -12,14 +12,14 @@ use crate::table;
 /// A node with everything it refers to in its place, as text.
 pub(super) fn page(node: &Value) -> String {
     let mut page = Page::default();
-    let title = |kind: Kind| node["type"] == kind.title();
-    if title(Kind::StepNode) {
+    let title = |kind: NodeKind| node["type"] == kind.title();
+    if title(NodeKind::StepNode) {
         page.step(node);
-    } else if title(Kind::ReactSession) {
+    } else if title(NodeKind::ReactSession) {
         page.title("detail", node, &[text(node, "role")]);
         page.stored(node);
         page.session(node);
-    } else if title(Kind::Attempt) {
+    } else if title(NodeKind::Attempt) {
         page.title("attempt", node, &[text(node, "role")]);
         page.stored(node);
         page.attempt(node, 0);
@@ -85,7 +85,7 @@ impl Page {
         self.title("step", step, &[text(step, "role"), text(step, "agent")]);
         self.stored(step);
         let detail = &step["detail"];
-        let is_session = detail["type"] == Kind::ReactSession.title();
+        let is_session = detail["type"] == NodeKind::ReactSession.title();
         if is_session {
             self.facts(detail);
         }
