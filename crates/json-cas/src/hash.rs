@@ -196,7 +196,7 @@ pub struct HashPrefix {
 
 impl HashPrefix {
     /// Fewest symbols accepted: fewer match by accident in every store.
-    pub const MIN_LEN: usize = 4;
+    pub(crate) const MIN_LEN: usize = 4;
 
     /// Whether `hash` begins with this prefix.
     pub fn matches(&self, hash: Hash) -> bool {

@@ -1,4 +1,5 @@
-//! What a library makes public is named by somebody else: another crate, a test, a benchmark, an example, a fuzz target.
+//! What a library makes public is named by somebody else: another crate, a test, a benchmark, an example, a fuzz target, or a
+//! link in its documentation.
 //!
 //! That each `pub` can be reached from outside is what the lint `unreachable_pub` is for; here it is asked whether anybody
 //! does. Names are compared as words, so a method `new` counts as used once anybody calls any `new`.
@@ -12,8 +13,6 @@ use crate::forgotten_files::{packages, rust_files};
 /// Libraries that still have some. One that has none any more leaves the list.
 #[rustfmt::skip]
 const WITH_UNUSED: &[&str] = &[
-    "json-cas",
-    "uwf-core",
     "uwf-engine",
 ];
 
@@ -28,6 +27,13 @@ fn code(file: &Path) -> String {
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|symbol: char| !symbol.is_alphanumeric() && symbol != '_').filter(|word| !word.is_empty())
+}
+
+/// Names that documentation links to: a limit that it names has to be public.
+fn linked(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap();
+    let links = text.split("[`").skip(1).filter_map(|rest| rest.split_once("`]"));
+    links.map(|(name, _)| name.rsplit("::").next().unwrap_or(name).to_owned()).collect()
 }
 
 /// What a line declares for everybody: its kind and its name.
@@ -59,8 +65,9 @@ fn come_along(code: &str) -> BTreeSet<&str> {
         // The name of what is declared itself is the second word.
         names.extend(words(&rest[..end]).skip(2));
     }
-    // A trait and what implements it.
-    for line in code.lines().filter(|line| line.starts_with("impl") && line.contains(" for ")) {
+    // A trait, what implements it, and its associated types.
+    let is_of_trait = |line: &&str| line.starts_with("impl") && line.contains(" for ") || line.starts_with("    type ");
+    for line in code.lines().filter(is_of_trait) {
         names.extend(words(line).skip(1));
     }
     names
@@ -77,7 +84,9 @@ fn what_a_library_makes_public_is_used_outside_of_it() {
         packages().iter().filter(|package| package.join("src/lib.rs").exists() && !package.ends_with("bench"))
     {
         let (own, others): (Vec<_>, Vec<_>) = all.iter().partition(|(file, _)| file.starts_with(package.join("src")));
-        let used: BTreeSet<&str> = others.iter().flat_map(|(_, code)| words(code)).collect();
+        let linked: Vec<String> = own.iter().flat_map(|(file, _)| linked(file)).collect();
+        let named = others.iter().flat_map(|(_, code)| words(code));
+        let used: BTreeSet<&str> = named.chain(linked.iter().map(String::as_str)).collect();
         let along: BTreeSet<&str> = own.iter().flat_map(|(_, code)| come_along(code)).collect();
         let before = told.len();
         for (file, code) in &own {
