@@ -134,13 +134,13 @@ impl Error {
     }
 
     /// There is no active thread of this id.
-    pub fn not_active(thread: &ThreadId) -> Error {
+    pub(crate) fn not_active(thread: &ThreadId) -> Error {
         Error::new(Kind::NotFound, format!("thread {thread} is not active"))
             .hint("`uwf thread list --all` lists finished threads too")
     }
 
     /// A node has another kind than its place asks for.
-    pub fn wrong_kind(hash: Hash, wanted: &str, found: &str) -> Error {
+    pub(crate) fn wrong_kind(hash: Hash, wanted: &str, found: &str) -> Error {
         Error::new(Kind::Data, format!("node {hash} is a {found}, a {wanted} was expected"))
     }
 }

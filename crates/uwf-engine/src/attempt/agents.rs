@@ -167,13 +167,13 @@ impl AgentSpec {
     }
 
     /// Whether there is a program of somebody else's in it, which may miss a secret that it was not given.
-    pub fn runs_a_program(&self) -> bool {
+    pub(crate) fn runs_a_program(&self) -> bool {
         !matches!(self.built_in(), Some("human" | "llm" | "mock" | "react" | "workflow"))
     }
 
     /// Whether turns it did not record itself can be read from what it leaves: from what its program prints, or from the
     /// session that keeps.
-    pub fn leaves_trace(&self) -> bool {
+    pub(crate) fn leaves_trace(&self) -> bool {
         match self.built_in() {
             Some(name) => matches!(name, CURSOR | HERMES),
             None => self.is_wrapped() && self.config.contains_key(TRACE_KEY),
@@ -203,14 +203,14 @@ pub fn built_in(command: &str) -> Option<&str> {
 }
 
 /// The command line by which uwf runs one of its own agents.
-pub fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: &str) -> Vec<String> {
+pub(crate) fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: &str) -> Vec<String> {
     let bin = bin.to_string_lossy().into_owned();
     [&bin, "agent", "run", name, thread, role].map(str::to_owned).into()
 }
 
 /// Keys uwf needs when it is the agent's process, by the names of their variables: that of a built-in agent's model, and
 /// that of the model that extracts. None for an agent that is a program of its own.
-pub fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
+pub(crate) fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
     let is_built_in = spec.built_in().is_some();
     let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
     let own = own.and_then(|alias| model_key(config, alias));
@@ -234,12 +234,12 @@ pub fn keys_of_all(config: &Config) -> Vec<String> {
 }
 
 /// The variable that holds the key of the model that extracts.
-pub fn extraction_key(config: &Config) -> Option<&str> {
+pub(crate) fn extraction_key(config: &Config) -> Option<&str> {
     model_key(config, config.model_for("extract")?)
 }
 
 /// The variable that holds the key of a model, by the model's alias.
-pub fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> {
+pub(crate) fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> {
     let model = config.models.get(alias)?;
     config.providers.get(&model.provider)?.api_key_env.as_deref()
 }

@@ -136,7 +136,7 @@ impl Named {
     ///
     /// # Errors
     /// `Usage`.
-    pub fn refuse_secret(&self, redactor: &Redactor) -> Result<()> {
+    pub(crate) fn refuse_secret(&self, redactor: &Redactor) -> Result<()> {
         match redactor.found_in(&self.agent) {
             None => Ok(()),
             Some(name) => {

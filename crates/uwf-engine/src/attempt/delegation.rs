@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::attempt::agents::{self, AgentSpec};
 
 /// The workflows of a thread and of its child threads, by what agents call them.
-pub type Decisions = BTreeMap<String, Decided>;
+pub(crate) type Decisions = BTreeMap<String, Decided>;
 
 /// A workflow that was decided on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

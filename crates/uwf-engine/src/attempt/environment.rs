@@ -19,7 +19,7 @@ const FORMAT_VARIABLE: &str = "UWF_FORMAT";
 
 /// The environment of an agent: the engine's own plus `.env` (existing variables win), less every configured secret
 /// the agent is not given.
-pub fn for_agent(
+pub(crate) fn for_agent(
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     env_file: &[(String, String)],
     secrets: &BTreeSet<String>,
@@ -40,7 +40,7 @@ pub fn for_agent(
 ///
 /// # Errors
 /// `Config` when `.env` is not readable, `Io` when it cannot be closed to others.
-pub fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsString>> {
+pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsString>> {
     let path = home.env_file();
     env_file::protect(&path)?;
     let spec = &opened.agent;
@@ -59,7 +59,7 @@ pub fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsS
 }
 
 /// Configured secrets that have a value and that the agent of an attempt was not given, by their names.
-pub fn withheld(opened: &Opened, env_file: &[(String, String)]) -> Vec<String> {
+pub(crate) fn withheld(opened: &Opened, env_file: &[(String, String)]) -> Vec<String> {
     let spec = &opened.agent;
     let is_given = |name: &String| spec.env.contains(name) || spec.set.contains_key(name);
     opened

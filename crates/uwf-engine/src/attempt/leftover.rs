@@ -38,7 +38,7 @@ pub enum Left {
 ///
 /// # Errors
 /// Those of the record and the store.
-pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
+pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
     let home = thread.home();
     let nothing = |last: Option<Attempt>| {
         let earlier = last.as_ref().map(|last| last.earlier_at(thread.head)).unwrap_or_default();
@@ -74,7 +74,7 @@ pub fn left_over(thread: &Thread<'_>, grace: Duration) -> Result<Left> {
 ///
 /// # Errors
 /// Those of [`recorded::boot_id`].
-pub fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
+pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
         processes::end_abandoned(&opened.attempt, grace);
@@ -86,7 +86,7 @@ pub fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
 ///
 /// # Errors
 /// Those of the record.
-pub fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
+pub(crate) fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
     let closed = Closed {
         attempt: attempt.opened.attempt.clone(),
         outcome: Outcome::Suspended,

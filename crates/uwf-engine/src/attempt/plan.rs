@@ -54,7 +54,7 @@ impl Plan {
     ///
     /// # Errors
     /// `Usage`.
-    pub fn check_role(&self, name: &str) -> Result<()> {
+    pub(crate) fn check_role(&self, name: &str) -> Result<()> {
         if self.workflow.roles.contains_key(name) {
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl Plan {
     ///
     /// # Errors
     /// `Limit`.
-    pub fn check_limit(&self, steps: usize) -> Result<()> {
+    pub(crate) fn check_limit(&self, steps: usize) -> Result<()> {
         let limit = self.settings.max_steps.unwrap_or(self.config.limits.max_steps);
         if (steps as u64) < limit {
             return Ok(());

@@ -25,19 +25,19 @@ pub fn become_subreaper() {
 }
 
 /// Starts a session of this process's own, away from the terminal and its signals.
-pub fn own_session() {
+pub(crate) fn own_session() {
     // It fails only for a process that already leads its group, which then has what it needs.
     let _ = rustix::process::setsid();
 }
 
 /// Ends everything an attempt started: TERM, a grace, KILL, until nothing is left. `group` is the agent's process
 /// group, `attempt` the value of its `UWF_ATTEMPT`.
-pub fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration) {
+pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration) {
     end(group, attempt, Reach::Everything, grace);
 }
 
 /// Ends what an attempt started whose keeper is gone, but not the keepers among them: those perform steps of their own.
-pub fn end_abandoned(attempt: &str, grace: Duration) {
+pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
     end(None, attempt, Reach::NoKeepers, grace);
 }
 
@@ -65,7 +65,7 @@ fn end(group: Option<u32>, attempt: &str, reach: Reach, grace: Duration) {
 }
 
 /// Collects dead children; tells whether any child is left. The caller has already waited for the agent itself.
-pub fn children_left() -> bool {
+pub(crate) fn children_left() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => {}
@@ -99,14 +99,14 @@ fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
 }
 
 /// Live processes that inherited an attempt's `UWF_ATTEMPT`: what finds them when the keeper that started them is dead.
-pub fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
+pub(crate) fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     let own = std::process::id();
     let marker = format!("UWF_ATTEMPT={attempt}");
     process_table().into_keys().filter(|pid| *pid != own && carries(*pid, &marker)).collect()
 }
 
 /// This process and its ancestors.
-pub fn ancestry() -> BTreeSet<u32> {
+pub(crate) fn ancestry() -> BTreeSet<u32> {
     let table = process_table();
     let mut found = BTreeSet::new();
     let mut next = Some(std::process::id());
@@ -124,7 +124,7 @@ pub fn environment_of(pid: u32) -> Vec<(String, String)> {
 }
 
 /// The variables each live process was started with, as far as we may see them.
-pub fn environments() -> Vec<(u32, BTreeMap<String, String>)> {
+pub(crate) fn environments() -> Vec<(u32, BTreeMap<String, String>)> {
     process_table().into_keys().map(|pid| (pid, environment_of(pid).into_iter().collect())).collect()
 }
 

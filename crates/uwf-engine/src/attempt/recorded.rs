@@ -27,8 +27,7 @@ use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 pub use self::attempt::Attempt;
-pub(crate) use self::by_hand::is_by_hand;
-pub use self::by_hand::{dir_by_hand, open_by_hand};
+pub(crate) use self::by_hand::{dir_by_hand, is_by_hand, open_by_hand};
 use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
 pub(crate) use self::output::hand_on;

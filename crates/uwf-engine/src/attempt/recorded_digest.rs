@@ -38,7 +38,7 @@ pub fn at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> 
 ///
 /// # Errors
 /// Those of record and nodes.
-pub fn at_head(thread: &Thread<'_>) -> Result<Digest> {
+pub(crate) fn at_head(thread: &Thread<'_>) -> Result<Digest> {
     match at(thread.home(), &thread.id, thread.head)? {
         Some(digest) => Ok(digest),
         None => digest::computed_at(thread.home(), thread.head),

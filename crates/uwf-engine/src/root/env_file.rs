@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
 ///
 /// # Errors
 /// `Io` when it cannot be looked at.
-pub fn is_open_to_others(path: &Path) -> Result<bool> {
+pub(crate) fn is_open_to_others(path: &Path) -> Result<bool> {
     match std::fs::metadata(path) {
         Ok(meta) => Ok(meta.permissions().mode() & 0o077 != 0),
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -48,7 +48,7 @@ pub fn is_open_to_others(path: &Path) -> Result<bool> {
 ///
 /// # Errors
 /// `Io` when the mode cannot be changed.
-pub fn protect(path: &Path) -> Result<bool> {
+pub(crate) fn protect(path: &Path) -> Result<bool> {
     if !is_open_to_others(path)? {
         return Ok(false);
     }

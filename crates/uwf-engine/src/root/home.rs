@@ -169,12 +169,12 @@ impl Home {
     }
 
     /// Lock of whoever changes the configuration.
-    pub fn config_lock(&self) -> PathBuf {
+    pub(crate) fn config_lock(&self) -> PathBuf {
         self.root.join("config.lock")
     }
 
     /// Configurations of projects that somebody trusts: path and content of each.
-    pub fn trusted_file(&self) -> PathBuf {
+    pub(crate) fn trusted_file(&self) -> PathBuf {
         self.root.join("trusted.json")
     }
 
@@ -189,12 +189,12 @@ impl Home {
     }
 
     /// `workflows.yaml` of an older store.
-    pub fn older_registry_file(&self) -> PathBuf {
+    pub(crate) fn older_registry_file(&self) -> PathBuf {
         self.root.join("workflows.yaml")
     }
 
     /// `workflow.yaml`, in which a still older store has its names below `workflows`.
-    pub fn oldest_registry_file(&self) -> PathBuf {
+    pub(crate) fn oldest_registry_file(&self) -> PathBuf {
         self.root.join("workflow.yaml")
     }
 
@@ -220,7 +220,7 @@ impl Home {
     }
 
     /// Held by whoever steps the thread.
-    pub fn thread_lock(&self, thread: &ThreadId) -> PathBuf {
+    pub(crate) fn thread_lock(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("lock")
     }
 
@@ -235,17 +235,17 @@ impl Home {
     }
 
     /// Names of the thread's child threads.
-    pub fn children_dir(&self, thread: &ThreadId) -> PathBuf {
+    pub(crate) fn children_dir(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("children")
     }
 
     /// Log of the thread.
-    pub fn log_file(&self, thread: &ThreadId) -> PathBuf {
+    pub(crate) fn log_file(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("log.jsonl")
     }
 
     /// State marks of all threads.
-    pub fn marks_dir(&self) -> PathBuf {
+    pub(crate) fn marks_dir(&self) -> PathBuf {
         self.root.join("marks")
     }
 

@@ -18,7 +18,7 @@ pub fn now_ms() -> u64 {
 }
 
 /// A new ULID, greater than every one this process made before, whatever the clock does.
-pub fn new_ulid() -> Ulid {
+pub(crate) fn new_ulid() -> Ulid {
     let mut newest = NEWEST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let made = after(*newest, now_ms());
     *newest = Some(made);

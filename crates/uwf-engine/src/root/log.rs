@@ -55,7 +55,7 @@ impl Log {
 }
 
 /// Whether a text is a valid tag.
-pub const fn valid_tag(tag: &str) -> bool {
+pub(crate) const fn valid_tag(tag: &str) -> bool {
     let bytes = tag.as_bytes();
     if bytes.len() != 8 {
         return false;

@@ -21,7 +21,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 const HISTORY_LIMIT: usize = 100;
 
 /// What to do when the names are gone.
-pub const NAMES_ARE_LOST: &str =
+pub(crate) const NAMES_ARE_LOST: &str =
     "the workflows are in the store (`uwf cas list --type Workflow`); `uwf workflow put FILE` names one again";
 
 /// What a name stands for.
@@ -87,7 +87,7 @@ pub fn read(home: &Home) -> Result<Registry> {
 }
 
 /// Whether the registry is gone: there is none, but somebody has written one before, or was about to.
-pub fn is_gone(home: &Home) -> bool {
+pub(crate) fn is_gone(home: &Home) -> bool {
     let files = [home.registry_file(), home.older_registry_file(), home.oldest_registry_file()];
     home.registry_lock().exists() && !files.iter().any(|file| file.exists())
 }

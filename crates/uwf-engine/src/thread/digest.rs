@@ -61,18 +61,18 @@ impl TryFrom<String> for Digest {
 
 /// Takes up the nodes of a closure in any order.
 #[derive(Default)]
-pub struct Digester(Vec<(Hash, blake3::Hash)>);
+pub(crate) struct Digester(Vec<(Hash, blake3::Hash)>);
 
 impl Digester {
     /// Takes up a node.
-    pub fn add(&mut self, part: &Part) {
+    pub(crate) fn add(&mut self, part: &Part) {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&part.node.type_hash.to_ascii()).update(&part.cbor);
         self.0.push((part.hash, hasher.finalize()));
     }
 
     /// The digest once these nodes follow; `None` before the start of a thread.
-    pub fn after(mut self, before: Option<Digest>) -> Digest {
+    pub(crate) fn after(mut self, before: Option<Digest>) -> Digest {
         let mut hasher = blake3::Hasher::new();
         hasher.update(before.map_or([0; 32], |before| *before.0.as_bytes()).as_slice());
         self.0.sort_unstable_by_key(|(hash, _)| hash.to_ascii());
@@ -87,7 +87,7 @@ impl Digester {
 ///
 /// # Errors
 /// Those of the nodes.
-pub fn of_start(store: &Store, start: Hash) -> Result<Digest> {
+pub(crate) fn of_start(store: &Store, start: Hash) -> Result<Digest> {
     of(store, &Bounds::below(start), None)
 }
 
@@ -131,7 +131,7 @@ pub fn computed(home: &Home, head: Hash) -> Result<Vec<(Hash, Digest)>> {
 ///
 /// # Errors
 /// As [`computed`].
-pub fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
+pub(crate) fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
     last(&computed(home, head)?)
 }
 

@@ -7,7 +7,7 @@ pub const END: &str = "end";
 pub const NO_MATCH: &str = "no-match";
 
 /// Reason when somebody killed the thread.
-pub const KILLED: &str = "killed";
+pub(crate) const KILLED: &str = "killed";
 
 /// What the reason begins with when the supervisor ended the thread; why follows.
 pub const SUPERVISOR: &str = "supervisor: ";

@@ -13,13 +13,13 @@ use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
 
 /// Address space of the child. Conditions over 10,000 steps take a tenth of it.
-pub const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
+pub(crate) const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
 
 /// Time the child has.
 pub const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 /// Bytes a result may have: it goes through pipes and memory of whoever asked.
-pub const MAX_ANSWER: u64 = 16 * 1024 * 1024;
+pub(crate) const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 
 /// Hidden argument that makes `uwf` the child.
 pub const CHILD_ARGUMENT: &str = "__evaluate";

@@ -74,7 +74,7 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
 
 /// The next role of a thread, or its end, where that costs little: no condition is evaluated in a process of its own, and few
 /// steps are read.
-pub fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
+pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
     let moderator = match Moderator::at(workflow, thread.position()) {
         Ok(moderator) => moderator,
         Err(ModeratorError::NoPosition { .. }) => return Some(Next::End(EndReason::NoMatch)),

@@ -66,7 +66,7 @@ impl State {
 
 /// State of an active thread with these marks. The lock is probed only when an attempt is open; one that cannot be, another
 /// user's, is taken for free, as a state is told and nothing follows from it.
-pub fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<Mark>) -> State {
+pub(crate) fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<Mark>) -> State {
     if marks.contains(&Mark::Open) && lock::is_held(home, id).unwrap_or(false) {
         return State::Running;
     }
@@ -80,7 +80,7 @@ pub fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<Mark>) -> State {
 }
 
 /// State of a finished thread.
-pub fn of_finished(status: EndStatus) -> State {
+pub(crate) fn of_finished(status: EndStatus) -> State {
     match status {
         EndStatus::Completed => State::Completed,
         EndStatus::Killed => State::Killed,

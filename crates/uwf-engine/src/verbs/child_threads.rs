@@ -50,7 +50,7 @@ pub(crate) fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
 
 /// The id of the child a role has at a thread's head. The time in it is that of the head, so that it is listed where it
 /// began, but no earlier than the parent: equal nodes of several threads share the time of the first.
-pub fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
+pub(crate) fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
     let time = ids::started_at(&parent.id).unwrap_or(0).max(parent.head_timestamp_ms);
     let bytes = |salt: u8| {
         let text = format!("{salt} {} {} {role}", parent.id, parent.head);
@@ -110,7 +110,7 @@ pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> 
 }
 
 /// The reason of a child's pause, which is that of a thread above it.
-pub fn paused_with(above: &ThreadId, reason: Reason) -> Reason {
+pub(crate) fn paused_with(above: &ThreadId, reason: Reason) -> Reason {
     Reason { role: None, why: format!("paused with thread {above}: {}", reason.why), ..reason }
 }
 
@@ -119,7 +119,10 @@ pub fn paused_with(above: &ThreadId, reason: Reason) -> Reason {
 ///
 /// # Errors
 /// Those of the directories.
-pub fn paused_below(home: &Home, marks: &BTreeMap<String, BTreeSet<Mark>>) -> Result<BTreeMap<ThreadId, ThreadId>> {
+pub(crate) fn paused_below(
+    home: &Home,
+    marks: &BTreeMap<String, BTreeSet<Mark>>,
+) -> Result<BTreeMap<ThreadId, ThreadId>> {
     let mut below = BTreeMap::new();
     let paused = marks.iter().filter(|(_, marks)| marks.contains(&Mark::Paused)).filter_map(|(id, _)| id.parse().ok());
     for top in paused {

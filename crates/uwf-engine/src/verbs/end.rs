@@ -55,7 +55,7 @@ pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
 ///
 /// # Errors
 /// As [`complete`].
-pub fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
+pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
     let line = Finished {
         thread: id.clone(),
         workflow: None,

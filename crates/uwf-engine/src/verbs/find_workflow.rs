@@ -56,7 +56,7 @@ pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
 ///
 /// # Errors
 /// As [`workflow`].
-pub fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<Found> {
+pub(crate) fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<Found> {
     stored(home, typed, find(home, typed, dir, false)?)
 }
 

@@ -13,7 +13,6 @@ use crate::forgotten_files::{packages, rust_files};
 /// Libraries that still have some. One that has none any more leaves the list.
 #[rustfmt::skip]
 const WITH_UNUSED: &[&str] = &[
-    "uwf-engine",
 ];
 
 /// The code of a file, its comments and own tests left out.
@@ -62,8 +61,9 @@ fn come_along(code: &str) -> BTreeSet<&str> {
             end.min(rest.find(";\n").unwrap_or(end))
                 .min(rest.find(",\n").map_or(end, |at| if rest[..at].contains('(') { end } else { at }))
         };
-        // The name of what is declared itself is the second word.
-        names.extend(words(&rest[..end]).skip(2));
+        // What is declared itself has its name behind its kind; a field begins with it.
+        let is_field = rest[..end].split_whitespace().next().is_some_and(|word| word.ends_with(':'));
+        names.extend(words(&rest[..end]).skip(if is_field { 1 } else { 2 }));
     }
     // A trait, what implements it, and its associated types.
     let is_of_trait = |line: &&str| line.starts_with("impl") && line.contains(" for ") || line.starts_with("    type ");

@@ -76,7 +76,7 @@ impl Attempt {
     ///
     /// # Errors
     /// `Io` when it cannot be told: taken for "no", the agent would be paid again.
-    pub fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> Result<bool> {
+    pub(crate) fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> Result<bool> {
         let opened = &self.opened;
         let is_kept = self.closed.as_ref().is_some_and(|closed| closed.node.is_some());
         let may_be = opened.expected_head == head
@@ -105,19 +105,19 @@ impl Attempt {
 
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
     /// a person's.
-    pub fn only_waits(&self) -> bool {
+    pub(crate) fn only_waits(&self) -> bool {
         let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == Kind::Waiting);
         self.finished.is_none() && (waits || self.opened.agent.is_built_in(HUMAN))
     }
 
     /// Whether it was the wait of this role at this head.
-    pub fn was_suspended_at(&self, head: Hash, role: &str) -> bool {
+    pub(crate) fn was_suspended_at(&self, head: Hash, role: &str) -> bool {
         let suspended = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Suspended);
         suspended && self.opened.expected_head == head && self.opened.role == role
     }
 
     /// Attempt nodes a next try at `head` inherits.
-    pub fn earlier_at(&self, head: Hash) -> Vec<Hash> {
+    pub(crate) fn earlier_at(&self, head: Hash) -> Vec<Hash> {
         if self.opened.expected_head != head {
             return Vec::new();
         }

@@ -27,7 +27,7 @@ pub(crate) fn is_by_hand(attempt: &str) -> bool {
 }
 
 /// Directory of the files of such an attempt.
-pub fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> PathBuf {
+pub(crate) fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> PathBuf {
     home.thread_dir(thread).join("by-hand").join(attempt)
 }
 
@@ -35,7 +35,7 @@ pub fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> PathBuf {
 ///
 /// # Errors
 /// `Io`.
-pub fn open_by_hand(home: &Home, opened: Opened) -> Result<Opened> {
+pub(crate) fn open_by_hand(home: &Home, opened: Opened) -> Result<Opened> {
     let opened = Opened { attempt: format!("{PREFIX}{}", ids::new_ulid()), ..opened };
     let dir = dir_by_hand(home, &opened.thread, &opened.attempt);
     std::fs::DirBuilder::new().recursive(true).mode(sharing::output_dir_mode(home)).create(&dir).at("create", &dir)?;

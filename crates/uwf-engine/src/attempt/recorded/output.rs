@@ -49,7 +49,7 @@ impl OutputFiles {
     ///
     /// # Errors
     /// `Io` when it cannot be told.
-    pub fn has_value(&self) -> Result<bool> {
+    pub(crate) fn has_value(&self) -> Result<bool> {
         let is_no_value =
             [ErrorKind::NotFound, ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
         match regular::read_to_string(&self.submitted, regular::MAX_OBJECT) {
