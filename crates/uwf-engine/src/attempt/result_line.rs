@@ -2,10 +2,14 @@
 
 use json_cas::Hash;
 use uwf_core::config::OutputMode;
+use uwf_core::text::ellipsize;
 
 use crate::attempt::agent_process::{self, Ended, Job};
 use crate::attempt::agents::AgentSpec;
 use crate::error::{Error, Kind, Result};
+
+/// Characters shown of a line that is not a result.
+const SHOWN: usize = 80;
 
 /// The StepNode hash in the last line of an agent's stdout.
 pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job) -> Result<Hash> {
@@ -22,7 +26,7 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
         Ended::Exited(code) if agent.succeeded(code) || agent.output_mode() != OutputMode::Step && code == 0 => {
             let last = last_line(out);
             last.parse().map_err(|_| {
-                let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", shorten(&last)) };
+                let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", ellipsize(&last, SHOWN)) };
                 with_stderr(format!("agent `{name}` exited with {code}, but the last line of its stdout is {printed} instead of a StepNode hash"))
                     .hint("an agent that prints its answer instead needs `output: text` or `output: json` in config.yaml")
             })
@@ -55,13 +59,4 @@ fn last_words(text: &str) -> String {
         .rfind(|line| !line.is_empty() && !line.starts_with("hint: "))
         .unwrap_or_default()
         .to_owned()
-}
-
-fn shorten(line: &str) -> String {
-    const SHOWN: usize = 80;
-    if line.chars().count() <= SHOWN {
-        line.to_owned()
-    } else {
-        format!("{}…", line.chars().take(SHOWN).collect::<String>())
-    }
 }
