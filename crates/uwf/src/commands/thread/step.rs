@@ -173,7 +173,8 @@ impl Report for DryRun {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let cwd = args.cwd.map(|dir| context.cwd.join(dir));
+    // Resolved here: the request goes to the keeper as text, so the path has to be one.
+    let cwd = args.cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
     let request = Request { thread, agent, cwd, explain: args.explain, reextract: args.reextract };
     context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
