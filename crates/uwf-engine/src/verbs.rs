@@ -29,5 +29,4 @@ pub mod start_child;
 pub mod step;
 pub mod step_details;
 pub mod validate;
-pub mod verified;
 pub mod verify;

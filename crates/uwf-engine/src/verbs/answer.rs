@@ -18,7 +18,7 @@ use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
-use crate::verbs::step::{self, Report, Request, Step};
+use crate::verbs::step::{self, Report, Request, Step, Stored};
 
 /// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -131,22 +131,24 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
         Left::Nothing { earlier, .. } => earlier,
         Left::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
-            let report = step.adopt(&attempt, recorded, &mut signals)?;
-            return Ok(Report { adopted: true, ..report });
+            let linked = step.adopt(&attempt, recorded)?;
+            return Ok(Report { adopted: true, ..linked.look_ahead(&mut signals) });
         }
     };
-    let attempt = step.open(&asked.role, asked.agent.clone(), earlier)?;
+    let attempt = step.begin_by(&asked.role, asked.agent.clone(), earlier)?;
     let link = |stored| {
-        let recorded = recorded::read(home, id)?.and_then(|record| record.finished);
-        step.link(&attempt, stored, recorded.as_ref(), &mut signals)
+        let finished = recorded::read(home, id)?.and_then(|record| record.finished);
+        Stored::new(&step, &attempt.opened, stored, finished).verify()?.link()
     };
-    (given.store)(&attempt).and_then(link).inspect_err(|_| {
+    let linked = (given.store)(&attempt).and_then(link);
+    let linked = linked.inspect_err(|_| {
         let record = recorded::read(home, id).ok().flatten();
         if record.is_some_and(|record| record.closed.is_none() && record.finished.is_none()) {
             // Left open, the next step concludes it just so.
             let _ = leftover::suspend(home, &attempt, Some("the answer could not be stored".to_owned()));
         }
-    })
+    })?;
+    Ok(linked.look_ahead(&mut signals))
 }
 
 /// Of two answers the one that was recorded counts, and whoever gives the other is told so.

@@ -11,15 +11,14 @@ use crate::thread::load::Thread;
 use crate::thread::message;
 use crate::thread::nodes;
 
-/// A step that may become the head.
-#[must_use]
-pub struct Verified<'h> {
+/// A step that is sound.
+pub(super) struct Checked<'h> {
     /// The thread as it stands once its head is there.
-    pub thread: Thread<'h>,
+    pub(super) thread: Thread<'h>,
     /// The digest then, when there is one before.
-    pub digest: Option<Digest>,
+    pub(super) digest: Option<Digest>,
     /// All that has to be durable before.
-    pub nodes: Vec<Hash>,
+    pub(super) nodes: Vec<Hash>,
 }
 
 /// Checks a StepNode that an agent named as its result, with all that it brings along. `before` is the digest at the head.
@@ -30,13 +29,13 @@ pub struct Verified<'h> {
 /// # Errors
 /// `AgentFailed` with what is wrong: the node, its start, its predecessor, its role, its output, or any node below. `Io`
 /// when it cannot be told.
-pub fn verify<'h>(
+pub(super) fn step<'h>(
     thread: &Thread<'h>,
     role_name: &str,
     role: &Role,
     step_hash: Hash,
     before: Option<Digest>,
-) -> Result<Verified<'h>> {
+) -> Result<Checked<'h>> {
     let store = thread.home().store();
     let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
@@ -65,7 +64,7 @@ pub fn verify<'h>(
         _ => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
     })?;
     let digest = before.map(|before| digester.after(Some(before)));
-    Ok(Verified { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })
+    Ok(Checked { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })
 }
 
 /// Whether a step is the next of its thread, by this role.

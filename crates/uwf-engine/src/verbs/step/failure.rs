@@ -14,25 +14,16 @@ use crate::verbs::child_threads;
 
 /// Why the head was not moved to a finished step.
 pub(super) enum Unmoved {
-    /// The step was not accepted, or that could not be told.
-    Refused(Error),
     /// It is not where it was when the agent was started; `None` when the thread has ended.
     Elsewhere(Option<Head>),
     /// The move failed.
     Unsure(HeadsError),
 }
 
-impl From<Error> for Unmoved {
-    fn from(refused: Error) -> Unmoved {
-        Unmoved::Refused(refused)
-    }
-}
-
 impl Step<'_, '_> {
     /// The error of a step whose head was not moved. Its attempt is concluded, if nothing can come of it any more.
     pub(super) fn unmoved(&self, opened: &Opened, step: Hash, why: Unmoved) -> Error {
         match why {
-            Unmoved::Refused(error) => error,
             Unmoved::Elsewhere(now) => self.quarantine(opened, step, now),
             Unmoved::Unsure(failed) => self.unsure(failed, step),
         }

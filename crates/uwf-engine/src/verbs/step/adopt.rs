@@ -1,0 +1,70 @@
+//! What an earlier attempt at the same position left, when its keeper was killed or its answer was not kept.
+
+use json_cas::Hash;
+use uwf_core::moderator::Next;
+
+use super::link::{Linked, Stored};
+use super::{Step, Verified};
+use crate::attempt::leftover::{self, Left};
+use crate::attempt::recorded::{self, Attempt};
+use crate::error::{Error, Kind, Result};
+use crate::root::log::log;
+use crate::thread::moderate;
+
+/// What became of an earlier attempt.
+#[must_use]
+pub(super) enum Resumed<'s, 'a, 'h> {
+    /// It had finished, and its step is the head now: nobody is paid again.
+    Linked(Linked<'s, 'a, 'h>),
+    /// It failed, or there was none.
+    Failed(FailedAttempts),
+}
+
+/// The attempts that failed at this position.
+pub(super) struct FailedAttempts {
+    /// Their nodes.
+    pub(super) nodes: Vec<Hash>,
+    /// The record of the newest attempt, if there was one.
+    pub(super) newest: Option<Box<Attempt>>,
+}
+
+impl<'a, 'h> Step<'a, 'h> {
+    /// Deals with everything an earlier keeper may have left: ends what still runs of its attempt, and links the step it
+    /// recorded, or else keeps what its agent printed as a failed attempt.
+    ///
+    /// The record is a file that any process of the same user can write to. So a recorded step is verified like a fresh one,
+    /// and one that is refused is kept as a failure instead of standing in the way for ever.
+    pub(super) fn resume_leftover(&self) -> Result<Resumed<'_, 'a, 'h>> {
+        let (attempt, recorded) = match leftover::left_over(self.thread, self.plan.config.limits.kill_grace)? {
+            Left::Nothing { earlier, last } => {
+                return Ok(Resumed::Failed(FailedAttempts { nodes: earlier, newest: last }));
+            }
+            Left::Step(attempt, recorded) => (attempt, recorded),
+        };
+        match self.adopt(&attempt, recorded) {
+            Ok(linked) => Ok(Resumed::Linked(linked)),
+            Err(refused) if refused.kind == Kind::AgentFailed => {
+                log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
+                let failed = leftover::fail(self.home, &attempt, None, &refused.message)?;
+                let newest = recorded::read(self.home, &self.thread.id)?.map(Box::new);
+                Ok(Resumed::Failed(FailedAttempts { nodes: vec![failed], newest }))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Links the recorded step of an earlier attempt, if it is one of the role whose turn it is.
+    pub(crate) fn adopt(&self, attempt: &Attempt, recorded: Hash) -> Result<Linked<'_, 'a, 'h>> {
+        let role = &attempt.opened.role;
+        let why = match moderate::next(self.thread, &self.plan.workflow)?.next {
+            Next::Role(next) if next == *role => {
+                let stored = Stored::new(self, &attempt.opened, recorded, attempt.finished.clone());
+                return stored.verify().and_then(Verified::link);
+            }
+            Next::Role(next) => format!("it is the turn of role `{next}`"),
+            Next::End(_) => "the thread is at its end".to_owned(),
+        };
+        let message = format!("the recorded result {recorded} was refused: it is one of role `{role}`, but {why}");
+        Err(Error::new(Kind::AgentFailed, message).hint("the node is kept; nothing was linked"))
+    }
+}

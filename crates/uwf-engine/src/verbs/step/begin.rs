@@ -1,0 +1,133 @@
+//! Putting an attempt on record, before anything is started for it.
+
+use std::os::unix::fs::DirBuilderExt;
+
+use json_cas::Hash;
+
+use super::Step;
+use super::adopt::FailedAttempts;
+use crate::attempt::agents::{self, AgentSpec};
+use crate::attempt::environment::Redactor;
+use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
+use crate::attempt::recorded_digest;
+use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::log::log;
+use crate::root::marks::{self, Mark};
+use crate::root::{node_types, sharing};
+use crate::thread::closure::{self, Bounds};
+use crate::verbs::reextract::{self, Readable};
+
+/// An attempt on record.
+#[must_use]
+pub(super) struct Begun {
+    pub(super) attempt: Attempt,
+    /// Whether the answer of an earlier attempt is read again, which could not be stored then: nobody is paid.
+    pub(super) rereads: bool,
+}
+
+impl Step<'_, '_> {
+    /// Puts an attempt at a role on record: by the agent the role is bound to, or one that reads again what an earlier agent
+    /// answered.
+    pub(super) fn begin(&self, role: &str, failed: FailedAttempts) -> Result<Begun> {
+        let FailedAttempts { nodes, newest } = failed;
+        let rereads = match &newest {
+            Some(newest) => self.is_answered(newest, role)?,
+            None => false,
+        };
+        if self.request.reextract || rereads {
+            let attempt = self.begin_reading(role, nodes, newest.as_deref().filter(|_| rereads))?;
+            return Ok(Begun { attempt, rereads });
+        }
+        if let Some(asked) = &self.request.agent {
+            asked.refuse_secret(&Redactor::of(self.home)?)?;
+        }
+        let agent = self.plan.agent(role, self.request.agent.as_ref())?;
+        if let Some(waits) = self.still_asked(newest.as_deref(), role, &agent) {
+            return Err(waits);
+        }
+        Ok(Begun { attempt: self.begin_by(role, agent, nodes)?, rereads })
+    }
+
+    /// Whether the agent of the last attempt has answered already and only its answer was not kept, for want of space for
+    /// instance: then that is read, and nobody is paid again. An agent that is given for this step, or another than then,
+    /// is asked all the same.
+    fn is_answered(&self, last: &Attempt, role: &str) -> Result<bool> {
+        if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
+            return Ok(false);
+        }
+        let is_same = self.plan.agent(role, None)?.name == last.opened.agent.name;
+        if is_same {
+            log!(self.log, "D8T3Y5PE", Info, "attempt {}: its answer is read again", last.opened.attempt);
+        }
+        Ok(is_same)
+    }
+
+    /// What a person is asked already: nobody needs to be started to ask it again.
+    fn still_asked(&self, last: Option<&Attempt>, role: &str, agent: &AgentSpec) -> Option<Error> {
+        let last = last.filter(|_| agent.is_built_in(agents::HUMAN))?;
+        if last.opened.agent != *agent || !last.was_suspended_at(self.head.hash, role) {
+            return None;
+        }
+        let reason = marks::get(self.home, &self.thread.id, Mark::Waiting)?;
+        Some(Error::new(Kind::Waiting, reason.message()))
+    }
+
+    /// An attempt in which uwf reads what the agent of an earlier one wrote; of one that is `unread` also the value it
+    /// handed in.
+    fn begin_reading(&self, role: &str, earlier: Vec<Hash>, unread: Option<&Attempt>) -> Result<Attempt> {
+        let of_unread = |unread: &Attempt| OutputFiles::of(self.home, &self.thread.id, &unread.opened.attempt);
+        let has_value = unread.map_or(Ok(false), |unread| of_unread(unread).has_value())?;
+        let Readable { mut agent, attempt } = reextract::readable(self.thread, role, &earlier, has_value)?;
+        agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
+        self.record(role, agent, earlier, attempt, unread)
+    }
+
+    /// The same by a given agent.
+    pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, earlier: Vec<Hash>) -> Result<Attempt> {
+        self.record(role, agent, earlier, None, None)
+    }
+
+    fn record(
+        &self,
+        role: &str,
+        agent: AgentSpec,
+        earlier: Vec<Hash>,
+        reextract: Option<Hash>,
+        unread: Option<&Attempt>,
+    ) -> Result<Attempt> {
+        let last = if reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
+        let rereads = last.map_or(0, |last| last.rereads());
+        // A damaged record of an earlier failure must not make the result of this attempt unsound.
+        let earlier = earlier.into_iter().filter(|hash| self.is_sound(*hash)).collect();
+        let digest = recorded_digest::at_head(self.thread).inspect_err(|error| {
+            log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {}", error.message);
+        });
+        let planned = self.plan.attempt(self.thread, role, agent)?;
+        let opened = Opened { earlier, reextract, rereads, digest: digest.ok(), ..planned };
+        self.plan.role(role)?;
+        node_types::ensure(self.home)?;
+        let dir = self.home.attempts_dir(&self.thread.id);
+        // What an agent prints may hold secrets; it is cleaned of them only when it is stored.
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(sharing::output_dir_mode(self.home))
+            .create(&dir)
+            .at("create", &dir)?;
+        if let Some(unread) = unread {
+            recorded::hand_on(self.home, &self.thread.id, &unread.opened.attempt, &opened.attempt)?;
+        }
+        recorded::open(self.home, opened.clone())?;
+        // Not before this attempt is on record: a value that is handed on would be lost with the one before.
+        recorded::sweep(self.home, &self.thread.id, Some(&opened.attempt));
+        Ok(Attempt::begun(opened))
+    }
+
+    /// Whether the node of a failed attempt can be made part of a step.
+    fn is_sound(&self, attempt: Hash) -> bool {
+        let Err(unsound) = closure::check(self.home.store(), &Bounds::below(attempt), |_| ()) else { return true };
+        // What cannot be read just now may be whole.
+        let Ok(why) = unsound.why() else { return true };
+        log!(self.log, "Z5N7Q1DM", Warn, "failed attempt {attempt} is left out of the step: {why}");
+        false
+    }
+}

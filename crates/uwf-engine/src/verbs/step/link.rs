@@ -1,0 +1,151 @@
+//! From a stored step to a moved head.
+
+use json_cas::{Hash, Swap};
+use uwf_core::moderator::Next;
+
+use super::check;
+use super::failure::Unmoved;
+use super::{Report, Step, Upcoming};
+use crate::attempt::agent_process::Signals;
+use crate::attempt::recorded::{self, Closed, Finished, Opened, Outcome};
+use crate::error::Result;
+use crate::root::ids;
+use crate::root::log::log;
+use crate::root::marks::{self, Mark};
+use crate::thread::chain::Record;
+use crate::thread::load::Thread;
+use crate::thread::{end_reason, moderate};
+use crate::verbs::end;
+
+/// A step that an agent's process has stored, or says so.
+#[must_use]
+pub(crate) struct Stored<'s, 'a, 'h> {
+    step: &'s Step<'a, 'h>,
+    opened: Opened,
+    hash: Hash,
+    /// The line of the thread's record that says it was finished, if there is one.
+    finished: Option<Finished>,
+}
+
+impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
+    pub(crate) fn new(
+        step: &'s Step<'a, 'h>,
+        opened: &Opened,
+        hash: Hash,
+        finished: Option<Finished>,
+    ) -> Stored<'s, 'a, 'h> {
+        Stored { step, opened: opened.clone(), hash, finished }
+    }
+
+    /// Checks the step and all that it brings along, and makes sure that it is durable.
+    ///
+    /// A line that says it was finished is believed when it has the digest of what was verified: then uwf wrote it, after it
+    /// had synced those nodes. Any other was written by somebody else.
+    pub(crate) fn verify(self) -> Result<Verified<'s, 'a, 'h>> {
+        let Stored { step, opened, hash, finished } = self;
+        let role = step.plan.role(&opened.role)?;
+        let checked = check::step(step.thread, &opened.role, role, hash, opened.digest)?;
+        if finished.is_none_or(|finished| finished.step != hash || finished.digest != checked.digest) {
+            step.home.store().objects().sync(&checked.nodes)?;
+            recorded::finished(step.home, &opened.thread, &opened.attempt, hash, checked.digest)?;
+        }
+        Ok(Verified { step, opened, moved: checked.thread })
+    }
+}
+
+/// A step that may become the head: sound, durable and on record.
+#[must_use]
+pub(crate) struct Verified<'s, 'a, 'h> {
+    step: &'s Step<'a, 'h>,
+    opened: Opened,
+    /// The thread once its head is there.
+    moved: Thread<'h>,
+}
+
+impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
+    /// Moves the head. Somebody else may have moved it, or ended the thread, while the agent was at work: then the step stays
+    /// where it is and the error names it. When the move itself fails, it may have come to pass nevertheless.
+    pub(crate) fn link(self) -> Result<Linked<'s, 'a, 'h>> {
+        let Verified { step, opened, moved } = self;
+        let unmoved = match step.home.heads().swap(step.thread.id.as_str(), &step.head.version, moved.head) {
+            Ok(Swap::Done) => {
+                let linked = Linked { step, opened, moved };
+                linked.tidy();
+                return Ok(linked);
+            }
+            Ok(Swap::Moved(now)) => Unmoved::Elsewhere(now),
+            Err(failed) => Unmoved::Unsure(failed),
+        };
+        Err(step.unmoved(&opened, moved.head, unmoved))
+    }
+}
+
+/// A step that is the head.
+#[must_use]
+pub(crate) struct Linked<'s, 'a, 'h> {
+    step: &'s Step<'a, 'h>,
+    opened: Opened,
+    moved: Thread<'h>,
+}
+
+impl Linked<'_, '_, '_> {
+    /// Brings up to date what is derived from the head. None of it is needed, so a failure does not make the step one.
+    fn tidy(&self) {
+        let Linked { step, opened, moved } = self;
+        let thread = step.thread;
+        if let (Ok(chain), Some(last)) = (thread.chain(), &moved.last) {
+            moved.has_chain(chain.followed_by(step.home, &thread.id, Record::of(moved.head, last)));
+        }
+        let done = marks::clear(step.home, &thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
+            .and_then(|()| step.close(opened, Outcome::Linked, None));
+        if let Err(error) = done {
+            let why = error.message;
+            log!(step.log, "T9C4W2HB", Warn, "the step is linked, but its attempt was not concluded: {why}");
+        }
+    }
+
+    /// What comes next, and the end of the thread if that was its last step. The head has moved: what the moderator says now
+    /// must not undo that, so its failure is part of the report.
+    pub(crate) fn look_ahead(self, signals: &mut Signals) -> Report {
+        let Linked { step, opened, moved } = &self;
+        let report = Report {
+            role: Some(opened.role.clone()),
+            agent: Some(opened.agent.name.clone()),
+            ..step.report(moved.head)
+        };
+        self.ahead(&report, signals).unwrap_or_else(|error| {
+            log!(step.log, "H5W1YJ7S", Warn, "the moderator failed after the head moved: {}", error.message);
+            Report { next: Some(Upcoming::Error(error.message)), ..report }
+        })
+    }
+
+    fn ahead(&self, report: &Report, signals: &mut Signals) -> Result<Report> {
+        let Linked { step, moved, .. } = self;
+        let decision = moderate::next(moved, &step.plan.workflow)?;
+        let explain_next = step.request.explain.then(|| moderate::explain(&decision));
+        let (done, reason, next) = match decision.next {
+            Next::End(reason) => {
+                let summary = step.advisors(moved).summary(signals);
+                end::complete(moved, &moved.current_head()?, reason, summary)?;
+                (true, Some(moderate::reason(reason).to_owned()), None)
+            }
+            Next::Role(role) => match step.advisors(moved).objection(signals) {
+                Some(why) => {
+                    let reason = format!("{}{why}", end_reason::SUPERVISOR);
+                    end::stop(moved, &moved.current_head()?, &reason)?;
+                    (true, Some(reason), None)
+                }
+                None => (false, None, Some(Upcoming::Role(role))),
+            },
+        };
+        Ok(Report { done, reason, next, explain_next, ..report.clone() })
+    }
+}
+
+impl Step<'_, '_> {
+    /// Concludes the record of an attempt.
+    pub(super) fn close(&self, opened: &Opened, outcome: Outcome, error: Option<String>) -> Result<()> {
+        let closed = Closed { attempt: opened.attempt.clone(), outcome, error, node: None, closed_at: ids::now_ms() };
+        recorded::closed(self.home, &opened.thread, closed)
+    }
+}

@@ -1,0 +1,69 @@
+//! Having an agent play a role.
+
+use std::time::Duration;
+
+use json_cas::Hash;
+
+use super::Step;
+use super::link::Stored;
+use crate::attempt::agent_process::{self, Ended, Job, Signals};
+use crate::attempt::environment;
+use crate::attempt::recorded::{self, Attempt, Finished, Opened, OutputFiles, Started};
+use crate::attempt::result_line;
+use crate::error::{Error, Result};
+use crate::root::log::log;
+
+impl<'a, 'h> Step<'a, 'h> {
+    /// Runs the process of the agent to its end, and gives the step it stored. When this returns, nothing of the agent is
+    /// left running.
+    pub(super) fn play(&self, attempt: &Attempt, signals: &mut Signals) -> Result<Stored<'_, 'a, 'h>> {
+        let opened = &attempt.opened;
+        log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
+        let job = self.job(opened)?;
+        let ended = agent_process::run(&job, signals, |pid| {
+            recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
+        })?;
+        log!(self.log, "P9ZB3N6E", Info, "attempt {}: {ended:?}", opened.attempt);
+        let (hash, finished) = self.result(opened, &job, ended)?;
+        Ok(Stored::new(self, opened, hash, finished))
+    }
+
+    /// The step an agent that has ended left, and how it was recorded as finished.
+    fn result(&self, opened: &Opened, job: &Job, ended: Ended) -> Result<(Hash, Option<Finished>)> {
+        let after = recorded::read(self.home, &opened.thread)?.filter(|after| after.opened.attempt == opened.attempt);
+        if let Some(finished) = after.as_ref().and_then(|after| after.finished.as_ref()) {
+            // Stored, synced and recorded: whatever happened to the process afterwards, this was paid for.
+            return Ok((finished.step, Some(finished.clone())));
+        }
+        // What an agent says when it is told to end is not why it ended.
+        let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
+        if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
+            return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
+        }
+        let out = job
+            .stdout
+            .as_deref()
+            .map_or_else(|| Ok(String::new()), |path| agent_process::read_capped(path, opened.output_cap))?;
+        let step = result_line::result_line(&opened.agent, ended, &out, job)?;
+        recorded::named(self.home, &opened.thread, &opened.attempt, step)?;
+        Ok((step, None))
+    }
+
+    fn job(&self, opened: &Opened) -> Result<Job> {
+        let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
+        Ok(Job {
+            argv: opened.command_line(self.home.bin()),
+            cwd: opened.workspace.clone(),
+            env: environment::of_attempt(self.home, opened)?,
+            watched: vec![files.out.clone(), files.err.clone(), files.raw.clone()],
+            // Of the process that runs a command the record says all; its stdout would only repeat the hash.
+            stdout: (!opened.is_wrapped()).then_some(files.out),
+            stderr: files.err,
+            attempt: opened.attempt.clone(),
+            timeout: opened.agent.timeout_ms.map(Duration::from_millis),
+            idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),
+            grace: self.plan.config.limits.kill_grace,
+            cap: opened.output_cap,
+        })
+    }
+}
