@@ -1,9 +1,18 @@
 #!/usr/bin/env bash
 # Builds uwf as it is released: one static file, packed with its licences, and the checksum beside it.
-# Usage: scripts/release.sh [TARGET]     TARGET is that of this machine unless given; the archive is put into target/dist
+# Usage: scripts/release.sh [--program] [TARGET]
+#   TARGET     that of this machine unless given
+#   --program  packs nothing and prints where the program is
+# Cargo's target directory is CARGO_TARGET_DIR, or target; the archive is put into its subdirectory dist.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+pack=yes
+if [ "${1:-}" = --program ]; then
+    pack=
+    shift
+fi
+target_dir=${CARGO_TARGET_DIR:-target}
 target=${1:-$(rustc --print host-tuple)}
 case $target in
     x86_64-unknown-linux-gnu | aarch64-unknown-linux-gnu) ;;
@@ -12,19 +21,23 @@ esac
 
 RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static" \
     cargo build --release --locked -p uwf --target "$target"
-program=target/$target/release/uwf
+program=$target_dir/$target/release/uwf
 
 # A program that needs a dynamic linker would not run on every distribution.
 if readelf --program-headers "$program" | grep -q INTERP; then
     echo "release.sh: $program is not static" >&2
     exit 1
 fi
+if [ -z "$pack" ]; then
+    echo "$program"
+    exit
+fi
 version=$("$program" --version | cut -d ' ' -f 2)
 name=uwf-$version-$target
-rm -rf "target/dist/$name"
-mkdir -p "target/dist/$name"
-cp "$program" README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "target/dist/$name"
-cd target/dist
+rm -rf "$target_dir/dist/$name"
+mkdir -p "$target_dir/dist/$name"
+cp "$program" README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$target_dir/dist/$name"
+cd "$target_dir/dist"
 tar --sort=name --owner=0 --group=0 --numeric-owner -czf "$name.tar.gz" "$name"
 rm -r "$name"
 sha256sum "$name.tar.gz" > "$name.tar.gz.sha256"
