@@ -1,9 +1,10 @@
-//! The benchmark of uwf: whole processes with durable writes on, each as a ratio to a fixed floor taken in the same
-//! rounds. It is a crate of its own so that nothing of it gets into the product.
+//! The benchmark of uwf: whole processes with durable writes on, compared with a fixed floor and with git in
+//! the same rounds. It is a crate of its own so that nothing of it gets into the product.
 //!
 //! Start reading at [`rows`]: each of its modules takes one group of figures.
 
 pub mod error;
+pub mod git;
 pub mod long;
 pub mod machine;
 pub mod measure;

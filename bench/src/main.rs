@@ -9,7 +9,7 @@ use uwf_bench::programs::Programs;
 use uwf_bench::sizes::Sizes;
 use uwf_bench::{Error, Result, machine, report, rows};
 
-/// Measures uwf: whole processes, durable writes on, as ratios to a fixed floor.
+/// Measures uwf: whole processes, durable writes on, compared with a fixed floor and with git.
 #[derive(Debug, Parser)]
 #[command(after_help = "Leave the machine alone meanwhile; a full run takes about a minute and 2 GB of disk.")]
 struct Args {
@@ -25,12 +25,9 @@ struct Args {
     /// Directory for the stores; its file system is the one that is measured [default: the build directory].
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Measure this `uwf` instead of building one.
+    /// Measure this `uwf` instead of building one as it is released.
     #[arg(long, value_name = "PROGRAM")]
     uwf: Option<PathBuf>,
-    /// The same program with its symbols, which tell what the HTTP client has of it [default: the measured one].
-    #[arg(long, value_name = "PROGRAM")]
-    symbols: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -46,7 +43,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<()> {
     let sizes = if args.quick { Sizes::quick() } else { Sizes::full(usize::from(args.runs)) };
-    let programs = Programs::find(args.uwf.as_deref(), args.symbols.as_deref())?;
+    let programs = Programs::find(args.uwf.as_deref())?;
     let parent = args.dir.clone().unwrap_or_else(|| programs.build_dir().to_owned());
     let dir = tempfile::TempDir::with_prefix_in("uwf-bench-", &parent)
         .map_err(Error::at("create a directory in", &parent))?;

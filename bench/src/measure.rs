@@ -5,15 +5,20 @@ use std::time::Instant;
 
 use crate::error::{Error, Result};
 
-/// One command that is run once per round.
+/// What is run once per round: most often one command.
 pub struct Case<'c> {
-    prepare: Box<dyn FnMut(usize) -> Result<Command> + 'c>,
+    prepare: Box<dyn FnMut(usize) -> Result<Vec<Command>> + 'c>,
 }
 
 impl<'c> Case<'c> {
     /// `prepare` makes ready for round `n` and gives its command. Round 0 is a warm-up and not counted; preparing is
     /// never timed.
-    pub fn new(prepare: impl FnMut(usize) -> Result<Command> + 'c) -> Case<'c> {
+    pub fn new(mut prepare: impl FnMut(usize) -> Result<Command> + 'c) -> Case<'c> {
+        Case::several(move |round| Ok(vec![prepare(round)?]))
+    }
+
+    /// The same with commands that are run one after the other and timed together.
+    pub fn several(prepare: impl FnMut(usize) -> Result<Vec<Command>> + 'c) -> Case<'c> {
         Case { prepare: Box::new(prepare) }
     }
 
@@ -74,10 +79,12 @@ pub fn interleave(runs: usize, mut cases: Vec<Case<'_>>) -> Result<Vec<Times>> {
     Ok(times)
 }
 
-/// Milliseconds from the start of a process to its end.
-fn time(command: &mut Command) -> Result<f64> {
+/// Milliseconds from the start of the first process to the end of the last.
+fn time(commands: &mut [Command]) -> Result<f64> {
     let begun = Instant::now();
-    run(command)?;
+    for command in commands {
+        run(command)?;
+    }
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 

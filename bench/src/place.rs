@@ -39,20 +39,30 @@ impl Player {
         }
     }
 
-    /// The floor running the same agent, which then needs no store.
-    pub fn floor(self, programs: &Programs, dir: &Path) -> Command {
+    /// Its program, and the arguments with which it needs no store.
+    fn program(self) -> (&'static str, &'static str) {
         match self {
-            Player::Step => programs.floor(dir, "trivial-agent", &["--bare"]),
-            Player::Text => programs.floor(dir, "trivial-command", &["writer"]),
+            Player::Step => ("trivial-agent", "--bare"),
+            Player::Text => ("trivial-command", "writer"),
         }
     }
 
-    /// The most times the floor a step of it should take.
-    pub fn target(self) -> f64 {
-        match self {
-            Player::Step => 2.0,
-            Player::Text => 2.5,
-        }
+    /// The agent on its own.
+    pub fn alone(self, programs: &Programs) -> Command {
+        let (name, arg) = self.program();
+        let mut command = Command::new(programs.own(name));
+        clean(&mut command);
+        command.arg(arg);
+        command
+    }
+
+    /// The floor running the agent on its own, and writing into `dir`.
+    pub fn floor(self, programs: &Programs, dir: &Path) -> Command {
+        let (name, arg) = self.program();
+        let mut command = Command::new(programs.own("floor"));
+        clean(&mut command);
+        command.arg(dir).arg(programs.own(name)).arg(arg);
+        command
     }
 }
 

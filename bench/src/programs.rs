@@ -5,35 +5,36 @@ use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
 
+/// Builds `uwf` as it is released.
+const RELEASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/release.sh");
+
 /// Where the programs are.
 #[derive(Debug, Clone)]
 pub struct Programs {
     /// The command that is measured.
     pub uwf: PathBuf,
-    /// The same with its symbols, which a release does not have.
-    pub with_symbols: PathBuf,
     /// Directory of the benchmark's own programs: floor and trivial agents.
     dir: PathBuf,
 }
 
 impl Programs {
-    /// Builds all of them in this program's own profile; with a `uwf` given, takes that and what lies beside this
-    /// program. `with_symbols` is where `uwf` lies as it was before it was stripped.
+    /// Builds all of them in this program's own profile, `uwf` as it is released when that is the one for releases; with
+    /// a `uwf` given, takes that and what lies beside this program.
     ///
     /// # Errors
     /// When the build fails.
-    pub fn find(uwf: Option<&Path>, with_symbols: Option<&Path>) -> Result<Programs> {
+    pub fn find(uwf: Option<&Path>) -> Result<Programs> {
         let me = std::env::current_exe().map_err(Error::at("find", Path::new("this program")))?;
         let dir = me.parent().unwrap_or(Path::new("/")).to_owned();
+        let mut programs = Programs { uwf: dir.join("uwf"), dir };
         if let Some(uwf) = uwf {
-            let uwf = std::fs::canonicalize(uwf).map_err(Error::at("find", uwf))?;
-            let with_symbols = with_symbols.unwrap_or(&uwf).to_owned();
-            return Ok(Programs { uwf, with_symbols, dir });
+            programs.uwf = std::fs::canonicalize(uwf).map_err(Error::at("find", uwf))?;
+        } else if cfg!(debug_assertions) {
+            programs.build(&["-p", "uwf", "-p", "uwf-bench"])?;
+        } else {
+            programs.build(&["--release", "-p", "uwf-bench"])?;
+            programs.uwf = programs.release()?;
         }
-        let uwf = dir.join("uwf");
-        let with_symbols = with_symbols.unwrap_or(&uwf).to_owned();
-        let programs = Programs { uwf, with_symbols, dir };
-        programs.build()?;
         Ok(programs)
     }
 
@@ -47,25 +48,27 @@ impl Programs {
         self.dir.join(name)
     }
 
-    /// The floor, writing into `dir` and running one of the trivial agents.
-    pub fn floor(&self, dir: &Path, agent: &str, args: &[&str]) -> Command {
-        let mut command = Command::new(self.own("floor"));
-        command.arg(dir).arg(self.own(agent)).args(args);
-        clean(&mut command);
-        command
-    }
-
-    fn build(&self) -> Result<()> {
+    fn build(&self, args: &[&str]) -> Result<()> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(&cargo);
-        command
-            .args(["build", "--quiet", "--bins", "-p", "uwf", "-p", "uwf-bench", "--target-dir"])
-            .arg(self.build_dir());
-        if !cfg!(debug_assertions) {
-            command.arg("--release");
-        }
+        command.args(["build", "--quiet", "--bins", "--target-dir"]).arg(self.build_dir()).args(args);
         let status = command.stdin(Stdio::null()).status().map_err(Error::at("start", cargo.as_ref()))?;
         if status.success() { Ok(()) } else { Err(Error::Build) }
+    }
+
+    /// Builds `uwf` by the script that releases are made with. Returns where it is.
+    fn release(&self) -> Result<PathBuf> {
+        let mut command = Command::new(RELEASE);
+        command
+            .arg("--program")
+            .env("CARGO_TARGET_DIR", self.build_dir())
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit());
+        let output = command.output().map_err(Error::at("start", RELEASE.as_ref()))?;
+        if !output.status.success() {
+            return Err(Error::Build);
+        }
+        Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
     }
 }
 

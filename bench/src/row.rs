@@ -23,16 +23,12 @@ pub enum Unit {
     Times,
     /// Milliseconds.
     Millis,
-    /// Microseconds.
-    Micros,
     /// Bytes.
     Bytes,
     /// Millions of bytes.
     Megabytes,
     /// System calls.
     Calls,
-    /// Page faults.
-    Faults,
     /// Steps per second.
     PerSecond,
 }
@@ -44,11 +40,9 @@ impl Unit {
             Unit::Floor => "× floor",
             Unit::Times => "×",
             Unit::Millis => "ms",
-            Unit::Micros => "µs",
             Unit::Bytes => "B",
             Unit::Megabytes => "MB",
             Unit::Calls => "calls",
-            Unit::Faults => "faults",
             Unit::PerSecond => "steps/s",
         }
     }
@@ -57,8 +51,8 @@ impl Unit {
     pub fn digits(self) -> usize {
         match self {
             Unit::Floor | Unit::Times | Unit::Millis => 2,
-            Unit::Micros | Unit::Megabytes | Unit::PerSecond => 1,
-            Unit::Bytes | Unit::Calls | Unit::Faults => 0,
+            Unit::Megabytes | Unit::PerSecond => 1,
+            Unit::Bytes | Unit::Calls => 0,
         }
     }
 }

@@ -7,7 +7,6 @@ mod footprint;
 mod index;
 mod parallel;
 mod reading;
-mod routing;
 mod step;
 
 use std::path::Path;
@@ -61,11 +60,9 @@ pub fn all(programs: &Programs, sizes: &Sizes, dir: &Path, tell: &mut dyn FnMut(
     groups.push(reading::measure(&bench, &place, &long)?);
     tell("bytes");
     groups.push(bytes::measure(&bench, &place, &long)?);
-    tell("routing");
-    groups.push(routing::measure(&bench, &place, &long)?);
     tell("processor time");
     groups.push(cpu::measure(&bench, &place, &long)?);
-    tell("binary and memory");
+    tell("program and memory");
     groups.push(footprint::measure(&bench, &place, &long)?);
     Ok(groups)
 }

@@ -3,13 +3,10 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_kit::{Answer, create_agent};
 use serde_json::json;
-
-/// Set to a number of milliseconds, it makes the agent wait with its work done, so that somebody can look at it.
-const HOLD: &str = "UWF_BENCH_HOLD_MS";
 
 /// With what an answer has besides, it is 1 KB long.
 const TEXT_BYTES: usize = 960;
@@ -19,14 +16,10 @@ fn main() -> ExitCode {
         let written = writeln!(std::io::stdout(), "0000000000000");
         return if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let done = create_agent(|context| {
+    create_agent(|context| {
         let micros = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
         let next = if context.role_name() == "writer" { "reviewer" } else { "writer" };
         let n = u64::try_from(micros).unwrap_or_default();
         Ok(Answer::value(json!({ "next": next, "n": n, "text": "x".repeat(TEXT_BYTES) })))
-    });
-    if let Some(millis) = std::env::var(HOLD).ok().and_then(|millis| millis.parse().ok()) {
-        std::thread::sleep(Duration::from_millis(millis));
-    }
-    done
+    })
 }

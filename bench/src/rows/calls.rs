@@ -26,30 +26,31 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         let start = seed.start()?;
         let id = seed.thread(start, &fresh.workspace, played.player)?;
         seed.finish()?;
-        rows.push(row(bench, format!("output: {output}, first step of a thread"), fresh.step(&id))?);
+        rows.push(row(bench, format!("output: {output}, first step of a thread"), fresh.step(&id))?.at_most(TARGET));
         for (length, at) in bench.sizes.lengths.iter().zip(&played.at) {
-            rows.push(row(bench, format!("output: {output}, return after {length} steps"), place.step(&at.returning))?);
+            let what = format!("output: {output}, return after {length} steps");
+            rows.push(row(bench, what, place.step(&at.returning))?.at_most(TARGET));
         }
         let (length, spare) = (bench.sizes.long(), &played.at[2].first_visits[bench.sizes.runs + 2]);
-        rows.push(row(bench, format!("output: {output}, first visit after {length} steps"), place.step(spare))?);
+        rows.push(
+            row(bench, format!("output: {output}, first visit after {length} steps"), place.step(spare))?
+                .at_most(TARGET),
+        );
     }
     let start = bench.place("calls-start")?;
     Seed::new(&start.home)?.finish()?;
     run(&mut start.uwf(&["thread", "start", "play-roles", "-p", "Warm up."]))?;
     let command = start.uwf(&["thread", "start", "play-roles", "-p", "Count."]);
-    rows.push(Row { target: None, ..row(bench, "thread start".to_owned(), command)? });
+    rows.push(row(bench, "thread start".to_owned(), command)?);
     let fork = place.uwf(&["thread", "fork", &long.middle().to_string()]);
-    rows.push(Row { target: None, ..row(bench, "thread fork".to_owned(), fork)? });
+    rows.push(row(bench, "thread fork".to_owned(), fork)?);
     let floor_dir = bench.dir.join("floor");
-    rows.push(Row {
-        target: None,
-        ..row(bench, "the floor".to_owned(), Player::Step.floor(bench.programs, &floor_dir))?
-    });
+    rows.push(row(bench, "the floor".to_owned(), Player::Step.floor(bench.programs, &floor_dir))?);
     Ok(Group { title: "Calls that wait for the disk, by strace".to_owned(), rows })
 }
 
 fn row(bench: &Bench<'_>, what: String, command: Command) -> Result<Row> {
-    Ok(Row::maybe(what, Unit::Calls, count(bench, &command)?).at_most(TARGET))
+    Ok(Row::maybe(what, Unit::Calls, count(bench, &command)?))
 }
 
 /// Runs a command under strace; `Err` inside when strace cannot be used here.

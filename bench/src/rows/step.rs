@@ -7,11 +7,18 @@ use uwf_engine::thread::load::Thread;
 
 use super::Bench;
 use crate::error::{Error, Result};
+use crate::git::Repository;
 use crate::long::Long;
 use crate::measure::{Case, Times, interleave};
 use crate::place::{Place, Player};
 use crate::row::{Group, Row, Unit};
 use crate::seed::{Seed, sync_disk};
+
+/// The most a step of `output: text` should take, in times of its floor.
+const TEXT_OVER_FLOOR: f64 = 3.0;
+
+/// The most it should take, in times of `git add` and `git commit` of as much text.
+const TEXT_OVER_GIT: f64 = 1.5;
 
 /// The most a step in a long thread should take of one in a short thread.
 const FLAT: f64 = 1.3;
@@ -31,7 +38,8 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<[
     fs::create_dir_all(&floor_dir).map_err(Error::at("create", &floor_dir))?;
     let fresh: Vec<(Place, ThreadId)> =
         Player::ALL.into_iter().map(|player| fresh(bench, player)).collect::<Result<_>>()?;
-    let mut cases = Vec::new();
+    let repository = Repository::init(&bench.dir.join("git"))?;
+    let mut cases = vec![Case::several(|round| repository.new_text(round))];
     for (played, (fresh, thread)) in long.players.iter().zip(&fresh) {
         let floor_dir = &floor_dir;
         cases.push(Case::always(move || played.player.floor(bench.programs, floor_dir)));
@@ -48,6 +56,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<[
     let mut times = interleave(bench.sizes.runs, cases)?.into_iter();
     let lengths = bench.sizes.lengths.len();
     let mut next = || times.next().unwrap_or(Times(Vec::new()));
+    let git = next();
     let mut all = Vec::new();
     for played in &long.players {
         all.push(Played {
@@ -60,7 +69,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<[
     }
     let rebuilt = next();
     check(bench, place, long)?;
-    Ok([one_step(&all), history(bench, &all, &rebuilt)])
+    Ok([one_step(&all, &git), history(bench, &all, &rebuilt)])
 }
 
 /// A store with one thread and nothing else.
@@ -73,17 +82,27 @@ fn fresh(bench: &Bench<'_>, player: Player) -> Result<(Place, ThreadId)> {
     Ok((place, thread))
 }
 
-fn one_step(all: &[Played]) -> Group {
-    let rows = all.iter().map(|played| {
+fn one_step(all: &[Played], git: &Times) -> Group {
+    let mut rows = Vec::new();
+    for played in all {
         let what = format!("thread step, output: {}", played.player.output());
-        Row::ratio(what, Unit::Floor, ("step", &played.fresh), ("floor", &played.floor)).at_most(played.player.target())
-    });
-    Group { title: "One step, a store with one thread".to_owned(), rows: rows.collect() }
+        rows.push(over_floor(what.clone(), played, &played.fresh));
+        if played.player == Player::Text {
+            let what = format!("{what}, over git add and git commit");
+            rows.push(Row::ratio(what, Unit::Times, ("step", &played.fresh), ("git", git)).at_most(TEXT_OVER_GIT));
+        }
+    }
+    Group { title: "One step, a store with one thread".to_owned(), rows }
+}
+
+fn over_floor(what: String, played: &Played, step: &Times) -> Row {
+    let row = Row::ratio(what, Unit::Floor, ("step", step), ("floor", &played.floor));
+    if played.player == Player::Text { row.at_most(TEXT_OVER_FLOOR) } else { row }
 }
 
 fn history(bench: &Bench<'_>, all: &[Played], rebuilt: &Times) -> Group {
     let lengths = bench.sizes.lengths;
-    let [short, middle, long] = lengths;
+    let [short, _, long] = lengths;
     let mut rows = Vec::new();
     for played in all {
         let output = played.player.output();
@@ -91,20 +110,10 @@ fn history(bench: &Bench<'_>, all: &[Played], rebuilt: &Times) -> Group {
         for (kind, times) in kinds {
             for (length, times) in lengths.iter().zip(times) {
                 let what = format!("{output}, {kind} after {length} steps");
-                rows.push(
-                    Row::ratio(what, Unit::Floor, ("step", times), ("floor", &played.floor))
-                        .at_most(played.player.target()),
-                );
+                rows.push(over_floor(what, played, times));
             }
             let what = format!("{output}, {kind}: {long} over {short}");
             rows.push(Row::ratio(what, Unit::Times, ("long", &times[2]), ("short", &times[0])).at_most(FLAT));
-            if kind.contains("first") && played.player == Player::Text {
-                let what = format!("{output}, {kind}: {long} over {middle}");
-                let note = "both prompts are full to the budget";
-                rows.push(
-                    Row::ratio(what, Unit::Times, ("long", &times[2]), ("middle", &times[1])).at_most(FLAT).note(note),
-                );
-            }
         }
     }
     if let Some(step) = all.first() {

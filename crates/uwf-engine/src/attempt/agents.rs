@@ -182,7 +182,7 @@ impl AgentSpec {
 
     /// The command line of the agent process: the program itself for `output: step`, otherwise uwf, which runs the
     /// program and does the rest.
-    pub fn command_line(&self, bin: &Path, thread: &str, role: &str) -> Vec<String> {
+    pub(crate) fn command_line(&self, bin: &Path, thread: &str, role: &str) -> Vec<String> {
         match self.played_by() {
             Some(name) => built_in_command_line(bin, name, thread, role),
             None => {
@@ -245,7 +245,7 @@ pub(crate) fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> 
 }
 
 /// Programs of this home's agents see it under these names.
-pub fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) -> Vec<(String, String)> {
+pub(crate) fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) -> Vec<(String, String)> {
     let root = home.root().to_string_lossy().into_owned();
     vec![
         ("UWF_THREAD".into(), thread.to_owned()),

@@ -101,7 +101,7 @@ impl Opened {
     }
 
     /// The command line of the agent process.
-    pub fn command_line(&self, bin: &Path) -> Vec<String> {
+    pub(crate) fn command_line(&self, bin: &Path) -> Vec<String> {
         match self.reextract {
             Some(_) => agents::built_in_command_line(bin, agents::REEXTRACT, self.thread.as_str(), &self.role),
             None => self.agent.command_line(bin, self.thread.as_str(), &self.role),
