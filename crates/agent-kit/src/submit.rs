@@ -126,7 +126,7 @@ pub fn keep(context: &AgentContext<'_>, raw: &str) -> Result<()> {
     };
     let thread = context.thread();
     let file = OutputFiles::of(thread.home(), &thread.id, &attempt.opened.attempt).raw;
-    regular::write(&file, raw.as_bytes()).at("write", &file)
+    Ok(regular::write(&file, raw.as_bytes()).at("write", &file)?)
 }
 
 fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &Failure) -> Error {

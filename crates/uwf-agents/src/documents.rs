@@ -141,7 +141,7 @@ fn copy(from: &Path, to: &Path) -> Result<SystemTime> {
 }
 
 fn modified(path: &Path) -> Result<SystemTime> {
-    path.metadata().and_then(|meta| meta.modified()).at("look at", path)
+    Ok(path.metadata().and_then(|meta| meta.modified()).at("look at", path)?)
 }
 
 fn not_made(agent: &str, ran: &Ran, path: &Path) -> Error {

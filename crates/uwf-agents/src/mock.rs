@@ -168,7 +168,7 @@ fn script_path(home: &Home, context: &AgentContext<'_>) -> Result<PathBuf> {
             format!("the mock has no script: name one in config.yaml (`config: {{script: answers.yaml}}`) or in {SCRIPT_VARIABLE}"),
         )
     })?;
-    std::path::absolute(&path).at("make absolute", &path)
+    Ok(std::path::absolute(&path).at("make absolute", &path)?)
 }
 
 fn load(path: &Path) -> Result<Script> {

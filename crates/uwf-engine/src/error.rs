@@ -1,14 +1,13 @@
 //! The engine's error: what was being done to what, and which kind of failure it is.
 
-use std::path::PathBuf;
-
-use durable_files::FileError;
-use durable_files::regular::Refused;
-use json_cas::{Hash, HeadsError, StoreError};
-use rustix::io::Errno;
+use json_cas::Hash;
 use serde::{Deserialize, Serialize};
-use uwf_core::node::OWN_TYPES;
 use uwf_core::thread::ThreadId;
+
+pub use crate::root::error::AtPath;
+use crate::root::error::{RootError, is_damage};
+
+mod conversion;
 
 /// What a failure means to whoever drives the engine. The command turns it into an exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +78,7 @@ pub struct Error {
 }
 
 /// What engine functions return.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// A failure without hints.
@@ -95,19 +94,8 @@ impl Error {
     }
 
     /// A failed operation on a file.
-    pub fn io(action: &str, path: &std::path::Path, source: std::io::Error) -> Error {
-        let error = Error::new(Kind::Io, format!("cannot {action} {}: {source}", path.display()));
-        let error = match source.kind() {
-            std::io::ErrorKind::StorageFull => {
-                error.hint("free some space, then run the same command again: nothing was lost")
-            }
-            std::io::ErrorKind::PermissionDenied => {
-                let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(path);
-                error.hint(format!("{} belongs to {}", there.display(), crate::ownership::owner(there)))
-            }
-            _ => error,
-        };
-        Error { source: Some(Box::new(source)), ..error }
+    pub fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
+        RootError::file(action, path, source).into()
     }
 
     /// Whether this is because something is not what it should be, and will be so at the next try: bad data, a missing file,
@@ -116,11 +104,7 @@ impl Error {
         let mut cause = self.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static));
         while let Some(error) = cause {
             if let Some(error) = error.downcast_ref::<std::io::Error>() {
-                if Refused::of(error).is_some() {
-                    return true;
-                }
-                let of_place = [Errno::NOENT, Errno::ISDIR, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
-                return Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno));
+                return is_damage(error);
             }
             cause = error.source();
         }
@@ -133,86 +117,9 @@ impl Error {
             .hint("look at it with `uwf thread show`, then try again")
     }
 
-    /// There is no active thread of this id.
-    pub(crate) fn not_active(thread: &ThreadId) -> Error {
-        Error::new(Kind::NotFound, format!("thread {thread} is not active"))
-            .hint("`uwf thread list --all` lists finished threads too")
-    }
-
     /// A node has another kind than its place asks for.
     pub(crate) fn wrong_kind(hash: Hash, wanted: &str, found: &str) -> Error {
         Error::new(Kind::Data, format!("node {hash} is a {found}, a {wanted} was expected"))
-    }
-}
-
-impl From<StoreError> for Error {
-    fn from(source: StoreError) -> Error {
-        let kind = match &source {
-            StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => Kind::NotFound,
-            StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => Kind::Usage,
-            StoreError::Io { .. } => Kind::Io,
-            _ => Kind::Data,
-        };
-        let mut error = Error::new(kind, source.to_string());
-        if let StoreError::Corrupt { hash, .. } = &source {
-            if *hash == json_cas::bootstrap::HASH || OWN_TYPES.iter().any(|own| own.hash == *hash) {
-                error = error.hint("it is one of uwf's own types: `uwf recover` stores it again");
-            }
-            error = error.hint(format!("`uwf cas verify {hash}` checks it; putting the same content again repairs it"));
-        }
-        if let StoreError::Collision { hash } = &source {
-            error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));
-        }
-        if source.is_disk_full() {
-            error = error.hint("free some space, then run the same command again: nothing was lost");
-        }
-        Error { source: Some(Box::new(source)), ..error }
-    }
-}
-
-impl From<HeadsError> for Error {
-    fn from(source: HeadsError) -> Error {
-        let kind = match &source {
-            HeadsError::Busy { .. } => Kind::Busy,
-            HeadsError::Unreadable { .. } => Kind::Data,
-            HeadsError::Io { .. } => Kind::Io,
-            HeadsError::BadName { .. } | HeadsError::Removed { .. } | HeadsError::BadRecord { .. } => Kind::Internal,
-        };
-        let mut error = Error::new(kind, source.to_string());
-        if let HeadsError::Unreadable { path, .. } = &source {
-            error = error
-                .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
-                .hint("`uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how");
-        }
-        if source.is_disk_full() {
-            error = error.hint("free some space, then run the same command again: nothing was lost");
-        }
-        Error { source: Some(Box::new(source)), ..error }
-    }
-}
-
-impl From<FileError> for Error {
-    fn from(source: FileError) -> Error {
-        let mut error = Error::new(Kind::Io, source.to_string());
-        if source.is_disk_full() {
-            error = error.hint("free some space, then run the same command again: nothing was lost");
-        }
-        Error { source: Some(Box::new(source)), ..error }
-    }
-}
-
-/// Adds the path to an I/O error, with what was being done.
-pub trait AtPath<T> {
-    /// `action` completes "cannot … PATH".
-    ///
-    /// # Errors
-    /// The same one, with the path in its message.
-    fn at(self, action: &str, path: impl Into<PathBuf>) -> Result<T>;
-}
-
-impl<T> AtPath<T> for std::io::Result<T> {
-    fn at(self, action: &str, path: impl Into<PathBuf>) -> Result<T> {
-        self.map_err(|source| Error::io(action, &path.into(), source))
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod config_file;
 pub mod config_text;
 pub mod env_file;
+pub mod error;
 pub mod history;
 pub mod home;
 pub mod ids;

@@ -3,6 +3,7 @@
 use json_cas::StoreError;
 use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, Kind};
+use uwf_engine::root::error::RootError;
 
 /// A failed command: which kind, why, and what to try next.
 #[derive(Debug)]
@@ -63,6 +64,12 @@ impl CommandError {
 impl From<Error> for CommandError {
     fn from(error: Error) -> CommandError {
         CommandError { hints: error.hints, ..CommandError::new(error.kind, error.message) }
+    }
+}
+
+impl From<RootError> for CommandError {
+    fn from(error: RootError) -> CommandError {
+        Error::from(error).into()
     }
 }
 

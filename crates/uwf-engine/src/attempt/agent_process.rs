@@ -224,7 +224,7 @@ pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &std::io
 /// # Errors
 /// When the file cannot be made: the disk is full, or somebody else's file has its name.
 pub fn create(path: &Path) -> Result<File> {
-    regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
+    Ok(regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)?)
 }
 
 fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {

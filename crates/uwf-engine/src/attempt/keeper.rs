@@ -100,7 +100,7 @@ fn keeper_log(home: &Home, thread: &ThreadId) -> std::path::PathBuf {
 fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Child, PipeReader)> {
     // Of a thread that is not active no directory is made: one that has ended may be being removed.
     if home.heads().read(thread.as_str())?.is_none() {
-        return Err(missing_thread::not_active(home, thread));
+        return Err(missing_thread::not_active(home, thread).into());
     }
     home.make_thread_dir(thread)?;
     // Not the window's stderr: a reader of that would wait for the keeper after the window is gone.

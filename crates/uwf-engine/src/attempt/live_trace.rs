@@ -127,7 +127,7 @@ impl Writer {
         let told = self.told(turn)?;
         let new = self.open_turn.with_extension("turn-new");
         regular::write(&new, json(&told)?.as_bytes()).at("write", &new)?;
-        std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)
+        Ok(std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)?)
     }
 
     fn told(&mut self, turn: &Turn) -> Result<Told> {
@@ -162,7 +162,7 @@ impl Writer {
                 return Ok(());
             }
         }
-        self.file.write_all(line.as_bytes()).at("write", &self.path)
+        Ok(self.file.write_all(line.as_bytes()).at("write", &self.path)?)
     }
 }
 

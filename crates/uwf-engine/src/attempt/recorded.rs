@@ -145,7 +145,7 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
     } else {
         record::append(home, &thread, &line)?;
     }
-    marks::open(home, &thread)
+    Ok(marks::open(home, &thread)?)
 }
 
 /// Records the agent's process.
@@ -153,7 +153,8 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
 /// # Errors
 /// `Io`.
 pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
-    record::append(home, thread, &Line::Started(started)).map(drop)
+    record::append(home, thread, &Line::Started(started))?;
+    Ok(())
 }
 
 /// Records that the agent has answered, with all that is in [`OutputFiles::raw`] now, if anything, or with the value that was
@@ -167,7 +168,8 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
     }
     let raw = OutputFiles::of(home, thread, attempt).raw;
     let bytes = output::size(&raw)?;
-    record::append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes })).map(drop)
+    record::append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes }))?;
+    Ok(())
 }
 
 /// Records the step an agent named, so that it need not run again whatever becomes of its verification.
@@ -175,7 +177,8 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
 /// # Errors
 /// `Io`.
 pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
-    record::append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step })).map(drop)
+    record::append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step }))?;
+    Ok(())
 }
 
 /// Records a result durably. After it returns, the output can't be lost.
@@ -188,7 +191,7 @@ pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, diges
     }
     let line = Finished { attempt: attempt.to_owned(), step, digest, finished_at: crate::root::ids::now_ms() };
     let file = record::append(home, thread, &Line::Finished(line))?;
-    file.sync_data().at("sync", home.record_file(thread))
+    Ok(file.sync_data().at("sync", home.record_file(thread))?)
 }
 
 /// Records why there is no result.
@@ -199,7 +202,8 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
     if is_by_hand(&gave_up.attempt) {
         return Ok(());
     }
-    record::append(home, thread, &Line::GaveUp(gave_up)).map(drop)
+    record::append(home, thread, &Line::GaveUp(gave_up))?;
+    Ok(())
 }
 
 /// Records how an attempt was concluded.
@@ -208,7 +212,7 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
 /// `Io`.
 pub fn closed(home: &Home, thread: &ThreadId, closed: Closed) -> Result<()> {
     record::append(home, thread, &Line::Closed(closed))?;
-    marks::clear(home, thread, &[Mark::Open])
+    Ok(marks::clear(home, thread, &[Mark::Open])?)
 }
 
 /// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.

@@ -11,6 +11,7 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
 use crate::root::record;
@@ -62,7 +63,7 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
 /// As [`project::of`], and those of the thread's record.
 pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
     match Settings::load(home, thread)? {
-        Some(settings) => project::of(home, &settings.workspace),
+        Some(settings) => Ok(project::of(home, &settings.workspace)?),
         None => Ok(None),
     }
 }
@@ -93,12 +94,12 @@ impl Settings {
     ///
     /// # Errors
     /// `Internal`.
-    pub fn text(&self) -> Result<String> {
+    pub fn text(&self) -> Result<String, RootError> {
         record::text(&Line::Settings(self))
     }
 
     /// Writes these settings at the end of an open record.
-    pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<()> {
+    pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<(), RootError> {
         record::write(home, thread, record, &Line::Settings(self))
     }
 
@@ -111,7 +112,7 @@ impl Settings {
     ///
     /// # Errors
     /// `Io`.
-    pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
+    pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<(), RootError> {
         let file = record::open_or_create(home, thread)?;
         self.write(home, thread, &file)?;
         file.sync_all().at("sync", home.record_file(thread))?;

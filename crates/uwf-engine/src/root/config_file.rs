@@ -8,8 +8,8 @@ use serde_json::Value;
 use uwf_core::config::edit::{self, EditError, KeyPath};
 use uwf_core::document::Problem;
 
-use crate::error::{Error, Kind, Result};
 use crate::root::config_text;
+use crate::root::error::{Result, RootError};
 use crate::root::home::Home;
 
 /// How long to wait for somebody else who changes the file, which takes milliseconds.
@@ -71,9 +71,10 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
     let _lock = lock(home)?;
     stays_inside(home, &path)?;
     if config_text::read(&path)? != before {
-        return Err(Error::new(Kind::Busy, format!("{} was changed meanwhile", path.display())));
+        return Err(RootError::ConfigChanged(path));
     }
-    let values = edit::values(after, &path.display().to_string()).map_err(|error| not_edited(&path, error))?;
+    let values = edit::values(after, &path.display().to_string())
+        .map_err(|source| RootError::ConfigEdit { path: path.clone(), source })?;
     for (key, value) in values.as_object().into_iter().flatten() {
         refuse_key(&Change::Set(KeyPath::below(None, key), value.clone()))?;
     }
@@ -88,10 +89,8 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
 /// Keeps others from changing configuration and secrets.
 pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     home.make_root()?;
-    FileLock::acquire(&home.config_lock(), LOCK_WAIT)?.ok_or_else(|| {
-        Error::new(Kind::Busy, "the configuration is being changed by another process")
-            .hint("try again when it has finished")
-    })
+    let path = home.config_lock();
+    FileLock::acquire(&path, LOCK_WAIT)?.ok_or(RootError::ConfigBusy(path))
 }
 
 fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String, Configured)> {
@@ -101,13 +100,13 @@ fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String
     let before = config_text::read(&path)?;
     let origin = path.display().to_string();
     let after = changes.iter().try_fold(before.clone(), |text, change| apply(&text, &origin, change));
-    let after = after.map_err(|error| not_edited(&path, error))?;
+    let after = after.map_err(|source| RootError::ConfigEdit { path: path.clone(), source })?;
     let (warnings, errors_left) = check(&before, &after, judge)?;
     let configured = Configured { changed: after != before, warnings, errors_left };
     Ok((after, configured))
 }
 
-fn apply(text: &str, origin: &str, change: &Change) -> std::result::Result<String, EditError> {
+fn apply(text: &str, origin: &str, change: &Change) -> Result<String, EditError> {
     match change {
         Change::Set(path, value) => edit::set(text, origin, path, value),
         Change::Unset(path) => Ok(edit::unset(text, origin, path)?.unwrap_or_else(|| text.to_owned())),
@@ -117,10 +116,7 @@ fn apply(text: &str, origin: &str, change: &Change) -> std::result::Result<Strin
 fn refuse_key(change: &Change) -> Result<()> {
     let Change::Set(path, value) = change else { return Ok(()) };
     let Some(at) = uwf_core::config::key_in(path, value) else { return Ok(()) };
-    let error = format!("the value for `{at}` looks like an API key, which does not belong into config.yaml");
-    Err(Error::new(Kind::Config, error)
-        .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
-        .hint("`uwf setup` does both"))
+    Err(RootError::KeyInConfig(at.to_string()))
 }
 
 /// A link that leads out of the storage root is not followed: what is written there is not ours to know.
@@ -129,27 +125,12 @@ pub(crate) fn stays_inside(home: &Home, path: &Path) -> Result<()> {
     if !meta.is_symlink() {
         return Ok(());
     }
-    let target = std::fs::canonicalize(path).map_err(|source| Error::io("follow the link", path, source))?;
-    let root = std::fs::canonicalize(home.root()).map_err(|source| Error::io("read", home.root(), source))?;
+    let target = std::fs::canonicalize(path).map_err(|source| RootError::file("follow the link", path, source))?;
+    let root = std::fs::canonicalize(home.root()).map_err(|source| RootError::file("read", home.root(), source))?;
     if target.starts_with(&root) {
         return Ok(());
     }
-    let error = format!("{} is a link to {}, outside the storage root", path.display(), target.display());
-    Err(Error::new(Kind::Config, error).hint("edit that file, or put a file of its own into the storage root"))
-}
-
-fn not_edited(path: &Path, error: EditError) -> Error {
-    match error {
-        EditError::Unreadable(problems) => {
-            let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            let hints = problems.into_iter().filter_map(|problem| problem.hint).collect();
-            Error { hints, ..Error::new(Kind::Config, told.join("\n")) }.hint("nothing was written")
-        }
-        EditError::NotAMapping { .. } => Error::new(Kind::Config, format!("{}: {error}", path.display()))
-            .hint("set the whole of it, for example to `{key: value}` or `[a, b]`"),
-        EditError::Entangled { .. } => Error::new(Kind::Config, format!("{}: {error}", path.display()))
-            .hint("nothing was written; edit it by hand"),
-    }
+    Err(RootError::LinkOutside { path: path.to_owned(), target })
 }
 
 /// What the result has that the file did not have yet, and how many of its errors are left. Those are no reason to
@@ -160,11 +141,8 @@ fn check(before: &str, after: &str, judge: &Judge<'_>) -> Result<(Vec<Problem>, 
     let (old, new): (Vec<Problem>, Vec<Problem>) =
         judge(after)?.into_iter().partition(|problem| known.iter().any(|old| same(old, problem)));
     let (errors, warnings): (Vec<Problem>, Vec<Problem>) = new.into_iter().partition(Problem::is_error);
-    if errors.is_empty() {
-        return Ok((warnings, old.iter().filter(|problem| problem.is_error()).count()));
+    if !errors.is_empty() {
+        return Err(RootError::ConfigResult(errors));
     }
-    let told: Vec<String> = errors.iter().map(|problem| problem.message.clone()).collect();
-    let mut hints: Vec<String> = errors.into_iter().filter_map(|problem| problem.hint).collect();
-    hints.push("nothing was written".to_owned());
-    Err(Error { hints, ..Error::new(Kind::Config, format!("the result would not be valid: {}", told.join("; "))) })
+    Ok((warnings, old.iter().filter(|problem| problem.is_error()).count()))
 }

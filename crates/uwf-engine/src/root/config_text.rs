@@ -5,7 +5,7 @@ use std::path::Path;
 
 use durable_files::regular;
 
-use crate::error::{Error, Kind, Result};
+use crate::root::error::{Result, RootError};
 
 /// The text of a file; empty when there is none.
 ///
@@ -13,9 +13,8 @@ use crate::error::{Error, Kind, Result};
 /// `Io`; `Config` when it is not UTF-8.
 pub fn read(path: &Path) -> Result<String> {
     match regular::read(path, regular::MAX_TEXT) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .map_err(|_| Error::new(Kind::Config, format!("{} is not UTF-8 text", path.display()))),
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| RootError::NotText(path.to_owned())),
         Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(String::new()),
-        Err(source) => Err(Error::io("read", path, source)),
+        Err(source) => Err(RootError::file("read", path, source)),
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use durable_files::regular;
 
-use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::config_file;
 use crate::root::config_text;
+use crate::root::error::{AtPath, Result, RootError};
 use crate::root::home::Home;
 
 /// Variables of a `.env` file; empty when there is none.
@@ -21,14 +21,10 @@ pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
         text => text.at("read", path)?,
     };
     let lines = dotenvy::from_read_iter(text.as_slice());
-    lines.collect::<std::result::Result<_, _>>().map_err(|error| {
+    lines.collect::<Result<_, _>>().map_err(|error| {
         // The parser's message quotes the line, which may hold a key.
-        let line = if let dotenvy::Error::LineParse(_, column) = &error {
-            format!(" near column {column}")
-        } else {
-            String::new()
-        };
-        Error::new(Kind::Config, format!("{} has a line that is not NAME=value{line}", path.display()))
+        let column = if let dotenvy::Error::LineParse(_, column) = &error { Some(*column) } else { None };
+        RootError::EnvLine { path: path.to_owned(), column }
     })
 }
 
@@ -40,7 +36,7 @@ pub(crate) fn is_open_to_others(path: &Path) -> Result<bool> {
     match std::fs::metadata(path) {
         Ok(meta) => Ok(meta.permissions().mode() & 0o077 != 0),
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(Error::io("look at", path, source)),
+        Err(source) => Err(RootError::file("look at", path, source)),
     }
 }
 
@@ -53,7 +49,7 @@ pub(crate) fn protect(path: &Path) -> Result<bool> {
         return Ok(false);
     }
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
-        .map_err(|source| Error::io("restrict to its owner", path, source))?;
+        .map_err(|source| RootError::file("restrict to its owner", path, source))?;
     Ok(true)
 }
 
@@ -84,21 +80,15 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
         variables(text, &path)
             .is_ok_and(|now| last(&now, name) == Some(value) && rest(&now, name) == rest(&others, name))
     });
-    let after = after.ok_or_else(|| {
-        Error::new(Kind::Config, format!("{} cannot hold the value for `{name}`", path.display()))
-            .hint("a key is one line without quotes; is something else in the clipboard?")
-    })?;
+    let after = after.ok_or_else(|| RootError::EnvValue { path: path.clone(), name: name.to_owned() })?;
     durable_files::replace_private(&path, after.as_bytes())?;
     Ok(true)
 }
 
 fn variables(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
-    let read: std::result::Result<_, _> = dotenvy::from_read_iter(text.as_bytes()).collect();
+    let read: Result<_, _> = dotenvy::from_read_iter(text.as_bytes()).collect();
     // The parser's message quotes the line, which may hold a key.
-    read.map_err(|_| {
-        Error::new(Kind::Config, format!("{} has a line that is not NAME=value", path.display()))
-            .hint("correct or remove it; nothing was written")
-    })
+    read.map_err(|_| RootError::EnvNotChanged(path.to_owned()))
 }
 
 fn last<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {

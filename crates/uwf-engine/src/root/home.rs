@@ -12,8 +12,8 @@ use uwf_core::document::Problem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::config_text;
+use crate::root::error::{AtPath, Result, RootError};
 
 /// Environment variables that name the storage root, the first that is set wins.
 pub const ROOT_VARIABLES: [&str; 2] = ["UNCAGED_WORKFLOW_STORAGE_ROOT", "WORKFLOW_STORAGE_ROOT"];
@@ -75,8 +75,7 @@ impl Home {
     /// # Errors
     /// `Internal` when this program's own path is unknown, `Io` when there is no current directory to begin at.
     pub fn at(root: &Path) -> Result<Home> {
-        let bin = std::env::current_exe()
-            .map_err(|source| Error::new(Kind::Io, format!("cannot find the path of uwf itself: {source}")))?;
+        let bin = std::env::current_exe().map_err(RootError::OwnProgram)?;
         Ok(Home::open(std::path::absolute(root).at("make absolute", root)?, bin))
     }
 
@@ -110,12 +109,7 @@ impl Home {
     /// # Errors
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn index(&self) -> Result<&FsHeads> {
-        self.index.as_ref().ok_or_else(|| {
-            Error::new(
-                Kind::Usage,
-                "the heads of this storage root are not in files of it: there is no index to recover",
-            )
-        })
+        self.index.as_ref().ok_or(RootError::NoIndex)
     }
 
     /// The configuration; defaults when there is no file.
@@ -134,13 +128,10 @@ impl Home {
         let path = self.config_file();
         let text = config_text::read(&path)?;
         let (config, problems) = Config::parse(&text, &path.display().to_string());
-        let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
-        if errors.is_empty() {
-            return Ok((config, problems));
+        if problems.iter().any(Problem::is_error) {
+            return Err(RootError::Config(problems.into_iter().filter(Problem::is_error).collect()));
         }
-        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let hints = errors.iter().filter_map(|problem| problem.hint.clone()).collect();
-        Err(Error { hints, ..Error::new(Kind::Config, told.join("\n")) })
+        Ok((config, problems))
     }
 
     /// `config.yaml`.
@@ -343,9 +334,6 @@ fn root_from_environment() -> Result<PathBuf> {
         let root = PathBuf::from(root);
         return std::path::absolute(&root).at("make absolute", &root);
     }
-    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or_else(|| {
-        Error::new(Kind::Config, "cannot tell where the storage root is: HOME is not set")
-            .hint(format!("set {} to a directory", ROOT_VARIABLES[0]))
-    })?;
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or(RootError::NoRoot)?;
     Ok(PathBuf::from(home).join(".uncaged").join("workflow"))
 }

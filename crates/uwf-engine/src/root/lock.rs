@@ -9,7 +9,7 @@ use durable_files::FileLock;
 use rustix::process::Pid;
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::error::{AtPath, Result, RootError};
 use crate::root::home::Home;
 
 /// How long a second stepper tries before it says "busy".
@@ -20,10 +20,7 @@ pub const BUSY_WAIT: Duration = Duration::from_millis(250);
 /// # Errors
 /// `Busy` when another process holds it for [`BUSY_WAIT`].
 pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
-    take_within(home, thread, BUSY_WAIT)?.ok_or_else(|| {
-        Error::new(Kind::Busy, format!("thread {thread} is being stepped by another process"))
-            .hint("try again when it has finished; `uwf thread show` tells what it is doing")
-    })
+    take_within(home, thread, BUSY_WAIT)?.ok_or_else(|| RootError::Stepped(thread.clone()))
 }
 
 /// Takes a thread's lock within a time; `None` when somebody else holds it all that time.
@@ -32,7 +29,7 @@ pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
 /// `Io`.
 pub(crate) fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Result<Option<FileLock>> {
     home.make_thread_dir(thread)?;
-    FileLock::acquire(&home.thread_lock(thread), wait).map_err(Error::from)
+    FileLock::acquire(&home.thread_lock(thread), wait).map_err(RootError::from)
 }
 
 /// Whether a live process holds the thread's lock.
@@ -40,7 +37,7 @@ pub(crate) fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Res
 /// # Errors
 /// `Io` when that cannot be told.
 pub fn is_held(home: &Home, thread: &ThreadId) -> Result<bool> {
-    FileLock::is_held(&home.thread_lock(thread)).map_err(Error::from)
+    FileLock::is_held(&home.thread_lock(thread)).map_err(RootError::from)
 }
 
 /// The process that holds a thread's lock. Only meaningful while the lock is held; its owner line was written by the
@@ -78,7 +75,7 @@ fn has_open(pid: i32, path: &Path) -> Result<bool> {
             // Closed meanwhile, or the process has ended.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             // It may be another one that leads to a disk which is gone.
-            Err(error) => unread = Err(Error::io("look at what is open in", &dir, error)),
+            Err(error) => unread = Err(RootError::file("look at what is open in", &dir, error)),
         }
     }
     unread

@@ -8,7 +8,7 @@ use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Error, Result};
+use crate::root::error::{AtPath, Result, RootError, is_damage};
 use crate::root::home::Home;
 
 /// What a mark says about its thread.
@@ -131,7 +131,7 @@ pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
     for mark in marks {
         let path = home.marks_dir().join(file_name(thread, *mark));
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &path, error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(RootError::file("remove", &path, error)),
             _ => {}
         }
     }
@@ -149,10 +149,10 @@ pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
 /// `Io` when it cannot be read.
 pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
     let path = home.marks_dir().join(file_name(thread, mark));
-    let bytes = match regular::read(&path, regular::MAX_TEXT).at("read", &path) {
+    let bytes = match regular::read(&path, regular::MAX_TEXT) {
         // What is no file is no mark.
-        Err(error) if error.is_damage() => return Ok(None),
-        other => other?,
+        Err(error) if is_damage(&error) => return Ok(None),
+        other => other.at("read", &path)?,
     };
     let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, asks: None };
     Ok(Some(serde_json::from_slice(&bytes).unwrap_or(unreadable)))

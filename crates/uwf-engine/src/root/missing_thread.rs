@@ -2,7 +2,7 @@
 
 use uwf_core::thread::ThreadId;
 
-use crate::error::{Error, Kind};
+use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{history, record};
@@ -13,22 +13,18 @@ pub(crate) fn has_records(home: &Home, id: &ThreadId) -> bool {
 }
 
 /// There is no such thread, as far as index and history tell.
-pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
-    let error = Error::new(Kind::NotFound, format!("there is no thread {id}"));
-    match has_records(home, id) {
-        true => error.hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
-        false => error.hint("`uwf thread list --all` lists every thread"),
-    }
+pub(crate) fn not_found(home: &Home, id: &ThreadId) -> RootError {
+    RootError::NoThread { thread: id.clone(), has_records: has_records(home, id) }
 }
 
 /// The index does not have a thread: it has ended, or was lost. Whoever meets one that has ended removes the marks that
 /// could not be removed when it did.
-pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
+pub(crate) fn not_active(home: &Home, id: &ThreadId) -> RootError {
     match history::of(home, id) {
         Ok(None) if has_records(home, id) => return not_found(home, id),
         // What still fails is told by `uwf doctor`.
         Ok(Some(_)) => drop(marks::clear(home, id, &Mark::ALL)),
         Ok(None) | Err(_) => {}
     }
-    Error::not_active(id)
+    RootError::NotActive(id.clone())
 }

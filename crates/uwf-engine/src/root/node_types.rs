@@ -2,7 +2,7 @@
 
 use uwf_core::node;
 
-use crate::error::Result;
+use crate::root::error::Result;
 use crate::root::home::Home;
 
 /// Makes sure that the schemas of our own nodes are in the store, also in one that another implementation began.

@@ -12,8 +12,8 @@ use durable_files::regular;
 use uwf_core::config::Config;
 use uwf_core::document::Problem;
 
-use crate::error::{AtPath, Error, Kind, Result};
 use crate::root::config_file;
+use crate::root::error::{AtPath, Result, RootError};
 use crate::root::home::Home;
 use crate::root::project_files::{self, CONFIG};
 
@@ -80,7 +80,7 @@ pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
     let text = match regular::read_to_string(&file, MAX_BYTES) {
         Ok(text) => text,
         Err(missing) if missing.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(Error { kind: Kind::Config, ..Error::io("read", &file, source) }),
+        Err(source) => return Err(RootError::ProjectFile { path: file, source }),
     };
     let trust = match trusted(home)?.get(&file.to_string_lossy().into_owned()) {
         Some(known) if *known == text => Trust::Trusted,
@@ -149,32 +149,21 @@ pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
 }
 
 fn known(home: &Home, dir: &Path) -> Result<Project> {
-    of(home, dir)?.ok_or_else(|| {
-        Error::new(Kind::NotFound, format!("no project of {} has a {}/{CONFIG}", dir.display(), project_files::DIR))
-            .hint("it is looked for in the directory and above it, up to the one that holds `.git`")
-    })
+    of(home, dir)?.ok_or_else(|| RootError::NoProject(dir.to_owned()))
 }
 
 /// The user's configuration with the project's over it, and the warnings about that.
 fn over(user: &Config, project: &Project) -> Result<(Config, Vec<Problem>)> {
     let (config, problems) = user.with_project(&project.text, &project.file.display().to_string(), project.dir());
     let (errors, warnings): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(Problem::is_error);
-    if errors.is_empty() {
-        return Ok((config, warnings));
-    }
-    let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let hints = errors.into_iter().filter_map(|problem| problem.hint).collect();
-    Err(Error { hints, ..Error::new(Kind::Config, told.join("\n")) })
+    if errors.is_empty() { Ok((config, warnings)) } else { Err(RootError::Config(errors)) }
 }
 
 /// Path of each file that was trusted, and what it said.
 fn trusted(home: &Home) -> Result<BTreeMap<String, String>> {
     let path = home.trusted_file();
     match regular::read(&path, regular::MAX_TEXT) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-            Error::new(Kind::Config, format!("{} is not readable: {error}", path.display()))
-                .hint("remove it, then trust your projects again: `uwf config trust DIR`")
-        }),
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|source| RootError::Trusted { path, source }),
         Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
         other => other.map(|_| BTreeMap::new()).at("read", &path),
     }
@@ -185,7 +174,6 @@ fn change(home: &Home, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Resu
     let _lock = config_file::lock(home)?;
     let mut trusted = trusted(home)?;
     edit(&mut trusted);
-    let text = serde_json::to_string_pretty(&trusted)
-        .map_err(|error| Error::new(Kind::Internal, format!("what is trusted cannot be written: {error}")))?;
+    let text = serde_json::to_string_pretty(&trusted).expect("a map of texts");
     Ok(durable_files::replace(&home.trusted_file(), format!("{text}\n").as_bytes())?)
 }

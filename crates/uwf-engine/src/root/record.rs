@@ -11,7 +11,7 @@ use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::error::{AtPath, Result, RootError, is_damage};
 use crate::root::home::Home;
 
 /// Bytes after which a record is begun anew, some twenty attempts: it is read five times a step.
@@ -59,7 +59,7 @@ pub(crate) fn settings_line(record: &[u8]) -> Option<&[u8]> {
 /// `Io` when that cannot be told.
 pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
     match read(home, thread) {
-        Err(error) if error.is_damage() => Ok(true),
+        Err(RootError::File { source, .. }) if is_damage(&source) => Ok(true),
         record => Ok(newest_first(&record?).any(|line| event(line).is_some())),
     }
 }
@@ -116,8 +116,7 @@ pub(crate) fn renew(home: &Home, thread: &ThreadId, settings: &[u8], line: &impl
 /// # Errors
 /// `Internal`.
 pub(crate) fn text(line: &impl Serialize) -> Result<String> {
-    let json = serde_json::to_string(line)
-        .map_err(|error| Error::new(Kind::Internal, format!("cannot write the record of a thread: {error}")))?;
+    let json = serde_json::to_string(line).map_err(RootError::RecordLine)?;
     Ok(format!("\n{json}\n"))
 }
 

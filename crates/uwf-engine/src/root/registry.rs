@@ -11,7 +11,7 @@ use json_cas::{Hash, HashError};
 use serde::Serialize;
 use yaml_tree::{Data, Node, Position};
 
-use crate::error::{Error, Kind, Result};
+use crate::root::error::{Result, RootError};
 use crate::root::home::Home;
 
 /// How long to wait for another writer of the registry.
@@ -80,7 +80,7 @@ pub fn read(home: &Home) -> Result<Registry> {
                     return Err(unreadable(&path, "it is a link that leads nowhere"));
                 }
             }
-            Err(error) => return Err(Error::io("read", &path, error)),
+            Err(error) => return Err(RootError::file("read", &path, error)),
         }
     }
     Ok(Registry::new())
@@ -96,18 +96,21 @@ pub(crate) fn is_gone(home: &Home) -> bool {
 ///
 /// # Errors
 /// `Busy` when another writer holds the lock too long, what `change` fails with, `Io`.
-pub fn update<T>(home: &Home, change: impl FnOnce(&mut Registry) -> Result<T>) -> Result<T> {
-    home.make_root()?;
-    let path = home.registry_lock();
-    let _lock = FileLock::acquire(&path, LOCK_WAIT)?
-        .ok_or_else(|| Error::new(Kind::Busy, format!("another process holds {}", path.display())).hint("try again"))?;
+pub fn update<T, E: From<RootError>>(home: &Home, change: impl FnOnce(&mut Registry) -> Result<T, E>) -> Result<T, E> {
+    let _lock = lock(home)?;
     let before = read(home)?;
     let mut registry = before.clone();
     let told = change(&mut registry)?;
     if registry != before {
-        durable_files::replace(&home.registry_file(), write(&registry).as_bytes())?;
+        durable_files::replace(&home.registry_file(), write(&registry).as_bytes()).map_err(RootError::from)?;
     }
     Ok(told)
+}
+
+fn lock(home: &Home) -> Result<FileLock> {
+    home.make_root()?;
+    let path = home.registry_lock();
+    FileLock::acquire(&path, LOCK_WAIT)?.ok_or(RootError::RegistryBusy(path))
 }
 
 /// Gives a name to a workflow; what it stood for goes to its history.
@@ -131,21 +134,14 @@ pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
 /// # Errors
 /// `NotFound` when the name, or the hash in its history, does not exist.
 pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_ms: u64) -> Result<(Hash, Hash)> {
-    let entry = registry
-        .get_mut(workflow)
-        .ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{workflow}` in the registry")))?;
+    let entry = registry.get_mut(workflow).ok_or_else(|| RootError::NoWorkflow(workflow.to_owned()))?;
     let from = entry.hash;
     let target = match to {
         Some(hash) if hash == from => return Ok((from, from)),
         Some(hash) => entry.history.iter().find(|past| past.hash == hash).map(|past| past.hash),
         None => entry.history.first().map(|past| past.hash),
     };
-    let target = target.ok_or_else(|| {
-        let what =
-            to.map_or_else(|| "no earlier version".to_owned(), |hash| format!("no version {hash} in its history"));
-        Error::new(Kind::NotFound, format!("workflow `{workflow}` has {what}"))
-            .hint(format!("`uwf workflow history {workflow}` lists them"))
-    })?;
+    let target = target.ok_or_else(|| RootError::NoVersion { workflow: workflow.to_owned(), version: to })?;
     name(registry, workflow, target, now_ms);
     Ok((from, target))
 }
@@ -176,13 +172,13 @@ fn parse(path: &Path, text: &str, names: Names) -> Result<Registry> {
 type Unreadable = (Position, String);
 
 /// One entry: the full form, or just the hash. Hashes are taken as they are written, also those that are numbers to YAML.
-fn entry(node: &Node) -> std::result::Result<Entry, Unreadable> {
+fn entry(node: &Node) -> Result<Entry, Unreadable> {
     match &node.data {
         Data::Scalar { .. } => Ok(Entry { hash: hash(node)?, timestamp: 0, history: Vec::new() }),
         Data::Mapping(_) => {
             let Past { hash, timestamp } = past(node)?;
             let history = match node.get("history").map(|history| &history.data) {
-                Some(Data::Sequence(items)) => items.iter().map(past).collect::<std::result::Result<_, _>>()?,
+                Some(Data::Sequence(items)) => items.iter().map(past).collect::<Result<_, _>>()?,
                 Some(Data::Scalar { .. } | Data::Mapping(_)) => {
                     return Err((node.at, "`history` is not a list".to_owned()));
                 }
@@ -194,13 +190,13 @@ fn entry(node: &Node) -> std::result::Result<Entry, Unreadable> {
     }
 }
 
-fn past(node: &Node) -> std::result::Result<Past, Unreadable> {
+fn past(node: &Node) -> Result<Past, Unreadable> {
     let hash = hash(node.get("hash").ok_or_else(|| neither(node))?)?;
     let timestamp = node.get("timestamp").and_then(|timestamp| timestamp.as_number()?.as_u64());
     Ok(Past { hash, timestamp: timestamp.ok_or_else(|| neither(node))? })
 }
 
-fn hash(node: &Node) -> std::result::Result<Hash, Unreadable> {
+fn hash(node: &Node) -> Result<Hash, Unreadable> {
     let text = node.as_written().ok_or_else(|| neither(node))?;
     text.parse().map_err(|error: HashError| (node.at, error.to_string()))
 }
@@ -209,13 +205,12 @@ fn neither(node: &Node) -> Unreadable {
     (node.at, "an entry is neither a hash nor `{hash, timestamp, history}`".to_owned())
 }
 
-fn unreadable_at(path: &Path, Position { line, column }: Position, why: &str) -> Error {
+fn unreadable_at(path: &Path, Position { line, column }: Position, why: &str) -> RootError {
     unreadable(path, &format!("line {line} column {column}: {why}"))
 }
 
-fn unreadable(path: &Path, why: &str) -> Error {
-    Error::new(Kind::Data, format!("{} is not readable: {why}", path.display()))
-        .hint("repair it or restore it from a backup; the workflows themselves are safe in the store")
+fn unreadable(path: &Path, why: &str) -> RootError {
+    RootError::Registry { path: path.to_owned(), why: why.to_owned() }
 }
 
 /// Bytes of a key that YAML readers take without a mark before it. None that uwf gives is nearly as long.

@@ -3,7 +3,7 @@
 use json_cas::nearest;
 use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
 
-use crate::error::{Error, Kind, Result};
+use crate::root::error::{Result, RootError};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
@@ -28,29 +28,21 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
         return newest(home, typed, place);
     }
     if typed.len() < MIN_SYMBOLS || typed.len() > ID_LEN || !typed.bytes().all(is_symbol) {
-        return Err(Error::new(
-            Kind::Usage,
-            format!("`{typed}` is not a thread id, nor at least {MIN_SYMBOLS} symbols of its beginning or end"),
-        ));
+        return Err(RootError::NotAThreadId { typed: typed.to_owned(), least: MIN_SYMBOLS });
     }
     let wanted = typed.to_ascii_uppercase();
     let ids = all(home)?;
     let mut matches: Vec<&String> = ids.iter().filter(|id| id.starts_with(&wanted) || id.ends_with(&wanted)).collect();
     matches.dedup();
     match matches.as_slice() {
-        [one] => one.parse().map_err(|error| Error::new(Kind::Data, format!("{error}"))),
+        [one] => Ok(one.parse()?),
         [] => {
-            let error = Error::new(Kind::NotFound, format!("no thread begins or ends with `{typed}`"));
-            Err(match nearest::nearest(&wanted, ids.iter().map(|id| &id[ID_LEN - wanted.len()..])) {
-                Some(near) => error.hint(format!("did you mean …{near}?")),
-                None => error.hint("`uwf thread list --all` lists every thread"),
-            })
+            let near = nearest::nearest(&wanted, ids.iter().map(|id| &id[ID_LEN - wanted.len()..])).map(str::to_owned);
+            Err(RootError::NoThreadLike { typed: typed.to_owned(), near })
         }
         several => {
-            let shown: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
-            let more = if several.len() > 5 { ", …" } else { "" };
-            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}{more}", shown.join(", ")))
-                .hint("give more symbols"))
+            let ids = several.iter().copied().cloned().collect();
+            Err(RootError::ManyThreads { typed: typed.to_owned(), ids })
         }
     }
 }
@@ -59,18 +51,12 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
 fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
     let place = if place.is_empty() { Some(1) } else { place.parse::<usize>().ok().filter(|place| *place > 0) };
     let Some(place) = place else {
-        return Err(Error::new(Kind::Usage, format!("`{typed}` names no thread"))
-            .hint("@ is the newest thread, @2 the one before"));
+        return Err(RootError::NotAPlace(typed.to_owned()));
     };
     let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
     ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
     let count = ids.len();
-    ids.into_iter().rev().nth(place - 1).ok_or_else(|| match count {
-        0 => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there is none yet"))
-            .hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one"),
-        1 => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there is only one")),
-        count => Error::new(Kind::NotFound, format!("`{typed}` names no thread: there are {count}")),
-    })
+    ids.into_iter().rev().nth(place - 1).ok_or_else(|| RootError::FewThreads { typed: typed.to_owned(), count })
 }
 
 /// How many symbols at the end tell all these threads apart.

@@ -11,12 +11,11 @@ use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::nearest;
 use json_cas::{Hash, Store, StoreError};
 use serde_json::Value;
 use uwf_core::node::{FOREIGN_TYPES, NodeKind, OWN_TYPES};
 
-use crate::error::{self, Error, Result};
+use crate::root::error::{Result, RootError};
 use crate::root::home::Home;
 
 const RECORD: usize = 24;
@@ -46,7 +45,7 @@ impl<'h> TypeIndex<'h> {
     ///
     /// # Errors
     /// Those of reading the node.
-    pub fn type_of(&mut self, node: Hash) -> std::result::Result<Hash, StoreError> {
+    pub fn type_of(&mut self, node: Hash) -> Result<Hash, StoreError> {
         if let Some(type_hash) = self.known.get(&node) {
             return Ok(*type_hash);
         }
@@ -60,7 +59,7 @@ impl<'h> TypeIndex<'h> {
     ///
     /// # Errors
     /// Those of reading the type; one that is missing is no schema.
-    pub fn is_meta_schema(&mut self, type_hash: Hash) -> std::result::Result<bool, StoreError> {
+    pub fn is_meta_schema(&mut self, type_hash: Hash) -> Result<bool, StoreError> {
         match self.type_of(type_hash) {
             Err(StoreError::NotFound { .. }) => Ok(false),
             other => Ok(other? == type_hash),
@@ -105,7 +104,7 @@ pub fn resolve(home: &Home, typed: &str) -> Result<Hash> {
         return Ok(own.hash);
     }
     home.store().resolve_prefix(typed).map_err(|error| match error {
-        StoreError::BadHash(_) | StoreError::NoSuchPrefix { .. } => unknown(typed),
+        StoreError::BadHash(_) | StoreError::NoSuchPrefix { .. } => RootError::NoType(typed.to_owned()),
         other => other.into(),
     })
 }
@@ -122,18 +121,6 @@ pub fn resolve_all(home: &Home, typed: &str) -> Result<Vec<Hash>> {
         .map(|(_, hash)| hash)
         .collect();
     if titled.is_empty() { Ok(vec![resolve(home, typed)?]) } else { Ok(titled) }
-}
-
-fn unknown(typed: &str) -> Error {
-    let titles = OWN_TYPES.iter().map(|own| own.kind.title());
-    let error = Error::new(error::Kind::NotFound, format!("there is no type `{typed}`"));
-    match nearest::did_you_mean(typed, titles.clone()) {
-        Some(near) => error.hint(near),
-        None => error.hint(format!(
-            "a type is a hash, at least 4 symbols of its beginning, or one of {}; `uwf cas schema list` shows all",
-            titles.collect::<Vec<_>>().join(", ")
-        )),
-    }
 }
 
 fn word(chunk: &[u8], at: usize) -> u64 {
@@ -229,7 +216,7 @@ mod tests {
         assert_eq!(resolve(&home, "Content").unwrap(), CONTENT);
         assert_eq!(resolve(&home, "fxefd3").unwrap(), CONTENT);
         assert_eq!(resolve(&home, "0000000000000").unwrap(), Hash::from_u64(0));
-        let error = resolve(&home, "contnet").unwrap_err();
+        let error = crate::error::Error::from(resolve(&home, "contnet").unwrap_err());
         assert_eq!(
             (error.message.as_str(), error.hints[0].as_str()),
             ("there is no type `contnet`", "did you mean `content`?")

@@ -13,6 +13,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, Result};
+use crate::root::error::{RootError, is_damage};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::record;
@@ -47,7 +48,7 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
         Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => drop(fs::remove_file(path)),
         Ok(Swap::Moved(_)) | Err(_) => {}
     }
-    begun
+    Ok(begun?)
 }
 
 /// Puts a new record in the place of that of a thread whose head is about to be another, durably: what it says of attempts
@@ -57,7 +58,7 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
 /// `Io`.
 pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
     let settings = with_digest(home, head, &Settings { digest: None, ..settings.clone() });
-    record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)
+    Ok(record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)?)
 }
 
 /// The settings of a thread that begins at a head. Nodes that cannot be read keep no thread from being begun: its first step
@@ -73,7 +74,7 @@ fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
 /// `Io` when that cannot be told.
 pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
     match record::read(home, thread) {
-        Err(error) if error.is_damage() => Ok(true),
+        Err(RootError::File { source, .. }) if is_damage(&source) => Ok(true),
         record => Ok(record::newest_first(&record?).filter_map(record::event).any(|event| event != "settings")),
     }
 }
@@ -115,7 +116,7 @@ pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
 pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()> {
     let path = home.record_file(thread);
     match held_if_abandoned(home, thread, age)? {
-        Some(_held) => fs::remove_file(&path).at("remove", &path),
+        Some(_held) => Ok(fs::remove_file(&path).at("remove", &path)?),
         None => Ok(()),
     }
 }
@@ -123,10 +124,10 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()
 /// The locked record of a thread that nobody is beginning, and nobody has ever been at: one that was stepped has a lock.
 fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Option<File>> {
     let path = home.record_file(thread);
-    let file = match regular::open(&path).at("open", &path) {
+    let file = match regular::open(&path) {
         // What is no file may stand in the place of a record that had steps, as a damaged one.
-        Err(error) if error.is_damage() => return Ok(None),
-        other => other?,
+        Err(error) if is_damage(&error) => return Ok(None),
+        other => other.at("open", &path)?,
     };
     let modified = file.metadata().and_then(|meta| meta.modified()).at("look at", &path)?;
     let is_old = modified.elapsed().is_ok_and(|elapsed| elapsed >= age);

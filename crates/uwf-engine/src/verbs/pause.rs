@@ -45,5 +45,5 @@ pub fn resume(home: &Home, id: &ThreadId) -> Result<(State, bool)> {
 }
 
 fn refuse_ended(home: &Home, id: &ThreadId) -> Result<()> {
-    home.heads().read(id.as_str())?.map(drop).ok_or_else(|| missing_thread::not_active(home, id))
+    Ok(home.heads().read(id.as_str())?.map(drop).ok_or_else(|| missing_thread::not_active(home, id))?)
 }

@@ -11,6 +11,7 @@ use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
 use crate::attempt::environment::Redactor;
 use crate::error::{Error, Kind, Result};
 use crate::root::env_file;
+use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::root::node_types;
 use crate::root::{ids, registry};
@@ -40,7 +41,7 @@ pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
     let (name, hash) = store(home, draft)?;
     registry::update(home, |registry| {
         registry::name(registry, &name, hash, ids::now_ms());
-        Ok(())
+        Ok::<(), RootError>(())
     })?;
     Ok(Put { text, problems, stored: Some((name, hash)) })
 }

@@ -55,7 +55,7 @@ fn remove_cache(dir: &Path) -> Result<()> {
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => {
             Ok(())
         }
-        other => other.at("remove", dir),
+        other => Ok(other.at("remove", dir)?),
     }
 }
 

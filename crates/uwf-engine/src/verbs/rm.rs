@@ -26,7 +26,7 @@ pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
             .hint(format!("`uwf thread kill {id}` ends it first")));
     }
     if history::of(home, id)?.is_none() {
-        return Err(missing_thread::not_found(home, id));
+        return Err(missing_thread::not_found(home, id).into());
     }
     sharing::check(home, id)?;
     // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.

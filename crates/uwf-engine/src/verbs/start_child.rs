@@ -9,6 +9,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, Kind, Result};
+use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::verbs::child_threads::{self, Child};
@@ -69,7 +70,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     }
     if home.heads().read(parent.id.as_str())?.is_none() {
         kill::kill(home, &id)?;
-        return Err(Error::not_active(&parent.id));
+        return Err(RootError::NotActive(parent.id.clone()).into());
     }
     Ok(Child::Active(id))
 }

@@ -2,12 +2,17 @@
 
 use json_cas::Objects;
 use serde_json::json;
-use uwf_engine::error::Kind;
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::{Kind, Result};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::show;
 
 use crate::memory::{Machine, failure};
+
+fn resolve(machine: &Machine, typed: &str) -> Result<ThreadId> {
+    Ok(thread_ids::resolve(&machine.home, typed)?)
+}
 
 #[test]
 fn a_thread_shows_its_task_its_steps_and_its_digest() {
@@ -84,9 +89,9 @@ fn a_thread_is_named_by_a_beginning_or_an_end_of_its_id() {
     for typed in
         [text, &text.to_lowercase(), &text[..20], &text[20..], &text[20..].to_lowercase(), &format!("…{}", &text[20..])]
     {
-        assert_eq!(thread_ids::resolve(&machine.home, typed).unwrap(), id, "{typed}");
+        assert_eq!(resolve(&machine, typed).unwrap(), id, "{typed}");
     }
-    let error = thread_ids::resolve(&machine.home, &text[..3]).unwrap_err();
+    let error = resolve(&machine, &text[..3]).unwrap_err();
     let message = format!("`{}` is not a thread id, nor at least 4 symbols of its beginning or end", &text[..3]);
     assert_eq!(failure(&error), (Kind::Usage, message.as_str()));
 }
@@ -95,7 +100,7 @@ fn a_thread_is_named_by_a_beginning_or_an_end_of_its_id() {
 fn a_beginning_that_several_threads_share_names_none() {
     let machine = Machine::with_essay();
     let [first, second] = [(); 2].map(|()| machine.start("essay"));
-    let error = thread_ids::resolve(&machine.home, &first.as_str()[..6]).unwrap_err();
+    let error = resolve(&machine, &first.as_str()[..6]).unwrap_err();
     let message = format!("`{}` is not unique: {first}, {second}", &first.as_str()[..6]);
     assert_eq!((error.kind, error.message), (Kind::Usage, message));
     assert_eq!(error.hints, ["give more symbols"]);
@@ -107,7 +112,7 @@ fn a_misspelt_end_is_answered_with_the_nearest() {
     let id = machine.start("essay");
     let end = &id.as_str()[18..];
     let misspelt = format!("{}{}", if end.starts_with('0') { '1' } else { '0' }, &end[1..]);
-    let error = thread_ids::resolve(&machine.home, &misspelt).unwrap_err();
+    let error = resolve(&machine, &misspelt).unwrap_err();
     assert_eq!(failure(&error), (Kind::NotFound, format!("no thread begins or ends with `{misspelt}`").as_str()));
     assert_eq!(error.hints, [format!("did you mean …{end}?")]);
 }
@@ -115,12 +120,12 @@ fn a_misspelt_end_is_answered_with_the_nearest() {
 #[test]
 fn the_newest_thread_has_a_name_of_its_own_ended_or_not() {
     let machine = Machine::with_essay();
-    let missing = thread_ids::resolve(&machine.home, "@").unwrap_err();
+    let missing = resolve(&machine, "@").unwrap_err();
     assert_eq!(failure(&missing), (Kind::NotFound, "`@` names no thread: there is none yet"));
     let older = machine.start("essay");
     let newer = machine.start("essay");
     machine.approved(&newer);
-    let resolve = |typed: &str| thread_ids::resolve(&machine.home, typed);
+    let resolve = |typed: &str| resolve(&machine, typed);
     assert_eq!((resolve("@").unwrap(), resolve("@2").unwrap()), (newer, older));
     assert_eq!(resolve("@3").unwrap_err().message, "`@3` names no thread: there are 2");
     assert_eq!(resolve("@0").unwrap_err().hints, ["@ is the newest thread, @2 the one before"]);

@@ -95,7 +95,7 @@ fn config_file(context: &Context) -> Finding {
     }
     let problems = match validate::problems(&context.home) {
         Ok((_, problems)) => problems,
-        Err(error) => return Finding::of_error("config", &error),
+        Err(error) => return Finding::of_error("config", &error.into()),
     };
     let own: Vec<_> = problems.iter().filter(|problem| !TOLD_ELSEWHERE.contains(&problem.code)).collect();
     let Some(first) = own.iter().find(|problem| problem.is_error()).or(own.first()) else {

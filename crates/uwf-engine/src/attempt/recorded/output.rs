@@ -75,7 +75,7 @@ pub(crate) fn hand_on(home: &Home, thread: &ThreadId, from: &str, to: &str) -> R
     let [from, to] = [from, to].map(|attempt| OutputFiles::of(home, thread, attempt).submitted);
     match std::fs::hard_link(&from, &to) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        linked => linked.at("write", &to),
+        linked => Ok(linked.at("write", &to)?),
     }
 }
 

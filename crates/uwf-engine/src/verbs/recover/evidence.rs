@@ -69,13 +69,13 @@ impl<'h> Evidence<'h> {
     }
 
     /// What was read, `None` when it is damaged. Before anything follows from that, [`Evidence::complete`] has to be asked.
-    pub(super) fn get<T>(&self, read: Result<T>) -> Option<T> {
+    pub(super) fn get<T>(&self, read: Result<T, impl Into<Error>>) -> Option<T> {
         let unread = |error: Error| {
             if !error.is_damage() {
                 self.unread.borrow_mut().get_or_insert(error);
             }
         };
-        read.map_err(unread).ok()
+        read.map_err(Into::into).map_err(unread).ok()
     }
 
     /// Whether everything that is whole could be read.

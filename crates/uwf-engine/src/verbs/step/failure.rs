@@ -190,7 +190,7 @@ impl Step<'_, '_> {
         let set = marks::clear(self.home, &self.thread.id, &others)
             .and_then(|()| marks::set(self.home, &self.thread.id, mark, &Reason::of(mark, role, why)));
         if let Err(error) = set {
-            log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {}", mark.name(), error.message);
+            log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {error}", mark.name());
         }
     }
 }

@@ -8,7 +8,7 @@ use super::failure::Unmoved;
 use super::{Report, Step, Upcoming};
 use crate::attempt::agent_process::Signals;
 use crate::attempt::recorded::{self, Closed, Finished, Opened, Outcome};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::root::ids;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark};
@@ -97,6 +97,7 @@ impl Linked<'_, '_, '_> {
             moved.has_chain(chain.followed_by(step.home, &thread.id, Record::of(moved.head, last)));
         }
         let done = marks::clear(step.home, &thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
+            .map_err(Error::from)
             .and_then(|()| step.close(opened, Outcome::Linked, None));
         if let Err(error) = done {
             let why = error.message;

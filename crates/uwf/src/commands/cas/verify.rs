@@ -79,7 +79,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// Nodes that no node refers to, but a thread or a name does, and that are not there.
 fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandError> {
     let (named, unreadable) = named_nodes::all(&context.home);
-    unreadable.iter().for_each(|error| context.printer.warn(&error.message));
+    unreadable.iter().for_each(|error| context.printer.warn(&error.to_string()));
     for (hash, by) in named {
         let is_told = report.problems.iter().any(|problem| problem.hash == Some(hash));
         if !is_told && !context.home.store().has(hash)? {

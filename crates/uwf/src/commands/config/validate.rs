@@ -3,9 +3,10 @@
 use serde::Serialize;
 use uwf_core::config::Config;
 use uwf_core::document::{Document, Problem};
-use uwf_engine::error::{Kind, Result};
+use uwf_engine::error::Kind;
 use uwf_engine::root::config_text;
 use uwf_engine::root::env_file;
+use uwf_engine::root::error::Result;
 use uwf_engine::root::home::Home;
 
 use crate::checked::Checked;

@@ -219,7 +219,7 @@ pub(crate) fn running(context: &Context, args: Args) -> CommandResult {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home).unwrap_or_else(|error| {
-        context.printer.warn(&error.message);
+        context.printer.warn(&error.to_string());
         Registry::new()
     });
     let is_text = context.printer.prints_text();

@@ -1,0 +1,184 @@
+//! The one place where the errors of the rooms get what a user is shown: kind, message and hints.
+
+use std::io;
+use std::path::Path;
+
+use durable_files::FileError;
+use json_cas::{HeadsError, StoreError, nearest};
+use uwf_core::config::edit::EditError;
+use uwf_core::document::Problem;
+use uwf_core::node::OWN_TYPES;
+
+use super::{Error, Kind};
+use crate::ownership::owner;
+use crate::root::error::RootError;
+use crate::root::home::ROOT_VARIABLES;
+
+/// What to try when the disk is full.
+const FREE_SPACE: &str = "free some space, then run the same command again: nothing was lost";
+
+/// What to try when a thread is not found.
+const ALL_THREADS: &str = "`uwf thread list --all` lists every thread";
+
+impl From<RootError> for Error {
+    fn from(error: RootError) -> Error {
+        use RootError as Root;
+        let of = |kind| Error::new(kind, error.to_string());
+        let edge = match &error {
+            Root::Durable(source) => when_full(of(Kind::Io), source.is_disk_full()),
+            Root::Store(source) => of_store(of(store_kind(source)), source),
+            Root::Heads(source) => of_heads(of(heads_kind(source)), source),
+            Root::File { path, source, .. } => with_file_hint(of(Kind::Io), path, source),
+            Root::NoRoot => of(Kind::Config).hint(format!("set {} to a directory", ROOT_VARIABLES[0])),
+            Root::OwnProgram(_) => of(Kind::Io),
+            Root::NoIndex => of(Kind::Usage),
+            Root::NotText(_) => of(Kind::Config),
+            Root::Config(problems) => with_hints(of(Kind::Config), problems),
+            Root::ConfigResult(problems) => with_hints(of(Kind::Config), problems).hint("nothing was written"),
+            Root::ConfigEdit { source: EditError::Unreadable(problems), .. } => {
+                with_hints(of(Kind::Config), problems).hint("nothing was written")
+            }
+            Root::ConfigEdit { source: EditError::NotAMapping { .. }, .. } => {
+                of(Kind::Config).hint("set the whole of it, for example to `{key: value}` or `[a, b]`")
+            }
+            Root::ConfigEdit { source: EditError::Entangled { .. }, .. } => {
+                of(Kind::Config).hint("nothing was written; edit it by hand")
+            }
+            Root::ConfigBusy(_) => of(Kind::Busy).hint("try again when it has finished"),
+            Root::ConfigChanged(_) => of(Kind::Busy),
+            Root::KeyInConfig(_) => of(Kind::Config)
+                .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
+                .hint("`uwf setup` does both"),
+            Root::LinkOutside { .. } => {
+                of(Kind::Config).hint("edit that file, or put a file of its own into the storage root")
+            }
+            Root::EnvLine { .. } => of(Kind::Config),
+            Root::EnvNotChanged(_) => of(Kind::Config).hint("correct or remove it; nothing was written"),
+            Root::EnvValue { .. } => {
+                of(Kind::Config).hint("a key is one line without quotes; is something else in the clipboard?")
+            }
+            Root::ProjectFile { path, source } => with_file_hint(of(Kind::Config), path, source),
+            Root::NoProject(_) => of(Kind::NotFound)
+                .hint("it is looked for in the directory and above it, up to the one that holds `.git`"),
+            Root::Trusted { .. } => {
+                of(Kind::Config).hint("remove it, then trust your projects again: `uwf config trust DIR`")
+            }
+            Root::RegistryBusy(_) => of(Kind::Busy).hint("try again"),
+            Root::Registry { .. } => of(Kind::Data)
+                .hint("repair it or restore it from a backup; the workflows themselves are safe in the store"),
+            Root::NoWorkflow(_) => of(Kind::NotFound),
+            Root::NoVersion { workflow, .. } => {
+                of(Kind::NotFound).hint(format!("`uwf workflow history {workflow}` lists them"))
+            }
+            Root::NoType(typed) => of(Kind::NotFound).hint(other_types(typed)),
+            Root::NotAThreadId { .. } => of(Kind::Usage),
+            Root::StoredId(_) => of(Kind::Data),
+            Root::NoThreadLike { near: Some(near), .. } => of(Kind::NotFound).hint(format!("did you mean …{near}?")),
+            Root::NoThreadLike { near: None, .. } => of(Kind::NotFound).hint(ALL_THREADS),
+            Root::ManyThreads { .. } => of(Kind::Usage).hint("give more symbols"),
+            Root::NotAPlace(_) => of(Kind::Usage).hint("@ is the newest thread, @2 the one before"),
+            Root::FewThreads { count: 0, .. } => {
+                of(Kind::NotFound).hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one")
+            }
+            Root::FewThreads { .. } => of(Kind::NotFound),
+            Root::NoThread { has_records: true, .. } => of(Kind::NotFound)
+                .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
+            Root::NoThread { has_records: false, .. } => of(Kind::NotFound).hint(ALL_THREADS),
+            Root::NotActive(_) => of(Kind::NotFound).hint("`uwf thread list --all` lists finished threads too"),
+            Root::Stepped(_) => {
+                of(Kind::Busy).hint("try again when it has finished; `uwf thread show` tells what it is doing")
+            }
+            Root::SteppedBy { .. } => of(Kind::Busy).hint("only they can end it, or wait until the step has ended"),
+            Root::NotOurs { .. } => of(Kind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),
+            Root::RecordLine(_) => of(Kind::Internal),
+        };
+        Error { source: Some(Box::new(error)), ..edge }
+    }
+}
+
+fn with_hints(error: Error, problems: &[Problem]) -> Error {
+    Error { hints: problems.iter().filter_map(|problem| problem.hint.clone()).collect(), ..error }
+}
+
+fn with_file_hint(error: Error, path: &Path, source: &io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::StorageFull => error.hint(FREE_SPACE),
+        io::ErrorKind::PermissionDenied => {
+            let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(path);
+            error.hint(format!("{} belongs to {}", there.display(), owner(there)))
+        }
+        _ => error,
+    }
+}
+
+fn other_types(typed: &str) -> String {
+    let titles = OWN_TYPES.iter().map(|own| own.kind.title());
+    nearest::did_you_mean(typed, titles.clone()).unwrap_or_else(|| {
+        format!(
+            "a type is a hash, at least 4 symbols of its beginning, or one of {}; `uwf cas schema list` shows all",
+            titles.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
+        RootError::from(error).into()
+    }
+}
+
+impl From<HeadsError> for Error {
+    fn from(error: HeadsError) -> Error {
+        RootError::from(error).into()
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Error {
+        RootError::from(error).into()
+    }
+}
+
+fn store_kind(source: &StoreError) -> Kind {
+    match source {
+        StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => Kind::NotFound,
+        StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => Kind::Usage,
+        StoreError::Io { .. } => Kind::Io,
+        _ => Kind::Data,
+    }
+}
+
+fn of_store(mut error: Error, source: &StoreError) -> Error {
+    if let StoreError::Corrupt { hash, .. } = source {
+        if *hash == json_cas::bootstrap::HASH || OWN_TYPES.iter().any(|own| own.hash == *hash) {
+            error = error.hint("it is one of uwf's own types: `uwf recover` stores it again");
+        }
+        error = error.hint(format!("`uwf cas verify {hash}` checks it; putting the same content again repairs it"));
+    }
+    if let StoreError::Collision { hash } = source {
+        error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));
+    }
+    when_full(error, source.is_disk_full())
+}
+
+fn heads_kind(source: &HeadsError) -> Kind {
+    match source {
+        HeadsError::Busy { .. } => Kind::Busy,
+        HeadsError::Unreadable { .. } => Kind::Data,
+        HeadsError::Io { .. } => Kind::Io,
+        HeadsError::BadName { .. } | HeadsError::Removed { .. } | HeadsError::BadRecord { .. } => Kind::Internal,
+    }
+}
+
+fn of_heads(mut error: Error, source: &HeadsError) -> Error {
+    if let HeadsError::Unreadable { path, .. } = source {
+        error = error
+            .hint(format!("nothing was changed; repair {} or restore it from a backup", path.display()))
+            .hint("`uwf recover` makes it anew from the records of the threads; `uwf recover --dry-run` tells how");
+    }
+    when_full(error, source.is_disk_full())
+}
+
+fn when_full(error: Error, is_full: bool) -> Error {
+    if is_full { error.hint(FREE_SPACE) } else { error }
+}
