@@ -15,7 +15,7 @@ use crate::thread::moderate;
 #[must_use]
 pub(super) enum Resumed<'s, 'a, 'h> {
     /// It had finished, and its step is the head now: nobody is paid again.
-    Linked(Linked<'s, 'a, 'h>),
+    Linked(Box<Linked<'s, 'a, 'h>>),
     /// It failed, or there was none.
     Failed(FailedAttempts),
 }
@@ -42,7 +42,7 @@ impl<'a, 'h> Step<'a, 'h> {
             Left::Step(attempt, recorded) => (attempt, recorded),
         };
         match self.adopt(&attempt, recorded) {
-            Ok(linked) => Ok(Resumed::Linked(linked)),
+            Ok(linked) => Ok(Resumed::Linked(Box::new(linked))),
             Err(refused) if refused.kind == Kind::AgentFailed => {
                 log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
                 let failed = leftover::fail(self.home, &attempt, None, &refused.message)?;
