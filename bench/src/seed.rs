@@ -15,6 +15,7 @@ use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, registry};
+use uwf_engine::thread::digest::Digest;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::{put, start};
@@ -191,7 +192,11 @@ impl<'h> Seed<'h> {
     pub fn thread(&mut self, head: Hash, workspace: &Path, player: Player) -> Result<ThreadId> {
         let id = ids::new_thread_id();
         let bound = Bindings { every_role: Some(Named::plain(player.alias())), ..Bindings::default() };
-        let settings = Settings { workspace: workspace.to_owned(), bound, ..Settings::default() };
+        // A thread whose steps uwf made has a digest of them in its record; without one the first step would read them all.
+        // No step looks at its value.
+        let digest = Some(Digest::try_from("0".repeat(64))?);
+        let settings =
+            Settings { workspace: workspace.to_owned(), bound, begun_at: Some(head), digest, ..Settings::default() };
         self.home.make_thread_dir(&id)?;
         let record = self.home.record_file(&id);
         fs::write(&record, settings.text()?).map_err(Error::at("write", &record))?;

@@ -76,7 +76,8 @@ fn a_quick_run_takes_every_figure() {
     Show and fork
       uwf --version, which opens no store [ms]
       thread show, 30 steps, a store of 300 nodes [ms ≤ 5]
-      thread fork in the middle of 30 steps [ms ≤ 5]
+      thread fork of a thread, 30 steps [ms ≤ 5]
+      thread fork at a node, in the middle of 30 steps [ms ≤ 5]
     Node files that a step adds, an answer of 1 KB and new texts of its prompt in them
       output: step, return after 3 steps [B]
       output: step, return after 10 steps [B]
