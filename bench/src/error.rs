@@ -38,6 +38,9 @@ pub enum Error {
     /// What was measured is not what was meant.
     #[error("the benchmark does not measure what it should: {0}")]
     Unexpected(String),
+    /// A storage root could not be read or written.
+    #[error("{0}")]
+    Root(#[from] uwf_engine::root::error::RootError),
     /// The engine's library refused something.
     #[error("{0}")]
     Engine(#[from] uwf_engine::error::Error),

@@ -100,7 +100,7 @@ impl<'h> Seed<'h> {
         let hash = roles.draft().hash();
         registry::update(home, |registry| {
             registry::name(registry, &roles.name, hash, ids::now_ms());
-            Ok(())
+            Ok::<(), Error>(())
         })?;
         Ok(Seed { home, store, workflow: hash, roles, heads: Vec::new(), drafts: Vec::new(), nodes: 0, serial: 0 })
     }
