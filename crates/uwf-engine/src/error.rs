@@ -1,8 +1,6 @@
 //! The engine's error: what was being done to what, and which kind of failure it is.
 
-use json_cas::Hash;
 use serde::{Deserialize, Serialize};
-use uwf_core::thread::ThreadId;
 
 pub use crate::root::error::AtPath;
 use crate::root::error::{RootError, is_damage};
@@ -109,17 +107,6 @@ impl Error {
             cause = error.source();
         }
         self.kind != Kind::Io
-    }
-
-    /// Somebody moved the head of a thread that was to be ended.
-    pub(crate) fn head_moved(thread: &ThreadId) -> Error {
-        Error::new(Kind::Busy, format!("the head of thread {thread} moved while it was being ended"))
-            .hint("look at it with `uwf thread show`, then try again")
-    }
-
-    /// A node has another kind than its place asks for.
-    pub(crate) fn wrong_kind(hash: Hash, wanted: &str, found: &str) -> Error {
-        Error::new(Kind::Data, format!("node {hash} is a {found}, a {wanted} was expected"))
     }
 }
 

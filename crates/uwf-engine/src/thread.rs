@@ -4,6 +4,7 @@ pub mod chain;
 pub mod closure;
 pub mod digest;
 pub mod end_reason;
+pub mod error;
 pub mod evaluate;
 pub mod load;
 pub mod message;

@@ -221,8 +221,8 @@ fn completed_command() -> clap::Command {
 /// Calls of uwf by itself; they come before argument parsing to cost nothing.
 fn own_child(args: &[OsString]) -> Option<u8> {
     let done = match args.get(1)?.to_str()? {
-        keeper::KEEPER_ARGUMENT => step::keeper_main(args.get(2)?.to_str()?),
-        evaluate::CHILD_ARGUMENT => evaluate::child_main().map(|answer| {
+        keeper::KEEPER_ARGUMENT => step::keeper_main(args.get(2)?.to_str()?).map_err(CommandError::from),
+        evaluate::CHILD_ARGUMENT => evaluate::child_main().map_err(CommandError::from).map(|answer| {
             // The parent may have given up on us.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);
         }),
@@ -230,7 +230,7 @@ fn own_child(args: &[OsString]) -> Option<u8> {
     };
     Some(match done {
         Ok(()) => 0,
-        Err(error) => Printer::plain().failure(&CommandError::from(error)),
+        Err(error) => Printer::plain().failure(&error),
     })
 }
 

@@ -4,6 +4,7 @@ use json_cas::StoreError;
 use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, Kind};
 use uwf_engine::root::error::RootError;
+use uwf_engine::thread::error::ThreadError;
 
 /// A failed command: which kind, why, and what to try next.
 #[derive(Debug)]
@@ -69,6 +70,12 @@ impl From<Error> for CommandError {
 
 impl From<RootError> for CommandError {
     fn from(error: RootError) -> CommandError {
+        Error::from(error).into()
+    }
+}
+
+impl From<ThreadError> for CommandError {
+    fn from(error: ThreadError) -> CommandError {
         Error::from(error).into()
     }
 }

@@ -41,6 +41,6 @@ pub fn at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> 
 pub(crate) fn at_head(thread: &Thread<'_>) -> Result<Digest> {
     match at(thread.home(), &thread.id, thread.head)? {
         Some(digest) => Ok(digest),
-        None => digest::computed_at(thread.home(), thread.head),
+        None => Ok(digest::computed_at(thread.home(), thread.head)?),
     }
 }

@@ -13,6 +13,7 @@ use super::{Error, Kind};
 use crate::ownership::owner;
 use crate::root::error::RootError;
 use crate::root::home::ROOT_VARIABLES;
+use crate::thread::error::ThreadError;
 
 /// What to try when the disk is full.
 const FREE_SPACE: &str = "free some space, then run the same command again: nothing was lost";
@@ -119,6 +120,40 @@ fn other_types(typed: &str) -> String {
             titles.collect::<Vec<_>>().join(", ")
         )
     })
+}
+
+impl From<ThreadError> for Error {
+    fn from(error: ThreadError) -> Error {
+        use ThreadError as Thread;
+        let of = |kind| Error::new(kind, error.to_string());
+        let edge = match error {
+            Thread::Root(source) => return source.into(),
+            Thread::Store(source) => return source.into(),
+            Thread::Heads(source) => return source.into(),
+            Thread::NoEnd { thread, source } => {
+                return Error::from(source).hint(format!(
+                    "history.jsonl says that thread {thread} ended there: `uwf recover` looks whether that line is damaged"
+                ));
+            }
+            Thread::HeadMoved(_) => of(Kind::Busy).hint("look at it with `uwf thread show`, then try again"),
+            Thread::Routing { ref thread, .. } => {
+                of(Kind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
+            }
+            Thread::Expression(_)
+            | Thread::Evaluation { .. }
+            | Thread::WrongKind { .. }
+            | Thread::Shape { .. }
+            | Thread::Workflow { .. }
+            | Thread::TooDeep { .. } => of(Kind::Data),
+            Thread::NotADigest(_) => of(Kind::Usage).hint("a digest has 64 hexadecimal digits"),
+            Thread::NoStep { .. }
+            | Thread::Evaluator { .. }
+            | Thread::NoRequest(_)
+            | Thread::Request(_)
+            | Thread::NoDigest => of(Kind::Internal),
+        };
+        Error { source: Some(Box::new(error)), ..edge }
+    }
 }
 
 impl From<StoreError> for Error {

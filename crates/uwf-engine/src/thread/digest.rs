@@ -18,9 +18,9 @@ use json_cas::{Hash, Store};
 use serde::{Deserialize, Serialize};
 use uwf_core::node::StepNode;
 
-use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
 use crate::thread::closure::{self, Bounds, Part};
+use crate::thread::error::{Result, ThreadError};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 
@@ -36,12 +36,10 @@ impl Display for Digest {
 }
 
 impl FromStr for Digest {
-    type Err = Error;
+    type Err = ThreadError;
 
     fn from_str(text: &str) -> Result<Digest> {
-        blake3::Hash::from_hex(text).map(Digest).map_err(|_| {
-            Error::new(Kind::Usage, format!("`{text}` is no digest")).hint("a digest has 64 hexadecimal digits")
-        })
+        blake3::Hash::from_hex(text).map(Digest).map_err(|_| ThreadError::NotADigest(text.to_owned()))
     }
 }
 
@@ -52,7 +50,7 @@ impl From<Digest> for String {
 }
 
 impl TryFrom<String> for Digest {
-    type Error = Error;
+    type Error = ThreadError;
 
     fn try_from(text: String) -> Result<Digest> {
         text.parse()
@@ -141,5 +139,5 @@ pub(crate) fn computed_at(home: &Home, head: Hash) -> Result<Digest> {
 /// `Internal` when there is none: a thread has a start.
 pub(crate) fn last(digests: &[(Hash, Digest)]) -> Result<Digest> {
     let last = digests.last().map(|(_, digest)| *digest);
-    last.ok_or_else(|| Error::new(Kind::Internal, "a thread has no digest at its start"))
+    last.ok_or(ThreadError::NoDigest)
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::moderator::{self, Evaluate};
 
-use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
+use crate::thread::error::{Result, ThreadError};
 
 /// Address space of the child. Conditions over 10,000 steps take a tenth of it.
 pub(crate) const MEMORY_LIMIT: u64 = 512 * 1024 * 1024;
@@ -37,19 +37,14 @@ enum Answer {
 ///
 /// # Errors
 /// `Internal` when the child cannot be started.
-pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<Option<Value>, String>> {
+pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>, String>> {
     let mut child = Command::new(home.bin())
         .arg(CHILD_ARGUMENT)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| {
-            Error::new(
-                Kind::Internal,
-                format!("cannot start {} to evaluate a condition: {error}", home.bin().display()),
-            )
-        })?;
+        .map_err(|source| ThreadError::Evaluator { program: home.bin().to_owned(), source })?;
     let input = serde_json::to_vec(request).expect("an expression and a JSON context");
     let mut stdin = child.stdin.take().expect("stdin was piped");
     // The child reads everything before it evaluates; when it dies early the write fails and its answer is missing.
@@ -86,11 +81,8 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<std::result::Result<O
 /// `Internal` when the request is not readable.
 pub fn child_main() -> Result<Vec<u8>> {
     let mut input = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut input)
-        .map_err(|error| Error::new(Kind::Internal, format!("cannot read the request: {error}")))?;
-    let request: Evaluate = serde_json::from_slice(&input)
-        .map_err(|error| Error::new(Kind::Internal, format!("the request is not readable: {error}")))?;
+    std::io::stdin().read_to_end(&mut input).map_err(ThreadError::NoRequest)?;
+    let request: Evaluate = serde_json::from_slice(&input).map_err(ThreadError::Request)?;
     limit_memory();
     let answer = match moderator::evaluate(&request) {
         Ok(Some(value)) => Answer::Value(value),

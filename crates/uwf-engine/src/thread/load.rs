@@ -2,17 +2,17 @@
 
 use std::cell::OnceCell;
 
-use json_cas::{Hash, Head};
+use json_cas::{Hash, Head, StoreError};
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::{StepRecord, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
-use crate::error::{self, Error, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::missing_thread;
 use crate::thread::chain::Chain;
+use crate::thread::error::{Result, ThreadError};
 use crate::thread::nodes;
 
 /// A thread as it stands: its head, its start, its last step. Older steps are loaded only when asked for.
@@ -52,7 +52,7 @@ impl<'h> Thread<'h> {
     pub(crate) fn current_head(&self) -> Result<Head> {
         let head = self.home.heads().read(self.id.as_str())?;
         let head = head.ok_or_else(|| missing_thread::not_active(self.home, &self.id))?;
-        if head.hash == self.head { Ok(head) } else { Err(Error::head_moved(&self.id)) }
+        if head.hash == self.head { Ok(head) } else { Err(ThreadError::HeadMoved(self.id.clone())) }
     }
 
     /// Loads a thread, active or finished.
@@ -72,11 +72,11 @@ impl<'h> Thread<'h> {
     /// Those of its nodes.
     pub fn ended(home: &'h Home, line: &Finished) -> Result<Thread<'h>> {
         let id = &line.thread;
-        Thread::at(home, id.clone(), line.head).map_err(|error| match error.kind {
-            error::Kind::NotFound => error.hint(format!(
-                "history.jsonl says that thread {id} ended there: `uwf recover` looks whether that line is damaged"
-            )),
-            _ => error,
+        Thread::at(home, id.clone(), line.head).map_err(|error| match error {
+            ThreadError::Store(source @ StoreError::NotFound { .. }) => {
+                ThreadError::NoEnd { thread: id.clone(), source }
+            }
+            error => error,
         })
     }
 
@@ -93,10 +93,10 @@ impl<'h> Thread<'h> {
                 (Some(step.clone()), step.start, start)
             }
             Some(NodeKind::StartNode) => (None, head, node.clone()),
-            _ => return Err(Error::wrong_kind(head, "StartNode or StepNode", &nodes::title(home.store(), &node))),
+            _ => return Err(nodes::wrong_kind(home.store(), head, "StartNode or StepNode", &node)),
         };
         if NodeKind::of(start_node.type_hash) != Some(NodeKind::StartNode) {
-            return Err(Error::wrong_kind(start_hash, "StartNode", &nodes::title(home.store(), &start_node)));
+            return Err(nodes::wrong_kind(home.store(), start_hash, "StartNode", &start_node));
         }
         let start = nodes::payload(start_hash, &start_node)?;
         Ok(Thread {
@@ -182,9 +182,8 @@ impl<'h> Thread<'h> {
         if let Some(last) = self.last.as_ref().filter(|_| index + 1 == chain.len()) {
             return nodes::with_output(self.home.store(), self.head, last.clone(), self.head_timestamp_ms);
         }
-        let record = chain.get(index).ok_or_else(|| {
-            Error::new(error::Kind::Internal, format!("thread {} has no step {}", self.id, index + 1))
-        })?;
+        let record =
+            chain.get(index).ok_or_else(|| ThreadError::NoStep { thread: self.id.clone(), step: index + 1 })?;
         nodes::step_record(self.home.store(), record.step)
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
 use uwf_core::node::NodeKind;
 
-use crate::error::Result;
+use crate::thread::error::Result;
 use crate::thread::nodes;
 
 /// The fields that are looked at in a detail, of whichever type it is.

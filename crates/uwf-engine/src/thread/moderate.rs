@@ -8,8 +8,8 @@ use uwf_core::moderator::{
 };
 use uwf_core::workflow::{END, Workflow};
 
-use crate::error::{Error, Kind, Result};
 use crate::thread::end_reason;
+use crate::thread::error::{Result, ThreadError};
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
@@ -57,16 +57,16 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
         Err(ModeratorError::NoPosition { .. }) => {
             return Ok(Decision { next: Next::End(EndReason::NoMatch), trace: Vec::new() });
         }
-        Err(error) => return Err(refused(thread, &error)),
+        Err(error) => return Err(refused(thread, error)),
     };
     let history = history(thread, &moderator.reads())?;
-    let mut progress = moderator.decide(&history).map_err(|error| refused(thread, &error))?;
+    let mut progress = moderator.decide(&history).map_err(|error| refused(thread, error))?;
     loop {
         progress = match progress {
             Progress::Decided(decision) => return Ok(decision),
             Progress::Evaluate { request, resume } => {
                 let answer = evaluate::in_child(thread.home(), &request)?;
-                resume.answer(answer).map_err(|error| refused(thread, &error))?
+                resume.answer(answer).map_err(|error| refused(thread, error))?
             }
         };
     }
@@ -95,11 +95,10 @@ pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
 /// # Errors
 /// `Data` when it cannot be evaluated.
 pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
-    let condition = uwf_core::moderator::Condition::compile(expression)
-        .map_err(|error| Error::new(Kind::Data, error.to_string()))?;
+    let condition = uwf_core::moderator::Condition::compile(expression)?;
     let history = history(thread, condition.reads())?;
     evaluate::in_child(thread.home(), &Evaluate::new(expression, &history))?
-        .map_err(|message| Error::new(Kind::Data, format!("`{expression}` could not be evaluated: {message}")))
+        .map_err(|why| ThreadError::Evaluation { expression: expression.to_owned(), why })
 }
 
 /// The part of a thread's history that conditions read.
@@ -181,7 +180,6 @@ fn why(note: Note, matched: bool) -> String {
     }
 }
 
-fn refused(thread: &Thread<'_>, error: &ModeratorError) -> Error {
-    Error::new(Kind::Data, format!("thread {} cannot be routed from `{}`: {error}", thread.id, thread.position()))
-        .hint(format!("`uwf thread eval {} EXPR` shows what an expression gives", thread.id))
+fn refused(thread: &Thread<'_>, source: ModeratorError) -> ThreadError {
+    ThreadError::Routing { thread: thread.id.clone(), position: thread.position().to_owned(), source }
 }

@@ -7,7 +7,7 @@ use uwf_core::node::{Attempt, NodeKind, Payload, StepNode};
 use uwf_core::thread::StepRecord;
 use uwf_core::workflow::Workflow;
 
-use crate::error::{self, Error, Result};
+use crate::thread::error::{Result, ThreadError};
 
 /// A StepNode and when it was first put (Unix milliseconds).
 ///
@@ -16,7 +16,7 @@ use crate::error::{self, Error, Result};
 pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
     let node = store.get(hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
-        return Err(Error::wrong_kind(hash, "StepNode", &title(store, &node)));
+        return Err(wrong_kind(store, hash, "StepNode", &node));
     }
     Ok((payload(hash, &node)?, node.timestamp))
 }
@@ -42,10 +42,9 @@ pub(crate) fn with_output(store: &Store, hash: Hash, step: StepNode, timestamp_m
 pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
     let node = store.get(hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::Workflow) {
-        return Err(Error::wrong_kind(hash, "Workflow", &title(store, &node)));
+        return Err(wrong_kind(store, hash, "Workflow", &node));
     }
-    Workflow::from_payload(&node.payload)
-        .map_err(|error| Error::new(error::Kind::Data, format!("workflow {hash} is not readable: {error}")))
+    Workflow::from_payload(&node.payload).map_err(|source| ThreadError::Workflow { hash, source })
 }
 
 /// Child threads a detail may lead through; `maxDepth` keeps threads from being nested any deeper than makes sense.
@@ -65,7 +64,7 @@ pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
         }
         at = payload::<StepNode>(at, &node)?.detail;
     }
-    Err(Error::new(error::Kind::Data, format!("the detail {detail} lies more than {MAX_NESTING} threads deep")))
+    Err(ThreadError::TooDeep { detail, most: MAX_NESTING })
 }
 
 /// How the output of a step was obtained, when its detail says so.
@@ -82,9 +81,7 @@ pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
 /// # Errors
 /// `Data` naming the node.
 pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
-    T::deserialize(&node.payload).map_err(|error| {
-        Error::new(error::Kind::Data, format!("node {hash} does not have the shape of its type: {error}"))
-    })
+    T::deserialize(&node.payload).map_err(|source| ThreadError::Shape { hash, source })
 }
 
 /// A node's payload as its Rust type, checked to be of that type.
@@ -95,7 +92,7 @@ pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result
     let node = store.get(hash)?;
     if node.type_hash != T::TYPE {
         let wanted = NodeKind::of(T::TYPE).map_or("node", NodeKind::title);
-        return Err(Error::wrong_kind(hash, wanted, &title(store, &node)));
+        return Err(wrong_kind(store, hash, wanted, &node));
     }
     payload(hash, &node)
 }
@@ -107,9 +104,13 @@ pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result
 pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
     let node = store.get(hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::Attempt) {
-        return Err(Error::wrong_kind(hash, NodeKind::Attempt.title(), &title(store, &node)));
+        return Err(wrong_kind(store, hash, NodeKind::Attempt.title(), &node));
     }
     payload(hash, &node)
+}
+
+pub(crate) fn wrong_kind(store: &Store, hash: Hash, wanted: &'static str, node: &Node) -> ThreadError {
+    ThreadError::WrongKind { hash, wanted, found: title(store, node) }
 }
 
 /// What people call a node's type.

@@ -115,7 +115,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
-    let (thread, head) = match Thread::active(home, id) {
+    let (thread, head) = match Thread::active(home, id).map_err(Error::from) {
         Err(ended) if ended.kind == Kind::NotFound => return Err(too_late(asked, "the thread has ended")),
         other => other?,
     };

@@ -110,7 +110,7 @@ fn names(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let mut findings = vec![Finding::ok("workflows", counted(registry.len(), "name"))];
     for (name, entry) in &registry {
         if let Err(error) = nodes::workflow(home.store(), entry.hash) {
-            let finding = Finding::fail("workflows", format!("`{name}`: {}", error.message));
+            let finding = Finding::fail("workflows", format!("`{name}`: {error}"));
             findings.push(finding.hint("`uwf workflow put FILE` stores it again"));
         }
     }

@@ -8,12 +8,13 @@ use uwf_core::node::{EndStatus, Payload, ThreadEnd};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::node_types;
 use crate::thread::end_reason;
+use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 
 /// Exit code recorded for a thread that the supervisor ended.
@@ -109,7 +110,7 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
             Ok(())
         }
-        Swap::Moved(_) => Err(Error::head_moved(&line.thread)),
+        Swap::Moved(_) => Err(ThreadError::HeadMoved(line.thread.clone()).into()),
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Changes {
 /// # Errors
 /// `Data` when the node is neither start nor step, `Io` when the workspace does not exist.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
-    Thread::at(home, ids::new_thread_id(), at).map_err(|error| match is_other(home, at) {
+    Thread::at(home, ids::new_thread_id(), at).map_err(Error::from).map_err(|error| match is_other(home, at) {
         true => error.hint("`uwf thread steps THREAD` lists the nodes that can be forked"),
         false => error,
     })?;

@@ -69,7 +69,7 @@ fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     loop {
         tries += 1;
         let head = home.heads().read(id.as_str())?.ok_or_else(|| missing_thread::not_active(home, id))?;
-        let ended = match Thread::at(home, id.clone(), head.hash) {
+        let ended = match Thread::at(home, id.clone(), head.hash).map_err(Error::from) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.
             Err(broken) if matches!(broken.kind, Kind::Data | Kind::NotFound) => {

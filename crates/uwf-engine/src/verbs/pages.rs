@@ -110,7 +110,7 @@ fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
                 role: role.to_owned(),
                 agent: None,
                 exit_code: None,
-                error: error.message,
+                error: error.to_string(),
             };
         }
     };

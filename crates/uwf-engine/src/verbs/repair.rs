@@ -104,7 +104,7 @@ fn steps(thread: &Thread<'_>) -> Result<Vec<Hash>> {
     let mut next = thread.last.is_some().then_some(thread.head);
     while let Some(hash) = next {
         let (step, _) = nodes::step_node(thread.home().store(), hash).map_err(|error| {
-            error.hint("a StepNode that is gone cannot be repaired: `uwf thread list` and the history have other heads to fork from")
+            Error::from(error).hint("a StepNode that is gone cannot be repaired: `uwf thread list` and the history have other heads to fork from")
         })?;
         found.push(hash);
         next = step.prev;
@@ -187,7 +187,7 @@ impl New<'_> {
         if let Err(unsound) = closure::check(store, bounds, |_| ()) {
             return Ok(Some(unsound.why()?));
         }
-        match detail.map(|detail| message::of_detail(store, detail)) {
+        match detail.map(|detail| message::of_detail(store, detail).map_err(Error::from)) {
             Some(Err(error)) if error.kind == Kind::Io => Err(error),
             Some(Err(error)) => Ok(Some(error.message)),
             Some(Ok(_)) | None => Ok(None),

@@ -227,13 +227,13 @@ impl Expansion<'_> {
 
     /// A step of another thread: enough to find it by, not all of its history.
     fn child_thread(&mut self, head: Hash, node: &Node) -> Value {
-        let step: Result<StepNode> = nodes::payload(head, node);
+        let step: Option<StepNode> = nodes::payload(head, node).ok();
         let start: Option<StartNode> =
-            step.as_ref().ok().and_then(|step| nodes::payload(step.start, &self.store.get(step.start).ok()?).ok());
+            step.as_ref().and_then(|step| nodes::payload(step.start, &self.store.get(step.start).ok()?).ok());
         json!({
             "childThread": {
                 "head": head,
-                "role": step.ok().map(|step| step.role),
+                "role": step.map(|step| step.role),
                 "workflow": start.as_ref().map(|start| start.workflow),
                 "prompt": start.map(|start| start.prompt),
             },

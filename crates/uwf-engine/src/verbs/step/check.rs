@@ -41,7 +41,7 @@ pub(super) fn step<'h>(
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", nodes::title(store, &node))));
     }
-    let step: StepNode = nodes::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.message))?;
+    let step: StepNode = nodes::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.to_string()))?;
     check_place(thread, role_name, step_hash, &step)?;
     let output = store.get(step.output).map_err(|error| unreadable(step_hash, "its output is not readable", error))?;
     if output.type_hash != role.meta {
@@ -59,7 +59,7 @@ pub(super) fn step<'h>(
     let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
     // This is what every later prompt reads of it.
-    message::of_detail(store, step.detail).map_err(|error| match error.kind {
+    message::of_detail(store, step.detail).map_err(Error::from).map_err(|error| match error.kind {
         error::Kind::Io => error,
         _ => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
     })?;
