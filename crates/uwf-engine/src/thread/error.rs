@@ -83,7 +83,7 @@ pub enum ThreadError {
         /// The role that was played last.
         position: String,
         /// Why.
-        source: ModeratorError,
+        source: Box<ModeratorError>,
     },
     /// An expression is not JSONata.
     #[error(transparent)]

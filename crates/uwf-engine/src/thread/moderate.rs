@@ -181,5 +181,5 @@ fn why(note: Note, matched: bool) -> String {
 }
 
 fn refused(thread: &Thread<'_>, source: ModeratorError) -> ThreadError {
-    ThreadError::Routing { thread: thread.id.clone(), position: thread.position().to_owned(), source }
+    ThreadError::Routing { thread: thread.id.clone(), position: thread.position().to_owned(), source: Box::new(source) }
 }
