@@ -1,4 +1,7 @@
 //! The engine's error: what was being done to what, and which kind of failure it is.
+//!
+//! What the storage root and reading threads fail with is an enum beside their code, [`RootError`] and
+//! [`ThreadError`](crate::thread::error::ThreadError). It becomes an [`Error`] when it is told to somebody.
 
 use serde::{Deserialize, Serialize};
 

@@ -31,9 +31,6 @@ impl From<RootError> for Error {
             Root::Heads(source) => of_heads(of(heads_kind(source)), source),
             Root::File { path, source, .. } => with_file_hint(of(Kind::Io), path, source),
             Root::NoRoot => of(Kind::Config).hint(format!("set {} to a directory", ROOT_VARIABLES[0])),
-            Root::OwnProgram(_) => of(Kind::Io),
-            Root::NoIndex => of(Kind::Usage),
-            Root::NotText(_) => of(Kind::Config),
             Root::Config(problems) => with_hints(of(Kind::Config), problems),
             Root::ConfigResult(problems) => with_hints(of(Kind::Config), problems).hint("nothing was written"),
             Root::ConfigEdit { source: EditError::Unreadable(problems), .. } => {
@@ -46,14 +43,12 @@ impl From<RootError> for Error {
                 of(Kind::Config).hint("nothing was written; edit it by hand")
             }
             Root::ConfigBusy(_) => of(Kind::Busy).hint("try again when it has finished"),
-            Root::ConfigChanged(_) => of(Kind::Busy),
             Root::KeyInConfig(_) => of(Kind::Config)
                 .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
                 .hint("`uwf setup` does both"),
             Root::LinkOutside { .. } => {
                 of(Kind::Config).hint("edit that file, or put a file of its own into the storage root")
             }
-            Root::EnvLine { .. } => of(Kind::Config),
             Root::EnvNotChanged(_) => of(Kind::Config).hint("correct or remove it; nothing was written"),
             Root::EnvValue { .. } => {
                 of(Kind::Config).hint("a key is one line without quotes; is something else in the clipboard?")
@@ -67,13 +62,10 @@ impl From<RootError> for Error {
             Root::RegistryBusy(_) => of(Kind::Busy).hint("try again"),
             Root::Registry { .. } => of(Kind::Data)
                 .hint("repair it or restore it from a backup; the workflows themselves are safe in the store"),
-            Root::NoWorkflow(_) => of(Kind::NotFound),
             Root::NoVersion { workflow, .. } => {
                 of(Kind::NotFound).hint(format!("`uwf workflow history {workflow}` lists them"))
             }
             Root::NoType(typed) => of(Kind::NotFound).hint(other_types(typed)),
-            Root::NotAThreadId { .. } => of(Kind::Usage),
-            Root::StoredId(_) => of(Kind::Data),
             Root::NoThreadLike { near: Some(near), .. } => of(Kind::NotFound).hint(format!("did you mean …{near}?")),
             Root::NoThreadLike { near: None, .. } => of(Kind::NotFound).hint(ALL_THREADS),
             Root::ManyThreads { .. } => of(Kind::Usage).hint("give more symbols"),
@@ -81,7 +73,6 @@ impl From<RootError> for Error {
             Root::FewThreads { count: 0, .. } => {
                 of(Kind::NotFound).hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one")
             }
-            Root::FewThreads { .. } => of(Kind::NotFound),
             Root::NoThread { has_records: true, .. } => of(Kind::NotFound)
                 .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
             Root::NoThread { has_records: false, .. } => of(Kind::NotFound).hint(ALL_THREADS),
@@ -91,7 +82,13 @@ impl From<RootError> for Error {
             }
             Root::SteppedBy { .. } => of(Kind::Busy).hint("only they can end it, or wait until the step has ended"),
             Root::NotOurs { .. } => of(Kind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),
+            Root::NoIndex(_) | Root::NotAThreadId { .. } => of(Kind::Usage),
+            Root::StoredId(_) => of(Kind::Data),
+            Root::NoWorkflow(_) | Root::FewThreads { .. } => of(Kind::NotFound),
             Root::RecordLine(_) => of(Kind::Internal),
+            Root::OwnProgram(_) => of(Kind::Io),
+            Root::ConfigChanged(_) => of(Kind::Busy),
+            Root::NotText(_) | Root::EnvLine { .. } => of(Kind::Config),
         };
         Error { source: Some(Box::new(error)), ..edge }
     }

@@ -40,9 +40,9 @@ pub enum RootError {
     /// The path of this program is unknown.
     #[error("cannot find the path of uwf itself: {0}")]
     OwnProgram(#[source] io::Error),
-    /// The heads are kept elsewhere than in files of the root.
+    /// The heads are kept elsewhere than in files of this root.
     #[error("the heads of this storage root are not in files of it: there is no index to recover")]
-    NoIndex,
+    NoIndex(PathBuf),
 
     /// A file of the configuration is not UTF-8.
     #[error("{0} is not UTF-8 text")]

@@ -109,7 +109,7 @@ impl Home {
     /// # Errors
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn index(&self) -> Result<&FsHeads> {
-        self.index.as_ref().ok_or(RootError::NoIndex)
+        self.index.as_ref().ok_or_else(|| RootError::NoIndex(self.root.clone()))
     }
 
     /// The configuration; defaults when there is no file.
