@@ -41,9 +41,9 @@ pub enum Error {
     /// A storage root could not be read or written.
     #[error("{0}")]
     Root(#[from] uwf_engine::root::error::RootError),
-    /// The engine's library refused something.
+    /// A thread could not be read.
     #[error("{0}")]
-    Engine(#[from] uwf_engine::error::Error),
+    Thread(#[from] uwf_engine::thread::error::ThreadError),
 }
 
 impl Error {
