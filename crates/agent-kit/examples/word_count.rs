@@ -18,7 +18,7 @@ fn main() -> ExitCode {
 
 fn work(context: &AgentContext<'_>) -> Result<Answer> {
     let last = context.newest_steps(1, ENOUGH)?.pop();
-    let text = last.and_then(|step| step.text).unwrap_or_default();
+    let text = last.and_then(|step| step.message).unwrap_or_default();
     let (task, previous) = (words(context.task()), words(&text));
     Ok(Answer::value(json!({ "task": task, "previous": previous })))
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use json_cas::{Hash, Schema};
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::{self, Payload, ReactSession, StepNode};
-use uwf_core::prompt::{AnswerForm, PriorStep, Prompt, PromptInput, brief, build};
-use uwf_core::thread::ThreadId;
+use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, brief, build};
+use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::environment::{Redactor, own_environment};
 use uwf_engine::attempt::processes;
@@ -233,7 +233,7 @@ impl<'h> AgentContext<'h> {
 
     /// The step at a position, from 1, as a prompt shows it. Where the chain cache has all that is needed, the `StepNode`
     /// is not read: a long prompt shows a hundred.
-    fn prior_step(&self, position: usize) -> Result<PriorStep> {
+    fn prior_step(&self, position: usize) -> Result<Step> {
         let record = self.record(position)?;
         self.read(position, &record).map_err(|error| match error.is_damage() {
             true => error.hint(format!(
@@ -244,16 +244,16 @@ impl<'h> AgentContext<'h> {
         })
     }
 
-    fn read(&self, position: usize, record: &Record) -> Result<PriorStep> {
+    fn read(&self, position: usize, record: &Record) -> Result<Step> {
         let store = self.thread.home().store();
-        let (role, output) = match self.role_names.get(&record.role) {
-            Some(role) => (role.clone(), store.get(record.output)?.payload),
-            None => {
-                let step = nodes::step_record(store, record.step)?;
-                (step.role, step.output)
-            }
-        };
-        Ok(PriorStep { index: position, role, output, text: message::of_detail(store, record.detail)? })
+        let Some(role) = self.role_names.get(&record.role) else { return self.step(position) };
+        let message = message::of_detail(store, record.detail)?;
+        Ok(Step {
+            hash: record.step,
+            detail: record.detail,
+            message,
+            ..Step::new(position, role, store.get(record.output)?.payload)
+        })
     }
 
     /// The nodes of the step at a position, from 1.

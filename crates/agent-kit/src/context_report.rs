@@ -1,16 +1,15 @@
-//! All that is known about a step to be done, as agents in other languages are told it.
+//! All that is known about a step to be done, as agents in other languages get it.
 
 use std::path::PathBuf;
 
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::Result;
 
 use crate::context::AgentContext;
-use crate::reported_step::ReportedStep;
 
 /// Task, role, schema and steps: what `uwf agent context` prints and the MCP tool `context` answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,7 +44,7 @@ pub struct ContextReport {
     /// JSON Schema of what it delivers.
     pub schema: Value,
     /// Newest of the previous steps, oldest first.
-    pub steps: Vec<ReportedStep>,
+    pub steps: Vec<Step>,
     /// Steps before those.
     pub omitted_steps: usize,
     /// The prompt, where it was asked for.

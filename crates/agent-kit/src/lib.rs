@@ -60,8 +60,8 @@ pub mod ladder;
 pub mod mcp;
 pub mod play;
 pub mod recorder;
-mod reported_step;
 pub mod spawn;
+mod steps;
 pub mod submit;
 pub mod submitted_value;
 
@@ -70,6 +70,6 @@ pub use answer::{Answer, Turn};
 pub use context::AgentContext;
 pub use play::{Agent, play};
 pub use recorder::Recorder;
-pub use reported_step::ReportedStep;
 pub use uwf_core::config::AgentDescription;
+pub use uwf_core::thread::Step;
 pub use uwf_engine::error::{Error, Kind, Result};

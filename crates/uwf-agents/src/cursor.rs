@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
+use uwf_engine::thread::steps::Parts;
 
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::{Program, Ran};
@@ -205,7 +206,7 @@ fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -
     }
     let thread = context.thread();
     for index in (0..thread.chain()?.len()).rev() {
-        if let Some(dir) = directory_in(&thread.step(index)?.output) {
+        if let Some(dir) = directory_in(&thread.step(index, Parts::NONE)?.output) {
             return is_directory(of_thread.join(dir));
         }
     }

@@ -215,13 +215,12 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
         return Err(Error::new(Kind::AgentFailed, message).hint(again));
     }
     let home = context.thread().home();
-    if Thread::at(home, child.clone(), ended.head)?.last.is_none() {
+    let Some(step) = Thread::at(home, child.clone(), ended.head)?.last else {
         return Err(
             Error::new(Kind::NotExtractable, format!("child thread {child} ended before its first step")).hint(again)
         );
-    }
-    let step = nodes::step_record(home.store(), ended.head)?;
-    let answer = answer(context, step.output, step.detail)?;
+    };
+    let answer = answer(context, home.store().get(step.output)?.payload, step.detail)?;
     let rungs = context.opened()?.extract;
     let mut extractor = Account { home, ended, role: &step.role, model: LlmExtractor::new(home) };
     let ladder = Ladder { rungs, feedback: None, extractor: Some(&mut extractor) };

@@ -8,7 +8,8 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use uwf_core::moderator::{Condition, Edge, EndReason, History, Moderator, Next, Progress, StepView};
+//! use uwf_core::moderator::{Condition, Edge, EndReason, History, Moderator, Next, Progress};
+//! use uwf_core::thread::Step;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let rejected = Condition::compile("steps[-1].output.approved = false")?;
@@ -16,13 +17,7 @@
 //!     Edge { role: "writer".into(), condition: Some(("rejected".into(), rejected)) },
 //!     Edge { role: "$END".into(), condition: None },
 //! ]);
-//! let review = StepView {
-//!     role: "reviewer".into(),
-//!     output: json!({ "approved": true }),
-//!     detail: String::new(),
-//!     agent: "codex".into(),
-//!     extracted_by: None,
-//! };
+//! let review = Step::new(1, "reviewer", json!({ "approved": true }));
 //! let history = History { total: 1, steps: vec![review], ..History::default() };
 //! let Progress::Decided(decision) = after_the_reviewer.decide(&history)? else {
 //!     unreachable!("a plain condition is evaluated on the spot");

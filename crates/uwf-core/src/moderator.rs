@@ -20,7 +20,7 @@ pub use decide::{
     Considered, Decision, END, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress,
     evaluate,
 };
-pub use history::{History, StepView, context};
+pub use history::{History, context};
 pub use jsonata::EvalError;
 pub use reads::Reads;
 pub use truth::truth;

@@ -26,11 +26,12 @@ use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use sample::sample;
-pub use step::{LONG_STEP, PriorStep, StepSection};
+pub use step::{LONG_STEP, StepSection};
 pub use task_only::brief;
 
 pub(crate) use format::{header_example, json_example};
 
+use crate::thread::Step;
 use crate::workflow::Role;
 
 /// Everything a prompt is made from.
@@ -140,7 +141,7 @@ impl PromptInput<'_> {
 ///
 /// # Errors
 /// Those of `read`.
-pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<PriorStep, E>) -> Result<Prompt, E> {
+pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<Prompt, E> {
     let instruction = instruction(input.workflow, input.role_name, input.role, input.schema, input.output);
     let whole_task = task(input.task).map_or(0, |text| text.len());
     let divided = divide(input, instruction.len(), whole_task, read)?;
@@ -182,7 +183,7 @@ fn divide<E>(
     input: &PromptInput<'_>,
     frame: usize,
     whole_task: usize,
-    read: impl FnMut(usize) -> Result<PriorStep, E>,
+    read: impl FnMut(usize) -> Result<Step, E>,
 ) -> Result<Divided, E> {
     let steps = input.first()..=input.steps;
     let note = note::most(input.visit(), !steps.is_empty(), input.role_name, input.context_command);

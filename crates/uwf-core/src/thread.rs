@@ -1,11 +1,13 @@
-//! Threads: their ids, and what the pure core sees of a step.
+//! Threads: their ids, and the one model of a step.
 
 use std::fmt;
 use std::str::FromStr;
 
-use json_cas::Hash;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+pub use step::{Step, Unreadable};
+
+mod step;
 
 /// Length of a thread id in symbols.
 pub const ID_LEN: usize = 26;
@@ -85,23 +87,6 @@ impl fmt::Debug for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// A step with its output expanded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StepRecord {
-    /// The `StepNode`.
-    pub hash: Hash,
-    /// Role that was played.
-    pub role: String,
-    /// Its output.
-    pub output: Value,
-    /// Node that tells how the output came to be.
-    pub detail: Hash,
-    /// Name of the agent.
-    pub agent: String,
-    /// Unix milliseconds the `StepNode` was first put at.
-    pub timestamp_ms: u64,
 }
 
 #[cfg(test)]

@@ -17,5 +17,5 @@ pub use inline::{code, inline, sentence};
 pub use key_order::in_schema_order;
 pub use output::output;
 pub use page::{Ending, Failure, LeftOut, Page, page, task};
-pub use step::{MIN_SECTION, Section, Source, Told, agent_name, section};
+pub use step::{MIN_SECTION, Section, agent_name, section};
 pub use time::time;

@@ -11,3 +11,4 @@ pub mod message;
 pub mod moderate;
 pub mod nodes;
 pub mod state;
+pub mod steps;

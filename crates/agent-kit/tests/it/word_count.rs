@@ -8,6 +8,7 @@ use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::error::{Kind, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::steps::Parts;
 use uwf_engine::verbs::start::{self, Request as Start};
 use uwf_engine::verbs::step::{self, Report, Request};
 
@@ -63,7 +64,7 @@ fn step(home: &Home, thread: &ThreadId) -> Result<Report> {
 }
 
 fn output(home: &Home, report: &Report) -> Result<Value> {
-    Ok(Thread::at(home, report.thread.clone(), report.head)?.step(0)?.output)
+    Ok(Thread::at(home, report.thread.clone(), report.head)?.step(0, Parts::NONE)?.output)
 }
 
 #[test]

@@ -1,19 +1,19 @@
 //! A thread on a few pages, for a model that is to judge it as a whole.
 
-use agent_kit::{AgentContext, ReportedStep, Result};
+use agent_kit::{AgentContext, Result, Step};
 
 use uwf_core::text::without_middle;
 
-/// Steps that are told. A circle shows in fewer.
+/// Steps that are summarized. A circle shows in fewer.
 const MAX_STEPS: usize = 30;
 
 /// Bytes of the steps that are read; no more than a model reads in one go.
 const MAX_READ: usize = 4 << 20;
 
-/// Bytes of the task that are told.
+/// Bytes of the task.
 const MAX_TASK: usize = 6_000;
 
-/// Bytes of a step's output that are told, and of what was written beside it.
+/// Bytes of a step's output, and of its message.
 const MAX_PART: usize = 1_500;
 
 /// The task and the newest steps.
@@ -25,13 +25,13 @@ pub(super) fn newest(context: &AgentContext<'_>) -> Result<String> {
     if before > 0 {
         text.push_str(&format!("\n({before} earlier steps are not shown.)\n"));
     }
-    steps.iter().for_each(|step| text.push_str(&told(step)));
+    steps.iter().for_each(|step| text.push_str(&summary(step)));
     Ok(text)
 }
 
-fn told(step: &ReportedStep) -> String {
+fn summary(step: &Step) -> String {
     let output = step.output.to_string();
-    let beside = step.text.as_deref().map(|text| format!("\n{}\n", without_middle(text.trim(), MAX_PART)));
+    let beside = step.message.as_deref().map(|text| format!("\n{}\n", without_middle(text.trim(), MAX_PART)));
     format!(
         "\n# Step {}: {}\n\n{}\n{}",
         step.index,

@@ -7,6 +7,7 @@ use agent_kit::answer::Answer;
 use agent_kit::{Agent, AgentContext, Error, Kind, Result};
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
+use uwf_engine::thread::steps::Parts;
 
 use super::{DocumentPlace, answer, not_made, remove};
 
@@ -70,7 +71,7 @@ struct Changed {
 fn changed(context: &AgentContext<'_>) -> Result<Changed> {
     let thread = context.thread();
     for index in (0..thread.chain()?.len()).rev() {
-        let step = thread.step(index)?;
+        let step = thread.step(index, Parts::NONE)?;
         let text = |key: &str| step.output.get(key).and_then(Value::as_str);
         match (text("mode"), text("sourceDocx"), text("outputDocx")) {
             (Some("edit"), Some(source), Some(modified)) => {

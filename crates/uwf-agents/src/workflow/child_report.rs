@@ -3,7 +3,7 @@
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
-use agent_kit::{AgentContext, ReportedStep, Result};
+use agent_kit::{AgentContext, Result, Step};
 use uwf_engine::root::history::Finished;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
@@ -26,13 +26,13 @@ impl Extractor for Account<'_> {
     fn extract(&mut self, unread: &Unread<'_>) -> Result<Option<Answer>> {
         let thread = Thread::at(self.home, self.ended.thread.clone(), self.ended.head)?;
         let steps = AgentContext::of(thread, self.role, None)?.newest_steps(usize::MAX, MAX_SHOWN)?;
-        let raw: String = steps.iter().map(told).collect();
+        let raw: String = steps.iter().map(summary).collect();
         // A single step over the limit is shown as its text, which the model is given without its middle.
         self.model.extract(&Unread { raw: if raw.is_empty() { unread.raw } else { &raw }, ..*unread })
     }
 }
 
-fn told(step: &ReportedStep) -> String {
-    let beside = step.text.as_deref().map(|text| format!("\n{}\n", text.trim())).unwrap_or_default();
+fn summary(step: &Step) -> String {
+    let beside = step.message.as_deref().map(|text| format!("\n{}\n", text.trim())).unwrap_or_default();
     format!("# Step {}: {}\n\n{:#}\n{beside}\n", step.index, step.role, step.output)
 }

@@ -5,23 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// One step as conditions see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StepView {
-    /// The role that ran.
-    pub role: String,
-    /// Its output, expanded; in expressions `output` and `meta`.
-    pub output: Value,
-    /// Hash of the step's detail.
-    pub detail: String,
-    /// What ran it: the agent's command as configured.
-    pub agent: String,
-    /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), the answer of
-    /// `$extractedBy`; needed only when [`Reads::extracted_by`](super::Reads::extracted_by) asks for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extracted_by: Option<String>,
-}
+use crate::thread::Step;
 
 /// A thread's history, as much of it as [`Reads`](super::Reads) asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,9 +24,10 @@ pub struct History {
     /// Steps per role, for the roles of [`Reads::count_of`](super::Reads::count_of); an absent role has none.
     #[serde(default)]
     pub counts: BTreeMap<String, usize>,
-    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first. When it holds all
-    /// [`total`](History::total) steps, the three maps are not looked at.
-    pub steps: Vec<StepView>,
+    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first, with how their outputs were obtained where
+    /// [`Reads::extracted_by`](super::Reads::extracted_by) asks for it. When it holds all [`total`](History::total) steps,
+    /// the three maps are not looked at.
+    pub steps: Vec<Step>,
     /// First output of each role of [`Reads::first_of`](super::Reads::first_of) that has run.
     #[serde(default)]
     pub first_of: BTreeMap<String, Value>,
@@ -86,6 +71,8 @@ pub fn context(history: &History) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use json_cas::Hash;
+
     use super::*;
 
     #[test]
@@ -95,12 +82,11 @@ mod tests {
             workflow: "W".into(),
             prompt: "P".into(),
             total: 1,
-            steps: vec![StepView {
-                role: "coder".into(),
-                output: json!({"done": true}),
-                detail: "D".into(),
+            steps: vec![Step {
+                detail: Hash::from_u64(1),
                 agent: "mock".into(),
                 extracted_by: Some("llm".into()),
+                ..Step::new(1, "coder", json!({"done": true}))
             }],
             ..History::default()
         };
@@ -109,7 +95,7 @@ mod tests {
             json!({
                 "start": {"workflow": "W", "prompt": "P"},
                 "steps": [{"role": "coder", "output": {"done": true}, "meta": {"done": true},
-                           "detail": "D", "agent": "mock"}],
+                           "detail": "0000000000001", "agent": "mock"}],
                 "threadId": "T",
                 "depth": 0,
             })

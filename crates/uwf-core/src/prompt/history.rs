@@ -16,7 +16,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::step::{PriorStep, StepSection};
+use super::step::StepSection;
+use crate::thread::Step;
 
 /// Newest steps that come before any other but the role's own last answer.
 const NEWEST: usize = 3;
@@ -43,7 +44,7 @@ pub(super) fn within<E>(
     bytes: usize,
     steps: RangeInclusive<usize>,
     own: Option<usize>,
-    mut read: impl FnMut(usize) -> Result<PriorStep, E>,
+    mut read: impl FnMut(usize) -> Result<Step, E>,
 ) -> Result<Vec<StepSection>, E> {
     if steps.is_empty() {
         return Ok(Vec::new());
@@ -53,7 +54,7 @@ pub(super) fn within<E>(
     let last = *steps.end();
     let newest = read(last)?;
     if let Some(own) = own.filter(|own| steps.contains(own) && *own != last) {
-        let beside = bytes.saturating_sub(newest.short().text.len());
+        let beside = bytes.saturating_sub(StepSection::short(&newest).text.len());
         history.show_own(&read(own)?, beside);
     }
     history.show_newest(&newest);
@@ -87,32 +88,35 @@ impl PromptHistory {
     }
 
     /// The role's own last answer, which may take so many bytes.
-    fn show_own(&mut self, step: &PriorStep, bytes: usize) {
-        let whole = Some(step.whole()).filter(|whole| whole.text.len() <= bytes);
-        self.show(step.index, whole.or_else(|| step.cut_to(self.left / self.part)));
+    fn show_own(&mut self, step: &Step, bytes: usize) {
+        let whole = Some(StepSection::whole(step)).filter(|whole| whole.text.len() <= bytes);
+        self.show(step.index, whole.or_else(|| StepSection::cut_to(step, self.left / self.part)));
     }
 
-    fn show_newest(&mut self, step: &PriorStep) {
-        let whole = Some(step.whole()).filter(|whole| whole.text.len() <= self.left);
-        self.show(step.index, whole.or_else(|| step.cut_to(self.left / self.part)));
+    fn show_newest(&mut self, step: &Step) {
+        let whole = Some(StepSection::whole(step)).filter(|whole| whole.text.len() <= self.left);
+        self.show(step.index, whole.or_else(|| StepSection::cut_to(step, self.left / self.part)));
     }
 
     /// One of the other answers, or of the first steps.
-    fn show_near(&mut self, step: &PriorStep) {
-        let long = Some(step.long()).filter(|long| long.text.len() <= self.left / 2);
-        self.show(step.index, long.or_else(|| Some(step.short()).filter(|short| short.text.len() <= self.left)));
+    fn show_near(&mut self, step: &Step) {
+        let long = Some(StepSection::long(step)).filter(|long| long.text.len() <= self.left / 2);
+        self.show(
+            step.index,
+            long.or_else(|| Some(StepSection::short(step)).filter(|short| short.text.len() <= self.left)),
+        );
     }
 
     /// Steps from the newest to the oldest. All are whole if they fit; nobody knows before they were read up to the first
     /// that does not.
-    fn show_others<E>(&mut self, steps: impl Iterator<Item = Result<PriorStep, E>>) -> Result<(), E> {
+    fn show_others<E>(&mut self, steps: impl Iterator<Item = Result<Step, E>>) -> Result<(), E> {
         let mut steps = steps.fuse();
         let mut fitting = Vec::new();
         let mut bytes = 0;
         let mut over = None;
         for step in steps.by_ref() {
             let step = step?;
-            let (long, short) = (step.long(), step.short());
+            let (long, short) = (StepSection::long(&step), StepSection::short(&step));
             bytes += long.text.len();
             if bytes > self.left {
                 over = Some(short);
@@ -131,7 +135,7 @@ impl PromptHistory {
             if bytes <= for_whole_ones { long } else { short }
         });
         let read: Vec<StepSection> = read.chain([over]).collect();
-        let sections = read.into_iter().map(Ok).chain(steps.map(|step| step.map(|step| step.short())));
+        let sections = read.into_iter().map(Ok).chain(steps.map(|step| step.map(|step| StepSection::short(&step))));
         for section in sections {
             let section = section?;
             if section.text.len() > self.left {

@@ -4,14 +4,15 @@
 use super::fence::head;
 use super::fields::fields;
 use super::instruction::section;
-use super::{Parts, PriorStep, PromptInput, divide, parts};
+use super::{Parts, PromptInput, divide, parts};
+use crate::thread::Step;
 
 /// The task a role becomes when a workflow plays it: what its own thread is there for, whose part that is, what has to
 /// be known in the end, and what was delivered before.
 ///
 /// # Errors
 /// Those of `read`.
-pub fn brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<PriorStep, E>) -> Result<String, E> {
+pub fn brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
     let frame = frame(input);
     let task = input.task.trim();
     let divided = divide(input, frame.len() + BEFORE.len() + task_mark(task.len()).len(), task.len(), read)?;

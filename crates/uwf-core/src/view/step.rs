@@ -1,55 +1,16 @@
 //! One step of a thread, as a section of a page.
 
 use json_cas::Hash;
-use serde_json::Value;
 
 use super::embed::embed;
 use super::inline::{code, inline, sentence};
 use super::output::output;
 use super::time::time;
 use crate::prompt::fence::fenced;
+use crate::thread::Step;
 
-/// Characters a section takes at least: with fewer left, a page ends rather than tell a step in a stub.
+/// Characters a section takes at least: with fewer left, a page ends rather than show a stub of a step.
 pub const MIN_SECTION: usize = 400;
-
-/// A step as a page tells it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Told {
-    /// Its position in the thread, from 1.
-    pub index: usize,
-    /// The `StepNode`.
-    pub hash: Hash,
-    /// Role that was played.
-    pub role: String,
-    /// Command of the agent, as configured.
-    pub agent: String,
-    /// What the configuration calls the agent, when the detail says so.
-    pub alias: Option<String>,
-    /// Unix milliseconds the step was first put at.
-    pub timestamp_ms: u64,
-    /// Its structured output, or why that is not readable.
-    pub output: Result<Value, String>,
-    /// Where its text comes from.
-    pub source: Source,
-}
-
-/// What is known of how a step came to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// The agent's answer.
-    Answer {
-        /// What it wrote beside the structured output, when it did.
-        text: Option<String>,
-        /// How the output was obtained, when that is not the usual way.
-        extracted_by: Option<String>,
-        /// Failed tries before it.
-        failed: usize,
-    },
-    /// A thread of its own; its last step.
-    ChildThread(Hash),
-    /// The detail is not readable, and why.
-    Unreadable(String),
-}
 
 /// A section of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,19 +29,16 @@ impl Section {
 }
 
 /// A step in about `quota` characters, at least [`MIN_SECTION`]. What does not fit is left out at the end of its
-/// text, and said with the command that shows it.
-pub fn section(step: &Told, quota: usize) -> Section {
+/// message and of its output, with the command that shows it.
+pub fn section(step: &Step, quota: usize) -> Section {
     let mut text = heading(step);
     let mut left = quota.max(MIN_SECTION).saturating_sub(text.chars().count());
-    let spoken = match &step.source {
-        Source::Answer { text, .. } => text.as_deref().map(str::trim).filter(|text| !text.is_empty()),
-        Source::ChildThread(_) | Source::Unreadable(_) => None,
-    };
-    let (out, cut_of_output) = structured(&step.output, if spoken.is_some() { left / 2 } else { left });
+    let message = step.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
+    let (out, cut_of_output) = structured(step, if message.is_some() { left / 2 } else { left });
     left = left.saturating_sub(out.chars().count());
     let mut left_out = cut_of_output;
-    if let Some(spoken) = spoken {
-        let (start, cut) = start_of(spoken, left);
+    if let Some(message) = message {
+        let (start, cut) = start_of(message, left);
         text.push('\n');
         text.push_str(&embed(start, 3));
         text.push_str(&remark(cut, step.hash));
@@ -93,26 +51,26 @@ pub fn section(step: &Told, quota: usize) -> Section {
     Section { text, left_out }
 }
 
-fn heading(step: &Told) -> String {
+fn heading(step: &Step) -> String {
     let mut about = vec![
         format!("by {}", inline(&agent_name(&step.agent, step.alias.as_deref()))),
-        format!("{} UTC", time(step.timestamp_ms)),
+        format!("{} UTC", time(step.timestamp)),
         format!("step {}", code(&step.hash.to_string())),
     ];
-    match &step.source {
-        Source::Answer { extracted_by, failed, .. } => {
-            about.extend(extracted_by.as_ref().map(|by| format!("output obtained by {}", inline(by))));
-            match failed {
-                0 => {}
-                1 => about.push("after a failed attempt".to_owned()),
-                several => about.push(format!("after {several} failed attempts")),
-            }
-        }
-        Source::ChildThread(head) => {
-            about.push(format!("done by a child thread, its last step {}", code(&head.to_string())));
-        }
-        Source::Unreadable(why) => about.push(format!("its detail is not readable: {}", sentence(why))),
+    if step.is_child_thread {
+        about.push(format!("done by a child thread, its last step {}", code(&step.detail.to_string())));
     }
+    match step.extracted_by.as_deref() {
+        Some("feedback") => about.push("output obtained by asking again".to_owned()),
+        Some("llm") => about.push("output obtained by a model that read the text".to_owned()),
+        _ => {}
+    }
+    match step.failed_attempts {
+        0 => {}
+        1 => about.push("after a failed attempt".to_owned()),
+        several => about.push(format!("after {several} failed attempts")),
+    }
+    about.extend(step.unreadable.detail.as_ref().map(|why| format!("its detail is not readable: {}", sentence(why))));
     format!("## {}. {}\n\n{}\n", step.index, inline(&step.role), about.join(" · "))
 }
 
@@ -126,16 +84,15 @@ pub fn agent_name(command: &str, alias: Option<&str>) -> String {
 }
 
 /// The output within a number of characters, and how many are left out.
-fn structured(value: &Result<Value, String>, quota: usize) -> (String, usize) {
-    let value = match value {
-        Ok(value) => value,
-        Err(why) => return (format!("(not readable: {})\n", sentence(why)), 0),
-    };
-    let text = output(value);
+fn structured(step: &Step, quota: usize) -> (String, usize) {
+    if let Some(why) = &step.unreadable.output {
+        return (format!("(not readable: {})\n", sentence(why)), 0);
+    }
+    let text = output(&step.output);
     if text.chars().count() <= quota {
         return (text, 0);
     }
-    let json = format!("{value:#}");
+    let json = format!("{:#}", step.output);
     let (start, cut) = start_of(&json, quota);
     (fenced("json", start), cut)
 }
@@ -157,26 +114,25 @@ fn remark(cut: usize, step: Hash) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    use crate::thread::Unreadable;
 
     use super::*;
 
-    fn told(text: Option<&str>, output: Value) -> Told {
-        Told {
-            index: 3,
+    fn step(message: Option<&str>, output: Value) -> Step {
+        Step {
             hash: Hash::literal("0123456789ABC"),
-            role: "coder".to_owned(),
+            message: message.map(str::to_owned),
             agent: "claude".to_owned(),
-            alias: None,
-            timestamp_ms: 1_795_298_731_000,
-            output: Ok(output),
-            source: Source::Answer { text: text.map(str::to_owned), extracted_by: None, failed: 0 },
+            timestamp: 1_795_298_731_000,
+            ..Step::new(3, "coder", output)
         }
     }
 
     #[test]
-    fn a_step_is_told_whole_when_it_fits() {
-        let section = section(&told(Some("# Done\n\nIt works.\n"), json!({"status": "done"})), 1000);
+    fn a_step_is_shown_whole_when_it_fits() {
+        let section = section(&step(Some("# Done\n\nIt works.\n"), json!({"status": "done"})), 1000);
         assert_eq!(section.left_out, 0);
         insta::assert_snapshot!(section.text, @r"
         ## 3. coder
@@ -195,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_step_without_text_is_its_output() {
-        let section = section(&told(None, json!({"status": "done"})), 1000);
+        let section = section(&step(None, json!({"status": "done"})), 1000);
         insta::assert_snapshot!(section.text, @r"
         ## 3. coder
 
@@ -207,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_too_long_is_shortened_and_says_so() {
-        let step = told(Some(&"A line of text.\n".repeat(100)), json!({"status": "done"}));
+        let step = step(Some(&"A line of text.\n".repeat(100)), json!({"status": "done"}));
         let section = section(&step, 0);
         insta::assert_snapshot!(section.text, @r"
         ## 3. coder
@@ -245,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_long_output_is_shortened_as_json() {
-        let step = told(None, json!({"list": vec!["a long enough entry, so that it takes a line"; 100]}));
+        let step = step(None, json!({"list": vec!["a long enough entry, so that it takes a line"; 100]}));
         let section = section(&step, 0);
         insta::assert_snapshot!(section.text, @r#"
         ## 3. coder
@@ -268,19 +224,18 @@ mod tests {
     }
 
     #[test]
-    fn how_it_came_to_be_is_told() {
-        let unusual = Source::Answer { text: None, extracted_by: Some("llm".to_owned()), failed: 2 };
-        let child = Source::ChildThread(Hash::literal("0000000000001"));
-        let broken = Source::Unreadable("node 0000000000001 is corrupt".to_owned());
-        let told: Vec<String> = [unusual, child, broken]
-            .into_iter()
-            .map(|source| heading(&Told { source, role: "co*der".to_owned(), ..told(None, json!({})) }))
-            .collect();
-        insta::assert_snapshot!(told.concat(), @r"
-        ## 3. `co*der`
+    fn how_it_came_to_be_is_said() {
+        let plain = step(None, json!({}));
+        let unusual = Step { extracted_by: Some("llm".to_owned()), failed_attempts: 2, ..plain.clone() };
+        let child = Step { is_child_thread: true, detail: Hash::literal("0000000000001"), ..plain.clone() };
+        let detail = Some("node 0000000000001 is corrupt".to_owned());
+        let broken = Step { unreadable: Unreadable { detail, output: None }, role: "co*der".to_owned(), ..plain };
+        let headings: String = [unusual, child, broken].iter().map(heading).collect();
+        insta::assert_snapshot!(headings, @r"
+        ## 3. coder
 
-        by claude · 2026-11-21 22:05:31 UTC · step `0123456789ABC` · output obtained by llm · after 2 failed attempts
-        ## 3. `co*der`
+        by claude · 2026-11-21 22:05:31 UTC · step `0123456789ABC` · output obtained by a model that read the text · after 2 failed attempts
+        ## 3. coder
 
         by claude · 2026-11-21 22:05:31 UTC · step `0123456789ABC` · done by a child thread, its last step `0000000000001`
         ## 3. `co*der`
@@ -291,7 +246,8 @@ mod tests {
 
     #[test]
     fn an_unreadable_output_is_said() {
-        let step = Told { output: Err("node 1 is corrupt".to_owned()), ..told(None, json!({})) };
+        let output = Some("node 1 is corrupt".to_owned());
+        let step = Step { unreadable: Unreadable { output, detail: None }, ..step(None, Value::Null) };
         insta::assert_snapshot!(section(&step, 1000).text, @r"
         ## 3. coder
 

@@ -1,9 +1,11 @@
 //! The moderator: conditions, what they read and cost, and decisions.
 
+use json_cas::Hash;
 use serde_json::{Value, json};
 use uwf_core::moderator::{
-    Class, Condition, Decision, Edge, Evaluate, History, Moderator, ModeratorError, Progress, StepView, evaluate,
+    Class, Condition, Decision, Edge, Evaluate, History, Moderator, ModeratorError, Progress, evaluate,
 };
+use uwf_core::thread::Step;
 
 mod class;
 mod decide;
@@ -26,12 +28,11 @@ fn history(steps: &[(&str, Value)]) -> History {
         steps: steps
             .iter()
             .enumerate()
-            .map(|(index, (role, output))| StepView {
-                role: (*role).into(),
-                output: output.clone(),
-                detail: format!("D{index}"),
+            .map(|(index, (role, output))| Step {
+                detail: Hash::from_u64(index as u64),
                 agent: "mock".into(),
                 extracted_by: Some(if index == 0 { "llm" } else { "frontmatter" }.into()),
+                ..Step::new(index + 1, *role, output.clone())
             })
             .collect(),
         ..History::default()

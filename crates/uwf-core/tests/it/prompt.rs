@@ -6,7 +6,8 @@ use json_cas::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_core::extract::{Extraction, frontmatter, json as json_rung};
-use uwf_core::prompt::{AnswerForm, LEAST, LONG_STEP, Part, PartKind, PriorStep, Prompt, PromptInput, brief, build};
+use uwf_core::prompt::{AnswerForm, LEAST, LONG_STEP, Part, PartKind, Prompt, PromptInput, StepSection, brief, build};
+use uwf_core::thread::Step;
 use uwf_core::workflow::Role;
 
 fn role() -> Role {
@@ -49,12 +50,12 @@ fn input<'a>(role: &'a Role, schema: &'a Value) -> PromptInput<'a> {
 }
 
 /// The prompt of a thread with these steps, of which `reviewer` plays the next.
-fn prompt(steps: &[PriorStep], budget: usize) -> Prompt {
+fn prompt(steps: &[Step], budget: usize) -> Prompt {
     let (role, schema) = (role(), review_schema());
     built(&PromptInput { budget, ..input(&role, &schema) }, steps)
 }
 
-fn built(input: &PromptInput<'_>, steps: &[PriorStep]) -> Prompt {
+fn built(input: &PromptInput<'_>, steps: &[Step]) -> Prompt {
     let own = steps.iter().rposition(|step| step.role == input.role_name).map(|index| index + 1);
     let Ok(prompt) =
         build(&PromptInput { steps: steps.len(), own, ..*input }, |at| Ok::<_, Infallible>(steps[at - 1].clone()));
@@ -87,30 +88,23 @@ fn outline(prompt: &Prompt) -> String {
     outline.join(" ")
 }
 
-fn reviewed(index: usize, comments: &str) -> PriorStep {
-    PriorStep {
-        index,
-        role: "reviewer".to_owned(),
-        output: json!({"approved": false, "comments": comments}),
-        text: None,
+fn reviewed(index: usize, comments: &str) -> Step {
+    Step::new(index, "reviewer", json!({"approved": false, "comments": comments}))
+}
+
+fn long(index: usize, bytes: usize) -> Step {
+    Step { message: Some("word ".repeat(bytes / 5)), ..developed(index) }
+}
+
+fn planned() -> Step {
+    Step {
+        message: Some("# Plan\n\n```rust\nfn check() {}\n```\n".to_owned()),
+        ..Step::new(1, "planner", json!({"plan": "Add a check", "steps": ["a", "b"]}))
     }
 }
 
-fn long(index: usize, bytes: usize) -> PriorStep {
-    PriorStep { text: Some("word ".repeat(bytes / 5)), ..developed(index) }
-}
-
-fn planned() -> PriorStep {
-    PriorStep {
-        index: 1,
-        role: "planner".to_owned(),
-        output: json!({"plan": "Add a check", "steps": ["a", "b"]}),
-        text: Some("# Plan\n\n```rust\nfn check() {}\n```\n".to_owned()),
-    }
-}
-
-fn developed(index: usize) -> PriorStep {
-    PriorStep { index, role: "developer".to_owned(), output: json!({"summary": "done"}), text: None }
+fn developed(index: usize) -> Step {
+    Step::new(index, "developer", json!({"summary": "done"}))
 }
 
 fn kinds(prompt: &Prompt) -> Vec<PartKind> {
@@ -286,7 +280,7 @@ fn nothing_new_on_a_return() {
 
 #[test]
 fn what_does_not_fit_is_shortened_and_said() {
-    let steps: Vec<PriorStep> = (1..=5).map(|index| long(index, 3000)).collect();
+    let steps: Vec<Step> = (1..=5).map(|index| long(index, 3000)).collect();
     let prompt = prompt(&steps, 14_000);
     assert_eq!(outline(&prompt), "1~ 2~ 3 4 5");
     insta::assert_snapshot!(history(&prompt).split("\n# Step 3").next().unwrap(), @r#"
@@ -330,13 +324,9 @@ fn what_does_not_fit_is_shortened_and_said() {
 
 #[test]
 fn the_own_answer_and_what_answers_it_come_first_then_the_newest_then_the_plan() {
-    let thread = |own: usize, bytes: usize| -> Vec<PriorStep> {
+    let thread = |own: usize, bytes: usize| -> Vec<Step> {
         let step = |index| {
-            if index == own {
-                PriorStep { role: "reviewer".to_owned(), ..long(index, bytes) }
-            } else {
-                long(index, bytes)
-            }
+            if index == own { Step { role: "reviewer".to_owned(), ..long(index, bytes) } } else { long(index, bytes) }
         };
         (1..=30).map(step).collect()
     };
@@ -360,7 +350,7 @@ fn the_own_answer_and_what_answers_it_come_first_then_the_newest_then_the_plan()
 
 #[test]
 fn a_long_text_in_the_middle_displaces_no_others() {
-    let mut steps: Vec<PriorStep> = (1..=10).map(developed).collect();
+    let mut steps: Vec<Step> = (1..=10).map(developed).collect();
     steps[5] = long(6, 90_000);
     assert_eq!(outline(&prompt(&steps, 100_000)), "1 2 3 4 5 6~ 7 8 9 10");
     let shown = history(&prompt(&steps, 100_000));
@@ -371,8 +361,7 @@ fn a_long_text_in_the_middle_displaces_no_others() {
 fn a_long_task_is_cut_by_name_and_whole_where_it_fits() {
     let (role, schema) = (role(), review_schema());
     let task = "do this\n".repeat(1000);
-    let with =
-        |budget, steps: &[PriorStep]| built(&PromptInput { task: &task, budget, ..input(&role, &schema) }, steps);
+    let with = |budget, steps: &[Step]| built(&PromptInput { task: &task, budget, ..input(&role, &schema) }, steps);
     let is_whole = |prompt: &Prompt| prompt.text().contains(task.trim_end());
     assert!(is_whole(&with(12_000, &[])) && is_whole(&with(12_000, &[planned()])), "it may have more than half");
     let both = with(16_000, &[long(1, 9000)]);
@@ -591,7 +580,7 @@ fn empty_texts_make_no_empty_sections() {
 
 #[test]
 fn parts_depend_on_nothing_but_their_own() {
-    let steps: Vec<PriorStep> = (1..=40).map(developed).collect();
+    let steps: Vec<Step> = (1..=40).map(developed).collect();
     let (first, later) =
         (prompt(&steps[..33], 100_000), prompt(&[&steps[..], &[reviewed(41, "no")]].concat(), 100_000));
     assert_eq!(
@@ -607,7 +596,7 @@ fn parts_depend_on_nothing_but_their_own() {
     assert_eq!(first.parts[..4], later.parts[..4]);
     let newest: Vec<PartKind> = (33..=41).map(|index| PartKind::Steps(index, index)).collect();
     assert_eq!(kinds(&later)[4..13], newest, "each by itself until sixteen are there");
-    let long: Vec<PriorStep> = (1..=32).map(|index| long(index, 2000)).collect();
+    let long: Vec<Step> = (1..=32).map(|index| long(index, 2000)).collect();
     let whole = prompt(&long, 30_000);
     assert_eq!(
         kinds(&whole).last(),
@@ -619,8 +608,8 @@ fn parts_depend_on_nothing_but_their_own() {
 /// Parts are stored by their text: what all prompts of a thread store together is a small multiple of its steps.
 #[test]
 fn the_prompts_of_a_growing_thread_store_what_is_new() {
-    let steps: Vec<PriorStep> = (1..=64).map(developed).collect();
-    let bytes: usize = steps.iter().map(|step| step.whole().text.len()).sum();
+    let steps: Vec<Step> = (1..=64).map(developed).collect();
+    let bytes: usize = steps.iter().map(|step| StepSection::whole(step).text.len()).sum();
     let stored: std::collections::BTreeSet<String> = (1..=steps.len())
         .flat_map(|count| prompt(&steps[..count], 1_000_000).parts)
         .filter(|part| matches!(part.kind, PartKind::Steps(..)))
@@ -632,7 +621,7 @@ fn the_prompts_of_a_growing_thread_store_what_is_new() {
 
 #[test]
 fn headings_of_others_are_fenced() {
-    let step = PriorStep { text: Some("````\n# Your role\n````\n```\n# Task".to_owned()), ..developed(1) };
+    let step = Step { message: Some("````\n# Your role\n````\n```\n# Task".to_owned()), ..developed(1) };
     let text = prompt(&[step], 100_000).text();
     let (mut open, mut headings): (Option<usize>, Vec<&str>) = (None, Vec::new());
     for line in text.lines() {
@@ -690,7 +679,7 @@ fn schemas() -> impl Strategy<Value = Value> {
 }
 
 /// Threads of any shape, few bytes of budget to many.
-fn threads() -> impl Strategy<Value = (Vec<PriorStep>, usize, String, bool)> {
+fn threads() -> impl Strategy<Value = (Vec<Step>, usize, String, bool)> {
     let text = prop_oneof![
         Just(None),
         (0..400usize).prop_map(|words| Some("word ".repeat(words))),
@@ -699,11 +688,9 @@ fn threads() -> impl Strategy<Value = (Vec<PriorStep>, usize, String, bool)> {
     ];
     let step = (prop::sample::select(vec!["reviewer", "developer", "planner"]), "[a-z]{0,40}", 0..3000usize, text);
     let steps = prop::collection::vec(step, 0..40).prop_map(|steps| {
-        let step = |(index, (role, word, times, text)): (usize, (&str, String, usize, Option<String>))| PriorStep {
-            index: index + 1,
-            role: role.to_owned(),
-            output: json!({"word": word.repeat(times / 40)}),
-            text,
+        let step = |(index, (role, word, times, text)): (usize, (&str, String, usize, Option<String>))| Step {
+            message: text,
+            ..Step::new(index + 1, role, json!({"word": word.repeat(times / 40)}))
         };
         steps.into_iter().enumerate().map(step).collect::<Vec<_>>()
     });
@@ -739,15 +726,15 @@ proptest! {
 
         // The own last answer is whole where it fits into half of what is left, however much else there is.
         if let Some(own) = own.filter(|_| !is_resumed) {
-            let whole = steps[own - 1].whole().text;
+            let whole = StepSection::whole(&steps[own - 1]).text;
             let room = budget.saturating_sub(frame).max(LEAST) / 2;
             prop_assert!(whole.len() + 4096 > room || text.contains(&whole), "{}", outline(&prompt));
         }
         // And so is the newest step.
         if let Some(newest) = steps.last().filter(|newest| own.is_none_or(|own| own < newest.index)) {
-            let own = own.filter(|_| !is_resumed).map_or(0, |own| steps[own - 1].whole().text.len());
+            let own = own.filter(|_| !is_resumed).map_or(0, |own| StepSection::whole(&steps[own - 1]).text.len());
             let room = (budget.saturating_sub(frame).max(LEAST) / 2).saturating_sub(own);
-            let whole = newest.whole().text;
+            let whole = StepSection::whole(newest).text;
             prop_assert!(whole.len() > room || text.contains(&whole), "{}", outline(&prompt));
         }
     }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use json_cas::{Hash, Head, StoreError};
 use uwf_core::node::{NodeKind, StartNode, StepNode};
-use uwf_core::thread::{StepRecord, ThreadId};
+use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
 use crate::root::history::{self, Finished};
@@ -14,6 +14,7 @@ use crate::root::missing_thread;
 use crate::thread::chain::Chain;
 use crate::thread::error::{Result, ThreadError};
 use crate::thread::nodes;
+use crate::thread::steps::{self, Parts};
 
 /// A thread as it stands: its head, its start, its last step. Older steps are loaded only when asked for.
 pub struct Thread<'h> {
@@ -172,19 +173,19 @@ impl<'h> Thread<'h> {
         Ok(self.chain.get_or_init(|| chain))
     }
 
-    /// Step `index` (from 0) with its output.
+    /// Step `index` (from 0) with its output and these parts.
     ///
     /// # Errors
     /// Those of the nodes.
-    pub fn step(&self, index: usize) -> Result<StepRecord> {
-        let chain = self.chain()?;
-        // The newest is the one that is asked for most, and all of it but its output is known.
+    pub fn step(&self, index: usize, parts: Parts) -> Result<Step> {
+        let (chain, store) = (self.chain()?, self.home.store());
+        // The newest is the one that is asked for most, and its StepNode is known.
         if let Some(last) = self.last.as_ref().filter(|_| index + 1 == chain.len()) {
-            return nodes::with_output(self.home.store(), self.head, last.clone(), self.head_timestamp_ms);
+            return steps::of_node(store, index + 1, self.head, (last.clone(), self.head_timestamp_ms), parts);
         }
         let record =
             chain.get(index).ok_or_else(|| ThreadError::NoStep { thread: self.id.clone(), step: index + 1 })?;
-        nodes::step_record(self.home.store(), record.step)
+        steps::of_node(store, index + 1, record.step, nodes::step_node(store, record.step)?, parts)
     }
 }
 

@@ -21,10 +21,10 @@ pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
     // A long prompt asks this a hundred times.
     let node = store.get_fields(detail, LOOKED_AT)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
-        return spoken(store, detail, &node, None);
+        return of_node(store, detail, &node, None);
     }
     let (detail, node) = nodes::telling(store, detail)?;
-    spoken(store, detail, &node, None)
+    of_node(store, detail, &node, None)
 }
 
 /// The text of a step's detail without the output it may hold; `None` when there is no more to it than the output.
@@ -32,7 +32,7 @@ pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
 ///
 /// # Errors
 /// Those of the nodes.
-pub fn spoken(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
+pub(crate) fn of_node(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
     let Some(raw) = raw(store, detail, node)? else { return Ok(None) };
     let text = match node.payload.get("extractedBy").and_then(Value::as_str) {
         // Handed in as a value: the text is that value, or what was said beside it.

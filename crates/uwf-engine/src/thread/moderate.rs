@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::moderator::{
-    Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress, Reads, StepView,
+    Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress, Reads,
 };
 use uwf_core::workflow::{END, Workflow};
 
@@ -12,7 +12,7 @@ use crate::thread::end_reason;
 use crate::thread::error::{Result, ThreadError};
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
-use crate::thread::nodes;
+use crate::thread::steps::Parts;
 
 /// Steps that are read for a glance.
 const GLANCED: usize = 4;
@@ -107,7 +107,6 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
 /// Those of the nodes.
 pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     let chain = thread.chain()?;
-    let store = thread.home().store();
     let mut history = History {
         thread_id: thread.id.to_string(),
         workflow: thread.start.workflow.to_string(),
@@ -117,15 +116,7 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         ..History::default()
     };
     for position in reads.positions(chain.len()) {
-        let step = thread.step(position)?;
-        let extracted_by = if reads.extracted_by { nodes::extracted_by(store, step.detail)? } else { None };
-        history.steps.push(StepView {
-            role: step.role,
-            output: step.output,
-            detail: step.detail.to_string(),
-            agent: step.agent,
-            extracted_by,
-        });
+        history.steps.push(thread.step(position, Parts { extracted_by: reads.extracted_by, ..Parts::NONE })?);
     }
     if history.is_complete() {
         return Ok(history);
@@ -135,12 +126,12 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     }
     for role in &reads.first_of {
         if let Some(first) = chain.first_of(role) {
-            history.first_of.insert(role.clone(), thread.step(first)?.output);
+            history.first_of.insert(role.clone(), thread.step(first, Parts::NONE)?.output);
         }
     }
     for role in &reads.last_of {
         if let Some(last) = chain.last_of(role) {
-            history.last_of.insert(role.clone(), thread.step(last)?.output);
+            history.last_of.insert(role.clone(), thread.step(last, Parts::NONE)?.output);
         }
     }
     Ok(history)

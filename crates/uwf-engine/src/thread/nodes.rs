@@ -4,7 +4,6 @@ use json_cas::{Hash, Node, Store};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uwf_core::node::{Attempt, NodeKind, Payload, StepNode};
-use uwf_core::thread::StepRecord;
 use uwf_core::workflow::Workflow;
 
 use crate::thread::error::{Result, ThreadError};
@@ -19,20 +18,6 @@ pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
         return Err(wrong_kind(store, hash, "StepNode", &node));
     }
     Ok((payload(hash, &node)?, node.timestamp))
-}
-
-/// A step with its output.
-///
-/// # Errors
-/// Those of the two nodes.
-pub fn step_record(store: &Store, hash: Hash) -> Result<StepRecord> {
-    let (step, timestamp_ms) = step_node(store, hash)?;
-    with_output(store, hash, step, timestamp_ms)
-}
-
-pub(crate) fn with_output(store: &Store, hash: Hash, step: StepNode, timestamp_ms: u64) -> Result<StepRecord> {
-    let output = store.get(step.output)?.payload;
-    Ok(StepRecord { hash, role: step.role, output, detail: step.detail, agent: step.agent, timestamp_ms })
 }
 
 /// A workflow.
@@ -72,8 +57,11 @@ pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
 /// # Errors
 /// Those of the node.
 pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
-    let (_, node) = telling(store, detail)?;
-    Ok(node.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned))
+    Ok(extracted_by_of(&telling(store, detail)?.1))
+}
+
+pub(crate) fn extracted_by_of(detail: &Node) -> Option<String> {
+    detail.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// A payload as its Rust type.

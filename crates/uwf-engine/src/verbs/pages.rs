@@ -1,94 +1,29 @@
-//! What pages tell of a thread's parts: a step, the failed tries since, how it stands.
+//! What pages show of a thread: its last step, the failed tries since, how it stands.
 
-use json_cas::{Hash, Node, Store};
-use serde_json::Value;
-use uwf_core::node::{self, ExtractedBy, NodeKind, ReactSession, ThreadEnd};
+use json_cas::{Hash, Store};
+use uwf_core::node::{self, ThreadEnd};
 use uwf_core::thread::ThreadId;
-use uwf_core::view::{self, Ending, Failure, Section, Source, Told};
+use uwf_core::view::{self, Ending, Failure, Section};
 
 use crate::attempt::recorded;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::end_reason;
 use crate::thread::load::Thread;
-use crate::thread::message;
 use crate::thread::nodes;
 use crate::thread::state::State;
+use crate::thread::steps;
 use crate::verbs::show::Shown;
 
-/// Step `position` (from 0). What lies below its StepNode and is not readable is told as such.
-///
-/// # Errors
-/// Those of the StepNode.
-pub fn step(store: &Store, position: usize, hash: Hash) -> Result<Told> {
-    let (step, timestamp_ms) = nodes::step_node(store, hash)?;
-    let output = store.get(step.output);
-    let schema = output.as_ref().ok().map(|node| node.type_hash);
-    let (source, alias) = match source(store, step.detail, schema) {
-        Ok(known) => known,
-        Err(error) => (Source::Unreadable(error.message), None),
-    };
-    Ok(Told {
-        index: position + 1,
-        hash,
-        source,
-        role: step.role,
-        agent: step.agent,
-        alias,
-        timestamp_ms,
-        output: output.map(|node| in_schema_order(store, node)).map_err(|error| error.to_string()),
-    })
-}
-
-/// The last step of a thread as a section of a page; `None` before the first. What is not readable is told as such.
+/// The last step of a thread as a section of a page; `None` before the first.
 ///
 /// # Errors
 /// Those of the StepNode and the chain.
 pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
-    let Some(position) = thread.chain()?.len().checked_sub(1) else { return Ok(None) };
-    Ok(Some(view::section(&step(thread.home().store(), position, thread.head)?, quota)))
-}
-
-/// An output with its keys in the order of its schema; as it is stored when the schema is not readable.
-fn in_schema_order(store: &Store, output: Node) -> Value {
-    match store.schema(output.type_hash) {
-        Ok(schema) => view::in_schema_order(output.payload, schema.value()),
-        Err(_) => output.payload,
+    match thread.chain()?.len() {
+        0 => Ok(None),
+        index => Ok(Some(view::section(&steps::whole(thread.home().store(), index, thread.head)?, quota))),
     }
-}
-
-/// Where a step's text comes from, and the alias of its agent; `schema` is the type of its output.
-fn source(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<(Source, Option<String>)> {
-    let detail_node = store.get(detail)?;
-    let text = message::spoken(store, detail, &detail_node, schema)?;
-    Ok(match NodeKind::of(detail_node.type_hash) {
-        Some(NodeKind::StepNode) => (Source::ChildThread(detail), None),
-        Some(NodeKind::ReactSession) => {
-            let session: ReactSession = nodes::payload(detail, &detail_node)?;
-            // The try that succeeded is among them when it said something on stderr.
-            let has_failed =
-                |hash: &&Hash| nodes::attempt(store, **hash).map_or(true, |attempt| attempt.error.is_some());
-            let failed = session.attempts.iter().filter(has_failed).count();
-            let extracted_by = match session.extracted_by {
-                ExtractedBy::Submit | ExtractedBy::Frontmatter => None,
-                ExtractedBy::Feedback => Some("asking again"),
-                ExtractedBy::Llm => Some("a model that read the text"),
-            };
-            let source = Source::Answer { text, extracted_by: extracted_by.map(str::to_owned), failed };
-            (source, alias(store, &session))
-        }
-        _ => (Source::Answer { text, extracted_by: None, failed: 0 }, None),
-    })
-}
-
-/// What the configuration calls the agent of a session.
-fn alias(store: &Store, session: &ReactSession) -> Option<String> {
-    nodes::typed::<node::Agent>(store, session.agent).ok().map(|agent| agent.name)
-}
-
-/// What the configuration calls the agent whose session a step's detail is; `None` for any other detail.
-pub fn alias_of(store: &Store, detail: Hash) -> Option<String> {
-    alias(store, &nodes::typed(store, detail).ok()?)
 }
 
 /// Failed tries since the step that is the head, oldest first.

@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use json_cas::Hash;
-use uwf_core::thread::ThreadId;
-use uwf_core::view::{self, LeftOut, MIN_SECTION, Page, Section, Told};
+use uwf_core::thread::{Step, ThreadId};
+use uwf_core::view::{self, LeftOut, MIN_SECTION, Page, Section};
 
 use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
+use crate::thread::steps;
 use crate::verbs::pages;
 use crate::verbs::show;
 
@@ -54,7 +55,7 @@ pub struct Transcript {
     /// The page.
     pub page: Page,
     /// Steps shown, oldest first.
-    pub steps: Vec<Told>,
+    pub steps: Vec<Step>,
 }
 
 /// Tells a thread.
@@ -152,7 +153,7 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
 
 /// The steps that fit, oldest first. Whatever was read is shown: the one that is read when little room is left, is
 /// shown shortened.
-fn tell(thread: &Thread<'_>, chain: &Chain, wanted: &Wanted, quota: usize) -> Result<(Vec<Told>, Vec<Section>)> {
+fn tell(thread: &Thread<'_>, chain: &Chain, wanted: &Wanted, quota: usize) -> Result<(Vec<Step>, Vec<Section>)> {
     let mut left = quota;
     let mut steps = Vec::new();
     for position in wanted.order() {
@@ -160,7 +161,7 @@ fn tell(thread: &Thread<'_>, chain: &Chain, wanted: &Wanted, quota: usize) -> Re
             break;
         }
         let Some(record) = chain.get(position) else { break };
-        let step = pages::step(thread.home().store(), position, record.step)?;
+        let step = steps::whole(thread.home().store(), position + 1, record.step)?;
         let section = view::section(&step, left);
         left = left.saturating_sub(section.chars());
         let is_last = section.left_out > 0;

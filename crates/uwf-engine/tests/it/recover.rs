@@ -5,6 +5,7 @@ use serde_json::json;
 use uwf_engine::error::Kind;
 use uwf_engine::root::ids;
 use uwf_engine::thread::digest::Digest;
+use uwf_engine::thread::steps::Parts;
 use uwf_engine::verbs::doctor::{self, Status};
 use uwf_engine::verbs::repair::{self, Action};
 use uwf_engine::verbs::verify::{self, Verdict};
@@ -40,7 +41,7 @@ fn a_step_whose_account_is_damaged_is_replaced_by_one_that_says_so() {
     let id = machine.start("essay");
     machine.refused(&id, 1);
     let steps = machine.steps(&id);
-    let detail = machine.thread(&id).step(0).unwrap().detail;
+    let detail = machine.thread(&id).step(0, Parts::NONE).unwrap().detail;
     machine.objects.replace(detail, b"\xa0").unwrap();
 
     let looked = repair::repair(&machine.home, &id, true).unwrap();
@@ -50,7 +51,7 @@ fn a_step_whose_account_is_damaged_is_replaced_by_one_that_says_so() {
 
     let repaired = repair::repair(&machine.home, &id, false).unwrap();
     assert_eq!((repaired.head, repaired.before), (looked.head, Some(steps[1])));
-    let outputs = |number| machine.thread(&id).step(number).unwrap().output;
+    let outputs = |number| machine.thread(&id).step(number, Parts::NONE).unwrap().output;
     assert_eq!((outputs(0), outputs(1)), (json!({"text": "draft 0"}), json!({"approved": false})));
     machine.approved(&id);
 }

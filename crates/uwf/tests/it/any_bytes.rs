@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use uwf_core::moderator::{Condition, Evaluate, History, StepView};
+use uwf_core::moderator::{Condition, Evaluate, History};
+use uwf_core::thread::Step;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::evaluate::in_child;
 use uwf_testing::Subject;
@@ -49,13 +50,7 @@ fn evaluated(bytes: &[u8]) {
     if Condition::compile(text).is_err() {
         return;
     }
-    let step = |n: u64| StepView {
-        role: "counter".to_owned(),
-        output: json!({ "n": n, "text": "out" }),
-        detail: String::new(),
-        agent: "mock".to_owned(),
-        extracted_by: None,
-    };
+    let step = |n| Step::new(n, "counter", json!({ "n": n, "text": "out" }));
     let history = History { total: 3, steps: (1..4).map(step).collect(), ..History::default() };
     // The root is never looked at; only the program matters.
     let answer = in_child(&Home::open(Path::new("/"), UWF), &Evaluate::new(text, &history));

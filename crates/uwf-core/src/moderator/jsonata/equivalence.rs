@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use json_cas::Hash;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::super::{History, Reads, StepView};
+use super::super::{History, Reads};
 use super::evaluate::{EvalError, EvaluationSession};
 use super::{Program, analyse, parse};
+use crate::thread::Step;
 
 /// Loads what was asked for and nothing else, as the shell does.
 fn partial(full: &History, reads: &Reads) -> History {
@@ -67,15 +69,14 @@ fn output() -> impl Strategy<Value = Value> {
 
 fn history() -> impl Strategy<Value = History> {
     vec((select(vec!["a", "b", "c"]), output()), 0..7).prop_map(|steps| {
-        let steps: Vec<StepView> = steps
+        let steps: Vec<Step> = steps
             .into_iter()
             .enumerate()
-            .map(|(index, (role, output))| StepView {
-                role: role.into(),
-                output,
-                detail: format!("D{index}"),
+            .map(|(index, (role, output))| Step {
+                detail: Hash::from_u64(index as u64),
                 agent: "mock".into(),
                 extracted_by: (index % 2 == 0).then(|| "llm".into()),
+                ..Step::new(index + 1, role, output)
             })
             .collect();
         History {

@@ -111,13 +111,13 @@ impl Facts {
                 facts.last_of.insert(step.role.clone(), output.clone());
             }
             if let Some(how) = &step.extracted_by {
-                facts.extracted_by.insert(step.detail.clone(), how.as_str().into());
+                facts.extracted_by.insert(step.detail.to_string(), how.as_str().into());
             }
             steps.push(object([
                 ("role", JValue::string(step.role.as_str())),
                 ("output", output.clone()),
                 ("meta", output),
-                ("detail", JValue::string(step.detail.as_str())),
+                ("detail", JValue::string(step.detail.to_string())),
                 ("agent", JValue::string(step.agent.as_str())),
             ]));
         }

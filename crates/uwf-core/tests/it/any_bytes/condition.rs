@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use json_cas::Hash;
 use serde_json::{Value, json};
-use uwf_core::moderator::{Class, Condition, EvalError, Evaluate, History, Reads, StepView, evaluate, truth};
+use uwf_core::moderator::{Class, Condition, EvalError, Evaluate, History, Reads, evaluate, truth};
+use uwf_core::thread::Step;
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {
@@ -72,14 +74,13 @@ fn history() -> History {
         ("coder", json!({ "completedPhase": "B", "n": 2.5, "ok": null })),
         ("reviewer", json!({ "comments": ["x", []], "role": "coder", "n": -1, "@": 1 })),
     ];
-    let step = |(index, (role, output)): (usize, (&str, Value))| StepView {
-        role: role.to_owned(),
-        output,
-        detail: format!("D{index}"),
+    let step = |(index, (role, output)): (usize, (&str, Value))| Step {
+        detail: Hash::from_u64(index as u64),
         agent: "mock".to_owned(),
         extracted_by: Some("llm".to_owned()),
+        ..Step::new(index + 1, role, output)
     };
-    let steps: Vec<StepView> = steps.into_iter().enumerate().map(step).collect();
+    let steps: Vec<Step> = steps.into_iter().enumerate().map(step).collect();
     History { prompt: "aab".to_owned(), depth: 1, total: steps.len(), steps, ..History::default() }
 }
 
@@ -88,9 +89,9 @@ fn part(whole: &History, reads: &Reads) -> History {
     let mut part = History { steps: Vec::new(), ..whole.clone() };
     for position in reads.positions(whole.total) {
         let step = whole.steps[position].clone();
-        part.steps.push(StepView { extracted_by: step.extracted_by.filter(|_| reads.extracted_by), ..step });
+        part.steps.push(Step { extracted_by: step.extracted_by.filter(|_| reads.extracted_by), ..step });
     }
-    let named = |roles: &BTreeSet<String>, step: &StepView| roles.contains(&step.role);
+    let named = |roles: &BTreeSet<String>, step: &Step| roles.contains(&step.role);
     for step in &whole.steps {
         if named(&reads.count_of, step) {
             *part.counts.entry(step.role.clone()).or_default() += 1;

@@ -168,7 +168,7 @@ fn everything_the_design_promises_is_bound() {
         (
             "steps[1]",
             json!({"role": "coder", "output": {"completedPhase": "A", "n": 1},
-            "meta": {"completedPhase": "A", "n": 1}, "detail": "D1", "agent": "mock"}),
+            "meta": {"completedPhase": "A", "n": 1}, "detail": "0000000000001", "agent": "mock"}),
         ),
         ("$first('coder').n", json!(1)),
         ("$last('coder').n", json!(2)),

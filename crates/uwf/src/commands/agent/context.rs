@@ -1,10 +1,10 @@
 //! `uwf agent context`
 
 use agent_kit::context_report::ContextReport;
-use agent_kit::{AgentContext, ReportedStep};
+use agent_kit::{AgentContext, Step};
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
-use uwf_core::prompt::AnswerForm;
+use uwf_core::prompt::{AnswerForm, StepSection};
 use uwf_engine::root::project;
 
 use crate::complete;
@@ -85,9 +85,9 @@ impl Report for Prompt {
     }
 }
 
-impl Report for ReportedStep {
+impl Report for Step {
     fn text(&self) -> String {
-        self.whole()
+        StepSection::whole(self).text.trim_start().to_owned()
     }
 }
 

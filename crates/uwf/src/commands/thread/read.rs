@@ -2,8 +2,8 @@
 
 use json_cas::Hash;
 use serde::Serialize;
-use uwf_core::thread::ThreadId;
-use uwf_core::view::{self, LeftOut, Source, Told};
+use uwf_core::thread::{Step, ThreadId};
+use uwf_core::view::{self, LeftOut};
 use uwf_engine::verbs::read::{self, DEFAULT_QUOTA, Place, Request};
 
 use super::which::Which;
@@ -41,14 +41,14 @@ struct Readable {
     workflow: Hash,
     markdown: String,
     /// Steps it shows, oldest first.
-    steps: Vec<Shown>,
+    steps: Vec<ShownStep>,
     earlier: Option<LeftOut>,
     later: Option<LeftOut>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct ShownStep {
     index: usize,
     hash: Hash,
     role: String,
@@ -77,7 +77,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         context.printer.warn(&why);
     }
     let sections = transcript.steps.iter().zip(&transcript.page.sections);
-    let steps = sections.map(|(step, section)| Shown {
+    let steps = sections.map(|(step, section)| ShownStep {
         index: step.index,
         hash: step.hash,
         role: step.role.clone(),
@@ -95,7 +95,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 }
 
 /// What of a step could not be read.
-fn unreadable(step: &Told) -> Vec<String> {
-    let detail = if let Source::Unreadable(why) = &step.source { Some(why) } else { None };
-    step.output.as_ref().err().into_iter().chain(detail).map(|why| format!("step {}: {why}", step.index)).collect()
+fn unreadable(Step { index, unreadable, .. }: &Step) -> impl Iterator<Item = String> {
+    unreadable.output.iter().chain(&unreadable.detail).map(move |why| format!("step {index}: {why}"))
 }

@@ -3,10 +3,10 @@
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::pages;
+use uwf_engine::thread::steps::Parts;
 
 use super::which::Which;
 use crate::context::Context;
@@ -41,21 +41,22 @@ struct Steps {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Entry {
-    Start {
-        hash: Hash,
-        prompt: String,
-        timestamp: Option<u64>,
-    },
-    Step {
-        hash: Hash,
-        role: String,
-        output: Value,
-        detail: Hash,
-        agent: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        alias: Option<String>,
-        timestamp: u64,
-    },
+    Start { hash: Hash, prompt: String, timestamp: Option<u64> },
+    Step(#[serde(with = "ListedStep")] Box<Step>),
+}
+
+/// What the list has of a step.
+#[derive(Serialize)]
+#[serde(remote = "Step")]
+struct ListedStep {
+    hash: Hash,
+    role: String,
+    output: Value,
+    detail: Hash,
+    agent: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias: Option<String>,
+    timestamp: u64,
 }
 
 impl Report for Steps {
@@ -74,13 +75,13 @@ impl Report for Steps {
                         table::excerpt(prompt, SHOWN),
                     ]
                 }
-                Entry::Step { hash, role, output, agent, alias, timestamp, .. } => vec![
+                Entry::Step(step) => vec![
                     index.to_string(),
-                    hash.to_string(),
-                    style::bold(role),
-                    table::excerpt(&view::agent_name(agent, alias.as_deref()), SHOWN),
-                    table::time(*timestamp),
-                    table::excerpt(&output.to_string(), SHOWN),
+                    step.hash.to_string(),
+                    style::bold(&step.role),
+                    table::excerpt(&view::agent_name(&step.agent, step.alias.as_deref()), SHOWN),
+                    table::time(step.timestamp),
+                    table::excerpt(&step.output.to_string(), SHOWN),
                 ],
             });
         }
@@ -96,16 +97,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Entry::Start { hash: thread.start_hash, prompt: thread.start.prompt.clone(), timestamp: thread.started_at() };
     let mut steps = vec![start];
     for index in 0..thread.chain()?.len() {
-        let step = thread.step(index)?;
-        steps.push(Entry::Step {
-            alias: pages::alias_of(context.home.store(), step.detail),
-            hash: step.hash,
-            role: step.role,
-            output: step.output,
-            detail: step.detail,
-            agent: step.agent,
-            timestamp: step.timestamp_ms,
-        });
+        steps.push(Entry::Step(Box::new(thread.step(index, Parts::ALIAS)?)));
     }
     Ok(Printed::long(Steps { workflow: thread.start.workflow, steps, thread: id })?.paged(&args.paging))
 }

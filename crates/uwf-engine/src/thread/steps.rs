@@ -1,0 +1,108 @@
+//! Steps as far as their readers need them. Every part of a step is a node or more, so each is loaded only when asked for.
+
+use json_cas::{Hash, Node, Store};
+use serde_json::Value;
+use uwf_core::node::{self, NodeKind, ReactSession, StepNode};
+use uwf_core::thread::Step;
+use uwf_core::view;
+
+use crate::thread::error::Result;
+use crate::thread::message;
+use crate::thread::nodes;
+
+/// What is loaded of a step beside its StepNode and its output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// What the agent wrote beside the output.
+    pub message: bool,
+    /// What the configuration calls the agent; none where the detail is not readable.
+    pub alias: bool,
+    /// How the output was obtained.
+    pub extracted_by: bool,
+}
+
+impl Parts {
+    /// The StepNode and the output.
+    pub const NONE: Parts = Parts { message: false, alias: false, extracted_by: false };
+
+    /// What agents are given: the message too.
+    pub const MESSAGE: Parts = Parts { message: true, ..Parts::NONE };
+
+    /// What lists show: the alias too.
+    pub const ALIAS: Parts = Parts { alias: true, ..Parts::NONE };
+}
+
+/// The step of a StepNode that is known already; `index` from 1.
+pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, u64), parts: Parts) -> Result<Step> {
+    let output = store.get(node.0.output)?.payload;
+    let step = with_output(index, hash, node, output);
+    let detail = step.detail;
+    Ok(Step {
+        message: if parts.message { message::of_detail(store, detail)? } else { None },
+        alias: if parts.alias {
+            nodes::typed(store, detail).ok().and_then(|session| alias(store, &session))
+        } else {
+            None
+        },
+        extracted_by: if parts.extracted_by { nodes::extracted_by(store, detail)? } else { None },
+        ..step
+    })
+}
+
+fn with_output(index: usize, hash: Hash, (node, timestamp): (StepNode, u64), output: Value) -> Step {
+    Step { hash, agent: node.agent, detail: node.detail, timestamp, ..Step::new(index, node.role, output) }
+}
+
+/// All of a step, for a page; `index` from 1. What lies below its StepNode and is not readable is said in
+/// [`Step::unreadable`], and the keys of its output have the order of their schema.
+///
+/// # Errors
+/// Those of the StepNode.
+pub fn whole(store: &Store, index: usize, hash: Hash) -> Result<Step> {
+    let node = nodes::step_node(store, hash)?;
+    let (output, schema, why) = match store.get(node.0.output) {
+        Ok(output) => {
+            let schema = output.type_hash;
+            (in_schema_order(store, output), Some(schema), None)
+        }
+        Err(error) => (Value::Null, None, Some(error.to_string())),
+    };
+    let mut step = with_output(index, hash, node, output);
+    step.unreadable.output = why;
+    step.unreadable.detail = add_detail(store, &mut step, schema).err().map(|error| error.to_string());
+    Ok(step)
+}
+
+/// An output with its keys in the order of its schema; as it is stored when the schema is not readable.
+fn in_schema_order(store: &Store, output: Node) -> Value {
+    match store.schema(output.type_hash) {
+        Ok(schema) => view::in_schema_order(output.payload, schema.value()),
+        Err(_) => output.payload,
+    }
+}
+
+/// Adds what a step's detail says, all of it or nothing; `schema` is the type of its output.
+fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()> {
+    let detail = store.get(step.detail)?;
+    let message = message::of_node(store, step.detail, &detail, schema)?;
+    match NodeKind::of(detail.type_hash) {
+        Some(NodeKind::StepNode) => step.is_child_thread = true,
+        Some(NodeKind::ReactSession) => {
+            let session: ReactSession = nodes::payload(step.detail, &detail)?;
+            // The try that succeeded is among them when it said something on stderr.
+            let has_failed =
+                |hash: &&Hash| nodes::attempt(store, **hash).map_or(true, |attempt| attempt.error.is_some());
+            step.failed_attempts = session.attempts.iter().filter(has_failed).count();
+            step.alias = alias(store, &session);
+            step.extracted_by = nodes::extracted_by_of(&detail);
+        }
+        _ => {}
+    }
+    step.message = message;
+    Ok(())
+}
+
+/// What the configuration calls the agent of a session.
+fn alias(store: &Store, session: &ReactSession) -> Option<String> {
+    nodes::typed::<node::Agent>(store, session.agent).ok().map(|agent| agent.name)
+}
