@@ -61,9 +61,9 @@ enum Body {
     Nothing,
     /// The same in every format.
     Verbatim(String),
-    /// A report that was told already.
-    Told { value: Value, text: String },
-    /// A report that is told in one format, once it is known in which.
+    /// A report in both forms.
+    Short { value: Value, text: String },
+    /// A report that is written in one format, once it is known in which.
     Long(Box<dyn Tell>),
 }
 
@@ -114,7 +114,7 @@ impl Printed {
     /// Whatever is a report can be printed.
     pub(crate) fn new(report: &impl Report) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
-        let body = Body::Told { value, text: report.text() };
+        let body = Body::Short { value, text: report.text() };
         Ok(Printed { body, exit_code: report.exit_code(), is_paged: false })
     }
 
@@ -134,9 +134,9 @@ impl Printed {
         Ok(Some(match (&self.body, format) {
             (Body::Nothing, _) => return Ok(None),
             (Body::Verbatim(line), _) => line.clone(),
-            (Body::Told { value, .. }, Format::Json) => format!("{value}\n"),
-            (Body::Told { value, .. }, Format::Yaml) => yaml_tree::write::block(value),
-            (Body::Told { text, .. }, Format::Text) => text.clone(),
+            (Body::Short { value, .. }, Format::Json) => format!("{value}\n"),
+            (Body::Short { value, .. }, Format::Yaml) => yaml_tree::write::block(value),
+            (Body::Short { text, .. }, Format::Text) => text.clone(),
             (Body::Long(report), format) => report.tell(format)?,
         }))
     }

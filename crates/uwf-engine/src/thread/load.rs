@@ -183,9 +183,22 @@ impl<'h> Thread<'h> {
         if let Some(last) = self.last.as_ref().filter(|_| index + 1 == chain.len()) {
             return steps::of_node(store, index + 1, self.head, (last.clone(), self.head_timestamp_ms), parts);
         }
-        let record =
-            chain.get(index).ok_or_else(|| ThreadError::NoStep { thread: self.id.clone(), step: index + 1 })?;
-        steps::of_node(store, index + 1, record.step, nodes::step_node(store, record.step)?, parts)
+        let hash = self.step_hash(index)?;
+        steps::of_node(store, index + 1, hash, nodes::step_node(store, hash)?, parts)
+    }
+
+    /// Step `index` (from 0) with all there is to show of it. What lies below its StepNode and is not readable is said in
+    /// [`Step::unreadable`].
+    ///
+    /// # Errors
+    /// Those of the StepNode.
+    pub fn whole_step(&self, index: usize) -> Result<Step> {
+        steps::whole(self.home.store(), index + 1, self.step_hash(index)?)
+    }
+
+    fn step_hash(&self, index: usize) -> Result<Hash> {
+        let record = self.chain()?.get(index);
+        record.map(|record| record.step).ok_or_else(|| ThreadError::NoStep { thread: self.id.clone(), step: index + 1 })
     }
 }
 

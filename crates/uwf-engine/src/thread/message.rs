@@ -1,4 +1,4 @@
-//! What an agent wrote beside its structured output: what pages show of a step, and what later roles are told of it.
+//! What an agent wrote beside its structured output: what pages show of a step and later roles get of it.
 
 use json_cas::{Hash, Node, Store};
 use serde::Deserialize;
@@ -12,8 +12,8 @@ use crate::thread::nodes;
 /// The fields that are looked at in a detail, of whichever type it is.
 const LOOKED_AT: &[&str] = &["raw", "extractedBy", "text", "turns"];
 
-/// What a step's detail says beside the output, wherever the step was made: that of a role played by a workflow is told by
-/// the step its thread ended with.
+/// What a step's detail says beside the output, wherever the step was made: that of a role played by a workflow is the
+/// message of the step its thread ended with.
 ///
 /// # Errors
 /// Those of the nodes.
@@ -44,7 +44,7 @@ pub(crate) fn of_node(store: &Store, detail: Hash, node: &Node, schema: Option<H
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
-/// The whole text a step's detail tells of, if it tells of one.
+/// The whole text a step's detail has, if it has one.
 ///
 /// # Errors
 /// Those of the nodes.
@@ -66,7 +66,7 @@ struct Session {
     raw: Hash,
 }
 
-/// All of the text when the output cannot be told apart from it.
+/// All of the text when the output cannot be found in it.
 fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
     let found = schema.and_then(|schema| store.schema(schema).ok()).map(|schema| extract::frontmatter(&raw, &schema));
     match found {

@@ -1,4 +1,4 @@
-//! Steps as far as their readers need them. Every part of a step is a node or more, so each is loaded only when asked for.
+//! Steps as far as their readers need them. Every part costs reading a node or more.
 
 use json_cas::{Hash, Node, Store};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::thread::message;
 use crate::thread::nodes;
 
 /// What is loaded of a step beside its StepNode and its output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
     /// What the agent wrote beside the output.
     pub message: bool,
@@ -58,7 +58,7 @@ fn with_output(index: usize, hash: Hash, (node, timestamp): (StepNode, u64), out
 ///
 /// # Errors
 /// Those of the StepNode.
-pub fn whole(store: &Store, index: usize, hash: Hash) -> Result<Step> {
+pub(crate) fn whole(store: &Store, index: usize, hash: Hash) -> Result<Step> {
     let node = nodes::step_node(store, hash)?;
     let (output, schema, why) = match store.get(node.0.output) {
         Ok(output) => {

@@ -12,7 +12,6 @@ use crate::thread::end_reason;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
-use crate::thread::steps;
 use crate::verbs::show::Shown;
 
 /// The last step of a thread as a section of a page; `None` before the first.
@@ -20,10 +19,8 @@ use crate::verbs::show::Shown;
 /// # Errors
 /// Those of the StepNode and the chain.
 pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
-    match thread.chain()?.len() {
-        0 => Ok(None),
-        index => Ok(Some(view::section(&steps::whole(thread.home().store(), index, thread.head)?, quota))),
-    }
+    let Some(index) = thread.chain()?.len().checked_sub(1) else { return Ok(None) };
+    Ok(Some(view::section(&thread.whole_step(index)?, quota)))
 }
 
 /// Failed tries since the step that is the head, oldest first.

@@ -10,7 +10,6 @@ use crate::error::{Error, Kind, Result};
 use crate::root::home::Home;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
-use crate::thread::steps;
 use crate::verbs::pages;
 use crate::verbs::show;
 
@@ -23,7 +22,7 @@ const MIN_SYMBOLS: usize = 4;
 /// Part of the quota that the task may take.
 const TASK_SHARE: usize = 4;
 
-/// Which steps of a thread to tell.
+/// Which steps of a thread to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// The newest that fit.
@@ -38,7 +37,7 @@ pub enum Place {
     After(String),
 }
 
-/// What to tell.
+/// What to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Which steps.
@@ -58,32 +57,32 @@ pub struct Transcript {
     pub steps: Vec<Step>,
 }
 
-/// Tells a thread.
+/// Makes a page of a thread.
 ///
 /// # Errors
 /// `NotFound` when there is no such thread or no such step in it, those of head, start and StepNodes. A step of which
-/// other nodes are not readable is told as far as it is.
+/// other nodes are not readable is shown as far as it is.
 pub fn read(home: &Home, id: &ThreadId, request: &Request) -> Result<Transcript> {
-    let shown = show::show(home, id)?;
-    let thread = Thread::at(home, id.clone(), shown.head)?;
+    let standing = show::show(home, id)?;
+    let thread = Thread::at(home, id.clone(), standing.head)?;
     let chain = thread.chain()?;
     let wanted = Wanted::of(chain, id, &request.place)?;
-    let tells_task = matches!(request.place, Place::Start | Place::Until(_) | Place::End);
-    let task = tells_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
+    let shows_task = matches!(request.place, Place::Start | Place::Until(_) | Place::End);
+    let task = shows_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
     let quota = request.quota.saturating_sub(task.as_ref().map_or(0, Section::chars));
-    let (steps, sections) = tell(&thread, chain, &wanted, quota)?;
+    let (steps, sections) = sections(&thread, &wanted, quota)?;
     let left_out = Gaps { chain, id, quota: request.quota };
-    let shows_end = wanted.shown(steps.len()).end == chain.len();
+    let shows_end = wanted.first(steps.len()).end == chain.len();
     let (older, newer) = left_out.around(&wanted, &sections);
     let page = Page {
         workflow: thread.workflow().map_or_else(|_| thread.start.workflow.to_string(), |workflow| workflow.name),
-        standing: pages::standing(&shown),
+        standing: pages::standing(&standing),
         task,
         older,
         sections,
         newer,
-        ending: if shows_end { pages::ending(home, &shown) } else { None },
-        failures: if shows_end { pages::failures(home, id, shown.head)? } else { Vec::new() },
+        ending: if shows_end { pages::ending(home, &standing) } else { None },
+        failures: if shows_end { pages::failures(home, id, standing.head)? } else { Vec::new() },
     };
     Ok(Transcript { workflow: thread.start.workflow, page, steps })
 }
@@ -112,13 +111,13 @@ impl Wanted {
         Ok(Wanted { range, newest_first })
     }
 
-    /// Positions in the order they are told.
+    /// Positions in the order they are read.
     fn order(&self) -> Box<dyn Iterator<Item = usize>> {
         if self.newest_first { Box::new(self.range.clone().rev()) } else { Box::new(self.range.clone()) }
     }
 
     /// Positions of the first `count` of them.
-    fn shown(&self, count: usize) -> Range<usize> {
+    fn first(&self, count: usize) -> Range<usize> {
         if self.newest_first {
             self.range.end - count..self.range.end
         } else {
@@ -153,15 +152,14 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
 
 /// The steps that fit, oldest first. Whatever was read is shown: the one that is read when little room is left, is
 /// shown shortened.
-fn tell(thread: &Thread<'_>, chain: &Chain, wanted: &Wanted, quota: usize) -> Result<(Vec<Step>, Vec<Section>)> {
+fn sections(thread: &Thread<'_>, wanted: &Wanted, quota: usize) -> Result<(Vec<Step>, Vec<Section>)> {
     let mut left = quota;
     let mut steps = Vec::new();
     for position in wanted.order() {
         if !steps.is_empty() && left < MIN_SECTION {
             break;
         }
-        let Some(record) = chain.get(position) else { break };
-        let step = steps::whole(thread.home().store(), position + 1, record.step)?;
+        let step = thread.whole_step(position)?;
         let section = view::section(&step, left);
         left = left.saturating_sub(section.chars());
         let is_last = section.left_out > 0;
@@ -187,20 +185,20 @@ impl Gaps<'_> {
     /// Steps before and after those shown. One that is shortened at the edge counts as left out, so that the next page
     /// has it whole; except when it is the only one, since the next page would show the same.
     fn around(&self, wanted: &Wanted, sections: &[Section]) -> (Option<LeftOut>, Option<LeftOut>) {
-        let mut shown = wanted.shown(sections.len());
-        if shown.is_empty() {
+        let mut range = wanted.first(sections.len());
+        if range.is_empty() {
             return (None, None);
         }
         let is_short =
             |section: Option<&Section>| sections.len() > 1 && section.is_some_and(|section| section.left_out > 0);
         if wanted.newest_first {
-            shown.start += usize::from(is_short(sections.first()));
+            range.start += usize::from(is_short(sections.first()));
         } else {
-            shown.end -= usize::from(is_short(sections.last()));
+            range.end -= usize::from(is_short(sections.last()));
         }
         let end = self.chain.len();
-        let older = (shown.start > 0).then(|| self.left_out(0..shown.start, "--before", shown.start));
-        let newer = (shown.end < end).then(|| self.left_out(shown.end..end, "--after", shown.end - 1));
+        let older = (range.start > 0).then(|| self.left_out(0..range.start, "--before", range.start));
+        let newer = (range.end < end).then(|| self.left_out(range.end..end, "--after", range.end - 1));
         (older, newer)
     }
 

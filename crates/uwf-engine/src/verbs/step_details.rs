@@ -1,8 +1,8 @@
-//! `thread step-details`: a node with everything it refers to put in place, so that one document tells how an output
+//! `thread step-details`: a node with everything it refers to put in place, so that one document says how an output
 //! came to be.
 //!
-//! Texts are told where they are referred to. A node that is told already is not told again: turns refer to all texts
-//! that went before, and repeating those would make a long session quadratic. The chain of a thread is not followed.
+//! Texts stand where they are referred to. A node that is there already is not repeated: turns refer to all texts that
+//! went before, and repeating those would make a long session quadratic. The chain of a thread is not followed.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub const MAX_DEPTH: usize = 12;
 /// machine has.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// Bytes of a text that is told again rather than pointed at.
+/// Bytes of a text that is repeated rather than pointed at.
 const SHORT: usize = 200;
 
 /// A node with its references in place.
@@ -35,15 +35,15 @@ pub struct Expanded {
 /// Expands a node of any type.
 ///
 /// # Errors
-/// Those of the node itself; one below it that is not readable is told as such.
+/// Those of the node itself; one below it that is not readable is replaced by the reason.
 pub fn expand(store: &Store, hash: Hash) -> Result<Expanded> {
     expand_within(store, hash, MAX_BYTES)
 }
 
 fn expand_within(store: &Store, hash: Hash, limit: usize) -> Result<Expanded> {
     let node = store.get(hash)?;
-    let mut expansion = Expansion { store, limit, told: HashSet::new(), bytes: 0, notes: Vec::new() };
-    expansion.told.insert(hash);
+    let mut expansion = Expansion { store, limit, placed: HashSet::new(), bytes: 0, notes: Vec::new() };
+    expansion.placed.insert(hash);
     let mut value = expansion.node(hash, &node, 0);
     if let Value::Object(fields) = &mut value {
         fields.shift_insert(2.min(fields.len()), "timestamp".to_owned(), json!(node.timestamp));
@@ -123,7 +123,8 @@ fn type_name(store: &Store, node: &Node) -> Value {
 struct Expansion<'s> {
     store: &'s Store,
     limit: usize,
-    told: HashSet<Hash>,
+    /// What is in the document already.
+    placed: HashSet<Hash>,
     bytes: usize,
     notes: Vec<String>,
 }
@@ -208,9 +209,9 @@ impl Expansion<'_> {
                 self.bytes += node.payload.to_string().len();
                 node.payload
             }
-            Some(_) if self.told.contains(&hash) => json!({"toldAbove": hash}),
+            Some(_) if self.placed.contains(&hash) => json!({"toldAbove": hash}),
             Some(_) => {
-                self.told.insert(hash);
+                self.placed.insert(hash);
                 self.node(hash, &node, depth + 1)
             }
         }
@@ -218,7 +219,7 @@ impl Expansion<'_> {
 
     fn text(&mut self, hash: Hash, node: &Node) -> Value {
         let text = node.payload.get("text").and_then(Value::as_str).unwrap_or_default();
-        if text.len() > SHORT && !self.told.insert(hash) {
+        if text.len() > SHORT && !self.placed.insert(hash) {
             return json!({"toldAbove": hash, "bytes": text.len()});
         }
         self.bytes += text.len();
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_told_once() {
+    fn a_long_text_is_there_once() {
         let store = store();
         let [short, long] = [text(&store, "short"), text(&store, &"long ".repeat(100))];
         let expanded = expand(&store, turn(&store, vec![short, long, short, long], long)).unwrap();
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_thread_is_named_and_not_told() {
+    fn a_child_thread_is_named_and_not_followed() {
         let store = store();
         let start = put(
             &store,
@@ -326,8 +327,8 @@ mod tests {
         let store = store();
         let texts: Vec<Hash> = (0..10).map(|n| text(&store, &format!("text {n} ").repeat(50))).collect();
         let expanded = expand_within(&store, turn(&store, texts.clone(), texts[0]), 1500).unwrap();
-        let told: Vec<bool> = expanded.value["input"].as_array().unwrap().iter().map(Value::is_string).collect();
-        assert_eq!(told.iter().filter(|told| **told).count(), 4, "{told:?}");
+        let is_placed: Vec<bool> = expanded.value["input"].as_array().unwrap().iter().map(Value::is_string).collect();
+        assert_eq!(is_placed.iter().filter(|placed| **placed).count(), 4, "{is_placed:?}");
         assert_eq!(expanded.value["input"][9], json!({"leftOut": texts[9]}));
         assert_eq!(
             expanded.notes,

@@ -21,20 +21,20 @@ read from the index as far as it is readable, from the records of its attempts, 
 kept beside the new one as threads.yaml.broken-TIME. uwf's own node types are stored again if damaged. Exit 65 when there are threads of which nothing says where they \
 stand.")]
 pub(crate) struct Args {
-    /// Only tell what would be done.
+    /// Only report what would be done.
     #[arg(long)]
     dry_run: bool,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct RecoverReport {
     dry_run: bool,
     #[serde(flatten)]
     recovered: Recovered,
 }
 
-impl Report for Told {
+impl Report for RecoverReport {
     fn text(&self) -> String {
         let Recovered { index, fault, changed, kept_as, threads, problems } = &self.recovered;
         let mut text: String =
@@ -80,5 +80,5 @@ fn count(count: usize, what: &str) -> String {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let recovered = recover::recover(&context.home, args.dry_run)?;
-    Printed::new(&Told { dry_run: args.dry_run, recovered })
+    Printed::new(&RecoverReport { dry_run: args.dry_run, recovered })
 }
