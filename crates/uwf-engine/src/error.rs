@@ -115,7 +115,7 @@ impl Error {
 
 /// An error as it crosses the process border between keeper and window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct SentError {
     /// Which kind of failure.
     pub kind: Kind,
     /// One line.
@@ -124,14 +124,14 @@ pub struct Told {
     pub hints: Vec<String>,
 }
 
-impl From<Error> for Told {
-    fn from(error: Error) -> Told {
-        Told { kind: error.kind, message: error.message, hints: error.hints }
+impl From<Error> for SentError {
+    fn from(error: Error) -> SentError {
+        SentError { kind: error.kind, message: error.message, hints: error.hints }
     }
 }
 
-impl From<Told> for Error {
-    fn from(told: Told) -> Error {
-        Error { kind: told.kind, message: told.message, hints: told.hints, source: None }
+impl From<SentError> for Error {
+    fn from(sent: SentError) -> Error {
+        Error { kind: sent.kind, message: sent.message, hints: sent.hints, source: None }
     }
 }

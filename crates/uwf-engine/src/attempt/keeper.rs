@@ -15,7 +15,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::processes;
-use crate::error::{AtPath, Error, Kind, Result, Told};
+use crate::error::{AtPath, Error, Kind, Result, SentError};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 
@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_millis(100);
 #[serde(rename_all = "lowercase")]
 enum Reply<R> {
     Done(Box<R>),
-    Failed(Told),
+    Failed(SentError),
 }
 
 /// The window: has a keeper carry out a request about a thread, and waits for its report. `tick` is called about ten times a

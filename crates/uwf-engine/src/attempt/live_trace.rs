@@ -36,7 +36,7 @@ pub const MAX_TURNS: usize = 5_000;
 #[serde(rename_all = "lowercase")]
 enum Line {
     Text(String),
-    Turn(Told),
+    Turn(StoredTurn),
     Session(Session),
 }
 
@@ -56,19 +56,19 @@ pub struct Session {
 /// A turn, its texts by their numbers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct StoredTurn {
     /// Turns before it.
     number: usize,
     input: Vec<usize>,
     output: usize,
-    calls: Vec<ToldCall>,
+    calls: Vec<StoredCall>,
     tokens: Option<Tokens>,
     latency_ms: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ToldCall {
+struct StoredCall {
     name: String,
     arguments: usize,
     result: usize,
@@ -114,9 +114,9 @@ impl Writer {
         if self.turns == MAX_TURNS {
             return Ok(());
         }
-        let told = self.told(turn)?;
+        let stored = self.stored(turn)?;
         self.turns += 1;
-        self.write(&Line::Turn(told))
+        self.write(&Line::Turn(stored))
     }
 
     /// A turn as far as it has got; said again, the last counts.
@@ -124,21 +124,28 @@ impl Writer {
     /// # Errors
     /// `Io`.
     pub fn under_way(&mut self, turn: &Turn) -> Result<()> {
-        let told = self.told(turn)?;
+        let stored = self.stored(turn)?;
         let new = self.open_turn.with_extension("turn-new");
-        regular::write(&new, json(&told)?.as_bytes()).at("write", &new)?;
+        regular::write(&new, json(&stored)?.as_bytes()).at("write", &new)?;
         Ok(std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)?)
     }
 
-    fn told(&mut self, turn: &Turn) -> Result<Told> {
+    fn stored(&mut self, turn: &Turn) -> Result<StoredTurn> {
         let input = turn.input.iter().map(|text| self.text(text)).collect::<Result<_>>()?;
         let output = self.text(&turn.output)?;
         let mut calls = Vec::with_capacity(turn.tool_calls.len());
         for call in &turn.tool_calls {
             let (arguments, result) = (self.text(&call.arguments)?, self.text(&call.result)?);
-            calls.push(ToldCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms });
+            calls.push(StoredCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms });
         }
-        Ok(Told { number: self.turns, input, output, calls, tokens: turn.tokens.clone(), latency_ms: turn.latency_ms })
+        Ok(StoredTurn {
+            number: self.turns,
+            input,
+            output,
+            calls,
+            tokens: turn.tokens.clone(),
+            latency_ms: turn.latency_ms,
+        })
     }
 
     /// Number of a text, which is written when it is new.
@@ -175,7 +182,7 @@ fn json(value: &impl Serialize) -> Result<String> {
 pub struct Trace {
     /// Turns, oldest first.
     pub turns: Vec<Turn>,
-    /// Whose they are, when that was told.
+    /// Whose they are, when the file says so.
     pub session: Option<Session>,
 }
 
@@ -204,28 +211,28 @@ pub fn read(files: &OutputFiles) -> Trace {
     for line in text.lines() {
         match serde_json::from_str(line) {
             Ok(Line::Text(text)) => texts.push(text),
-            Ok(Line::Turn(told)) if turns.len() < MAX_TURNS => turns.extend(turn(told, &texts)),
-            Ok(Line::Session(told)) => session = Some(told),
+            Ok(Line::Turn(stored)) if turns.len() < MAX_TURNS => turns.extend(turn(stored, &texts)),
+            Ok(Line::Session(read)) => session = Some(read),
             Ok(Line::Turn(_)) | Err(_) => {}
         }
     }
-    let under_way: Option<Told> = serde_json::from_str(&beginning(&files.turn)).ok();
-    turns.extend(under_way.filter(|told| told.number == turns.len()).and_then(|told| turn(told, &texts)));
+    let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
+    turns.extend(under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts)));
     Trace { turns, session }
 }
 
-fn turn(told: Told, texts: &[String]) -> Option<Turn> {
+fn turn(stored: StoredTurn, texts: &[String]) -> Option<Turn> {
     let text = |number: usize| texts.get(number).cloned();
-    let calls = told.calls.into_iter().map(|call| {
+    let calls = stored.calls.into_iter().map(|call| {
         let (arguments, result) = (text(call.arguments)?, text(call.result)?);
         Some(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms })
     });
     Some(Turn {
         tool_calls: calls.collect::<Option<_>>()?,
-        input: told.input.into_iter().map(text).collect::<Option<_>>()?,
-        output: text(told.output)?,
-        tokens: told.tokens,
-        latency_ms: told.latency_ms,
+        input: stored.input.into_iter().map(text).collect::<Option<_>>()?,
+        output: text(stored.output)?,
+        tokens: stored.tokens,
+        latency_ms: stored.latency_ms,
     })
 }
 
