@@ -42,18 +42,18 @@ pub(crate) const DEFAULT_LLM_ROUNDS: u32 = 2;
 /// The limits; in the file each is a top-level key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// `maxSteps`: steps of one thread, [`DEFAULT_MAX_STEPS`].
+    /// `maxSteps`: steps of one thread, `DEFAULT_MAX_STEPS`.
     pub max_steps: u64,
-    /// `maxDepth`: depth of child threads, [`DEFAULT_MAX_DEPTH`].
+    /// `maxDepth`: depth of child threads, `DEFAULT_MAX_DEPTH`.
     pub max_depth: u32,
     /// `supervisorInterval`: steps between two looks of the supervisor; `None` (absent or 0) is never.
     pub supervisor_interval: Option<u64>,
-    /// `promptBudget`: bytes of one prompt, [`DEFAULT_PROMPT_BUDGET`].
+    /// `promptBudget`: bytes of one prompt, `DEFAULT_PROMPT_BUDGET`.
     pub prompt_budget: usize,
-    /// `outputCap`: bytes kept of each output stream of an agent, [`DEFAULT_OUTPUT_CAP`], at most
-    /// [`MAX_OUTPUT_CAP`].
+    /// `outputCap`: bytes kept of each output stream of an agent, `DEFAULT_OUTPUT_CAP`, at most
+    /// `MAX_OUTPUT_CAP`.
     pub output_cap: u64,
-    /// `killGrace`: time between TERM and KILL, [`DEFAULT_KILL_GRACE`].
+    /// `killGrace`: time between TERM and KILL, `DEFAULT_KILL_GRACE`.
     pub kill_grace: Duration,
     /// `budgets`: kept as written.
     pub budgets: Map<String, Value>,
@@ -82,9 +82,9 @@ pub struct ExtractRungs {
     pub submit: bool,
     /// `extract.frontmatter`: read the answer's frontmatter; on by default.
     pub frontmatter: bool,
-    /// `extract.feedback`: rounds of feedback to the same session, [`DEFAULT_FEEDBACK_ROUNDS`]; 0 is off.
+    /// `extract.feedback`: rounds of feedback to the same session, `DEFAULT_FEEDBACK_ROUNDS`; 0 is off.
     pub feedback: u32,
-    /// `extract.llm`: calls of the extraction model, [`DEFAULT_LLM_ROUNDS`]; 0 is off.
+    /// `extract.llm`: calls of the extraction model, `DEFAULT_LLM_ROUNDS`; 0 is off.
     pub llm: u32,
 }
 

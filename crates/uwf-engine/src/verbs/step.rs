@@ -1,7 +1,7 @@
 //! One step of a thread: moderator → agent → extract → verify → link. This runs in the keeper.
 //!
-//! [`Step::run`] is the picture of it. What lies between two of its lines is a value of a type that only the line before
-//! gives, so none can be left out: [`Resumed`], [`Begun`], [`Stored`], [`Verified`], [`Linked`].
+//! `Step::run` is the picture of it. What lies between two of its lines is a value of a type that only the line before
+//! gives, so none can be left out: `Resumed`, `Begun`, `Stored`, `Verified`, `Linked`.
 
 mod adopt;
 mod begin;
