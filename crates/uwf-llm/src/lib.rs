@@ -9,7 +9,7 @@
 //! be talked to.
 //!
 //! ```
-//! use uwf_llm::{ChatRequest, Client, Endpoint, Message, Retry, Timeouts};
+//! use uwf_llm::{ChatMessage, ChatRequest, Client, Endpoint, Retry, Timeouts};
 //! # use uwf_testing::llm_server::{LlmServer, Say};
 //!
 //! # fn main() -> uwf_llm::Result<()> {
@@ -17,7 +17,7 @@
 //! # let base_url = server.url();
 //! let endpoint = Endpoint::new(&base_url, "acme-large-2").api_key("a key");
 //! let client = Client::new(endpoint, Timeouts::default(), Retry::default())?;
-//! let request = ChatRequest::new(vec![Message::User("Name one animal.".into())]);
+//! let request = ChatRequest::new(vec![ChatMessage::User("Name one animal.".into())]);
 //! assert_eq!(client.chat(&request)?.text, "Cats.");
 //! # Ok(())
 //! # }
