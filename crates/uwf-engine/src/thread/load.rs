@@ -192,7 +192,7 @@ impl<'h> Thread<'h> {
     ///
     /// # Errors
     /// Those of the StepNode.
-    pub fn whole_step(&self, index: usize) -> Result<Step> {
+    pub(crate) fn whole_step(&self, index: usize) -> Result<Step> {
         steps::whole(self.home.store(), index + 1, self.step_hash(index)?)
     }
 

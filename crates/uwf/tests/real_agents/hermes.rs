@@ -142,7 +142,7 @@ fn hermes_fails_with_the_words_of_its_provider() {
 fn hermes_that_is_ended_leaves_its_turns() {
     let model = LlmServer::start(in_order([
         Say::text("Counting.").and_call("terminal", json!({ "command": "wc -l < a.txt" })),
-        Say::text("never").after(Duration::from_secs(180)),
+        Say::text("never").after(Duration::from_mins(3)),
     ]));
     let home = with_hermes(&model, "");
     home.file("a.txt", "one line\n");
