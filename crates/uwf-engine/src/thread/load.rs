@@ -126,12 +126,6 @@ impl<'h> Thread<'h> {
         }
     }
 
-    /// Lets a thread that moved on know its chain, which then need not be read again.
-    pub(crate) fn has_chain(&self, chain: Chain) {
-        // What is known already is the same.
-        let _ = self.chain.set(chain);
-    }
-
     /// The storage root it was loaded from.
     pub fn home(&self) -> &'h Home {
         self.home

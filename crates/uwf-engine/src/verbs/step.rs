@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use json_cas::{Hash, Head};
 use serde::{Deserialize, Serialize};
-use uwf_core::moderator::{Decision, Next};
+use uwf_core::moderator::{Decision, EndReason, Next};
 use uwf_core::thread::ThreadId;
 
 use self::adopt::Resumed;
@@ -125,7 +125,10 @@ impl<'a, 'h> Step<'a, 'h> {
         };
         // ① The moderator: the next role, or the end.
         let decision = moderate::next(self.thread, &self.plan.workflow)?;
-        let Next::Role(role) = &decision.next else { return self.end(&decision, signals) };
+        let role = match &decision.next {
+            Next::End(reason) => return self.end(*reason, &decision, signals),
+            Next::Role(role) => role,
+        };
         self.check_limit(role)?;
         let Begun { attempt, rereads } = self.begin(role, failed)?;
         // ② The agent, and ③ extraction, which happens in the agent's process: see agent_kit::submit.
@@ -138,13 +141,12 @@ impl<'a, 'h> Step<'a, 'h> {
     }
 
     /// The moderator chose the end: no agent runs.
-    fn end(&self, decision: &Decision, signals: &mut Signals) -> Result<Report> {
-        let Next::End(reason) = &decision.next else { unreachable!("only called for an end") };
+    fn end(&self, reason: EndReason, decision: &Decision, signals: &mut Signals) -> Result<Report> {
         let summary = self.advisors(self.thread).summary(signals);
-        end::complete(self.thread, self.head, *reason, summary)?;
+        end::complete(self.thread, self.head, reason, summary)?;
         Ok(Report {
             done: true,
-            reason: Some(moderate::reason(*reason).to_owned()),
+            reason: Some(moderate::reason(reason).to_owned()),
             explain: self.request.explain.then(|| moderate::explain(decision)),
             ..self.report(self.thread.head)
         })

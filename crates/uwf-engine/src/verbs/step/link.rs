@@ -94,7 +94,7 @@ impl Linked<'_, '_, '_> {
         let Linked { step, opened, moved } = self;
         let thread = step.thread;
         if let (Ok(chain), Some(last)) = (thread.chain(), &moved.last) {
-            moved.has_chain(chain.followed_by(step.home, &thread.id, Record::of(moved.head, last)));
+            chain.append(step.home, &thread.id, Record::of(moved.head, last));
         }
         let done = marks::clear(step.home, &thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
             .map_err(Error::from)
