@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 use json_cas::{Hash, Store};
 use serde::{Deserialize, Serialize};
-use uwf_core::node::StepNode;
+use uwf_core::node::{NodeKind, StepNode};
 
 use crate::root::home::Home;
 use crate::thread::closure::{self, Bounds, Part};
@@ -85,8 +85,19 @@ impl Digester {
 ///
 /// # Errors
 /// Those of the nodes.
-pub(crate) fn of_start(store: &Store, start: Hash) -> Result<Digest> {
+fn of_start(store: &Store, start: Hash) -> Result<Digest> {
     of(store, &Bounds::below(start), None)
+}
+
+/// The digest at a node that may be a thread's start; `None` when it is another node.
+///
+/// # Errors
+/// Those of the nodes.
+pub(crate) fn at_start(store: &Store, node: Hash) -> Result<Option<Digest>> {
+    match NodeKind::of(store.get(node)?.type_hash) {
+        Some(NodeKind::StartNode) => Ok(Some(of_start(store, node)?)),
+        _ => Ok(None),
+    }
 }
 
 /// The digest at a step.

@@ -57,14 +57,16 @@ pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Setti
 /// # Errors
 /// `Io`.
 pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
-    let settings = with_digest(home, head, &Settings { digest: None, ..settings.clone() });
+    let digest = digest::computed_at(home, head).ok();
+    let settings = Settings { digest, ..settings.begun_at(head) };
     Ok(record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)?)
 }
 
-/// The settings of a thread that begins at a head. Nodes that cannot be read keep no thread from being begun: its first step
-/// tries again to make the digest.
+/// The settings of a thread that begins at a head. At a StartNode its digest is made at once. At a step that nobody has
+/// recorded a digest for, the whole history would have to be read, so that is left to the thread's first step. A node that
+/// cannot be read does not keep a thread from beginning: its first step reports it.
 fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
-    let digest = settings.digest.or_else(|| digest::computed_at(home, head).ok());
+    let digest = settings.digest.or_else(|| digest::at_start(home.store(), head).ok().flatten());
     Settings { digest, ..settings.begun_at(head) }
 }
 
