@@ -59,6 +59,10 @@ impl Programs {
     /// Builds `uwf` by the script that releases are made with. Returns where it is.
     fn release(&self) -> Result<PathBuf> {
         let mut command = Command::new(RELEASE);
+        // Build scripts would take what cargo says of this program for a change, and everything would be built again.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_")) {
+            command.env_remove(name);
+        }
         command
             .arg("--program")
             .env("CARGO_TARGET_DIR", self.build_dir())
