@@ -72,4 +72,4 @@ pub use play::{Agent, play};
 pub use recorder::Recorder;
 pub use uwf_core::config::AgentDescription;
 pub use uwf_core::thread::Step;
-pub use uwf_engine::error::{Error, Kind, Result};
+pub use uwf_engine::error::{Error, ErrorKind, Result};

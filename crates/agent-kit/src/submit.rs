@@ -13,7 +13,7 @@ use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};
 use uwf_engine::attempt::turns::Batch;
-use uwf_engine::error::{AtPath, Error, Kind, Result};
+use uwf_engine::error::{AtPath, Error, ErrorKind, Result};
 use uwf_engine::thread::digest;
 
 use crate::answer::Answer;
@@ -42,7 +42,7 @@ pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladd
     let value = is_given.then(|| extracted.value.clone());
     store(context, &answer, extracted, &redactor).inspect_err(|error| {
         // The disk is full, or somebody has put another node in the place of one of these.
-        if matches!(error.kind, Kind::Io | Kind::Data) {
+        if matches!(error.kind, ErrorKind::Io | ErrorKind::Data) {
             keep_answered(context, &redactor.text(&answer.raw), value.as_ref());
         }
     })
@@ -135,7 +135,7 @@ fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &F
         [] | [_] => failure.errors.join("; "),
         several => each(several),
     };
-    Error::new(Kind::NotExtractable, format!("the answer has no valid output for role `{role}`: {why}"))
+    Error::new(ErrorKind::NotExtractable, format!("the answer has no valid output for role `{role}`: {why}"))
 }
 
 /// What was wrong at each rung. Nothing but this says so of an answer that is never stored as a step.
@@ -244,5 +244,5 @@ fn output(batch: &mut Batch, context: &AgentContext<'_>, extracted: &Extracted, 
 
 fn output_draft(context: &AgentContext<'_>, value: &Value, redactor: &Redactor) -> Result<Draft> {
     Draft::new(context.role().meta, redactor.value(value))
-        .map_err(|error| Error::new(Kind::NotExtractable, format!("the output cannot be stored: {error}")))
+        .map_err(|error| Error::new(ErrorKind::NotExtractable, format!("the output cannot be stored: {error}")))
 }

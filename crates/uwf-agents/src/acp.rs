@@ -17,7 +17,7 @@ pub mod transcript;
 pub mod usage;
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, AgentContext, Error, Kind, Result, mcp};
+use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result, mcp};
 use uwf_core::prompt::{Part, PartKind, Prompt};
 
 use session::{AcpSession, Prompted};
@@ -51,7 +51,7 @@ impl AcpAgent {
     }
 
     fn settings(&self) -> Result<&Settings> {
-        self.settings.as_ref().ok_or_else(|| Error::new(Kind::Internal, "the agent was not prepared"))
+        self.settings.as_ref().ok_or_else(|| Error::new(ErrorKind::Internal, "the agent was not prepared"))
     }
 }
 

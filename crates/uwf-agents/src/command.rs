@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, AgentContext, Error, Kind, Result};
+use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::node::Tokens;
@@ -104,7 +104,7 @@ impl Agent for CommandAgent {
         let args = &context.opened()?.agent.args;
         match self.run(context, &Run { prompt, args, session: None })? {
             Ran::Answered(answer) => Ok(self.with_aside(answer)),
-            Ran::Elsewhere(_) => Err(Error::new(Kind::Internal, "a run of no certain session was not made in it")),
+            Ran::Elsewhere(_) => Err(Error::new(ErrorKind::Internal, "a run of no certain session was not made in it")),
         }
     }
 
@@ -211,7 +211,7 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     if !settings.resume {
         return Ok(None);
     }
-    let refused = |why: &str| Error::new(Kind::Config, format!("`config.resume` of agent `{}`: {why}", spec.name));
+    let refused = |why: &str| Error::new(ErrorKind::Config, format!("`config.resume` of agent `{}`: {why}", spec.name));
     let Some(format) = settings.trace else {
         return Err(refused(
             "the id of a session is known only where `config.trace` says in which format it is printed",
@@ -255,7 +255,10 @@ fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<A
     let Some(raw) = trace.answer else {
         let why =
             trace.error.unwrap_or_else(|| format!("nothing in its stdout is one in the format of {}", format.as_str()));
-        return Err(Error::new(Kind::AgentFailed, format!("agent `{agent}` ended without a final message: {why}")));
+        return Err(Error::new(
+            ErrorKind::AgentFailed,
+            format!("agent `{agent}` ended without a final message: {why}"),
+        ));
     };
     Ok(Answer {
         raw,
@@ -275,7 +278,7 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
     let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
         return Err(Error::new(
-            Kind::Config,
+            ErrorKind::Config,
             format!(
                 "the prompt has {} bytes, too many for an argument of `{}` (at most {MAX_PROMPT_ARGUMENT})",
                 text.len(),
@@ -288,7 +291,7 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
         Stdio::null()
     } else {
         Stdio::from(holding(text).map_err(|error| {
-            Error::new(Kind::Io, format!("cannot hold the prompt of {} bytes: {error}", text.len()))
+            Error::new(ErrorKind::Io, format!("cannot hold the prompt of {} bytes: {error}", text.len()))
         })?)
     };
     let args: Vec<String> = args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
@@ -300,9 +303,9 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
         .stdout(agent_process::create(&files.raw)?)
         .spawn()
         .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
-    process
-        .wait()
-        .map_err(|source| Error::new(Kind::AgentFailed, format!("cannot wait for agent `{}`: {source}", spec.name)))
+    process.wait().map_err(|source| {
+        Error::new(ErrorKind::AgentFailed, format!("cannot wait for agent `{}`: {source}", spec.name))
+    })
 }
 
 /// A file without a name that holds a text, ready to be read: unlike a pipe it takes any size before anybody reads, and
@@ -360,7 +363,7 @@ fn check_status(
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
-    Err(Error::new(Kind::AgentFailed, format!("agent `{}` {how}{words}", spec.name)))
+    Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {how}{words}", spec.name)))
 }
 
 /// The file that the run is to make or change, as it was before.
@@ -387,7 +390,7 @@ impl Expected {
             after if after == self.before => "is the one that was there before the run",
             Some(_) => return Ok(()),
         };
-        Err(Error::new(Kind::AgentFailed, format!("the expected file {} {problem}", self.path.display())))
+        Err(Error::new(ErrorKind::AgentFailed, format!("the expected file {} {problem}", self.path.display())))
     }
 }
 

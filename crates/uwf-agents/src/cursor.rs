@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, AgentContext, Error, Kind, Result};
+use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -137,7 +137,7 @@ impl CursorAgent {
             && wanted != found
         {
             let told = format!("cursor was to go on with chat {wanted}, but answered in chat {found}");
-            return Err(Error::new(Kind::AgentFailed, told));
+            return Err(Error::new(ErrorKind::AgentFailed, told));
         }
         self.chat = trace.session_id.clone().or(self.chat.take());
         Ok(Answer {
@@ -176,7 +176,9 @@ fn check(opened: &Opened, ran: &Ran, trace: Option<&Trace>) -> Result<()> {
     let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
     match (succeeded, error) {
         (true, None) => Ok(()),
-        (_, Some(error)) => Err(Error::new(Kind::AgentFailed, format!("agent `{}` {}: {error}", spec.name, ran.how()))),
+        (_, Some(error)) => {
+            Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {}: {error}", spec.name, ran.how())))
+        }
         // Events are no words.
         (false, None) => Err(ran.failure(&spec.name, |line| line.starts_with('{'))),
     }
@@ -215,13 +217,14 @@ fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -
     let named = named.or_else(|| path_in(task).map(str::to_owned));
     match named {
         Some(dir) => is_directory(of_thread.join(dir)),
-        None => {
-            Err(Error::new(Kind::AgentFailed, "neither the thread's outputs nor its task name a directory to work in")
-                .hint(format!(
-                    "an output may name it in one of: {}; or set `workspace` in the agent's `config`",
-                    DIRECTORY_KEYS.join(", ")
-                )))
-        }
+        None => Err(Error::new(
+            ErrorKind::AgentFailed,
+            "neither the thread's outputs nor its task name a directory to work in",
+        )
+        .hint(format!(
+            "an output may name it in one of: {}; or set `workspace` in the agent's `config`",
+            DIRECTORY_KEYS.join(", ")
+        ))),
     }
 }
 
@@ -229,7 +232,7 @@ fn is_directory(dir: PathBuf) -> Result<PathBuf> {
     if dir.is_dir() {
         return Ok(dir);
     }
-    Err(Error::new(Kind::AgentFailed, format!("the directory to work in, {}, does not exist", dir.display())))
+    Err(Error::new(ErrorKind::AgentFailed, format!("the directory to work in, {}, does not exist", dir.display())))
 }
 
 fn directory_in(output: &Value) -> Option<&str> {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{AgentContext, Error, Kind, Result};
+use agent_kit::{AgentContext, Error, ErrorKind, Result};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -146,5 +146,5 @@ fn modified(path: &Path) -> Result<SystemTime> {
 
 fn not_made(agent: &str, ran: &Ran, path: &Path) -> Error {
     let failure = ran.failure(agent, |_| false);
-    Error::new(Kind::AgentFailed, format!("{} ({} was not made)", failure.message, path.display()))
+    Error::new(ErrorKind::AgentFailed, format!("{} ({} was not made)", failure.message, path.display()))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
-use agent_kit::{Error, Kind, Result};
+use agent_kit::{Error, ErrorKind, Result};
 use serde_json::Value;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
@@ -99,7 +99,7 @@ fn taken(reply: &Value) -> Result<Value> {
     match reply.get(question::VALUE).filter(|_| is_found) {
         Some(value) => Ok(value.clone()),
         None => Err(Error::new(
-            Kind::NotExtractable,
+            ErrorKind::NotExtractable,
             format!("the text does not hold the output: {}", why.unwrap_or("no reason was given")),
         )),
     }

@@ -18,7 +18,7 @@ mod session;
 use std::path::PathBuf;
 
 use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, AgentContext, Error, Kind, Recorder, Result};
+use agent_kit::{Agent, AgentContext, Error, ErrorKind, Recorder, Result};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::agent_process;
@@ -269,11 +269,11 @@ fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
     match found {
         Some(found) if found == wanted => Ok(()),
         Some(other) => Err(Error::new(
-            Kind::AgentFailed,
+            ErrorKind::AgentFailed,
             format!("hermes was to go on with session {wanted}, but answered in session {other}"),
         )),
         None => Err(Error::new(
-            Kind::AgentFailed,
+            ErrorKind::AgentFailed,
             format!("hermes was to go on with session {wanted}, but does not say in which one it answered"),
         )),
     }
@@ -291,5 +291,5 @@ fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
 fn too_long(bytes: usize) -> Error {
     let told =
         format!("the prompt has {bytes} bytes, too many for an argument of hermes (at most {MAX_PROMPT_ARGUMENT})");
-    Error::new(Kind::AgentFailed, told)
+    Error::new(ErrorKind::AgentFailed, told)
 }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use agent_kit::answer::{Answer, Turn};
 use agent_kit::ladder::Climb;
-use agent_kit::{Agent, AgentContext, Error, Kind, Result, submit};
+use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result, submit};
 use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ impl MockAgent {
                 self.exit_code = Some(fail.exit_code);
                 let said = fail.stderr.as_deref().map(|text| format!(": {}", text.trim_end())).unwrap_or_default();
                 let told = format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
-                return Err(Error::new(Kind::AgentFailed, told));
+                return Err(Error::new(ErrorKind::AgentFailed, told));
             }
             ScriptedAct::Hang => {
                 let told = format!(
@@ -103,7 +103,7 @@ impl MockAgent {
                     entry.hang.as_secs_f64(),
                     entry.place
                 );
-                return Err(Error::new(Kind::AgentFailed, told));
+                return Err(Error::new(ErrorKind::AgentFailed, told));
             }
         };
         submit::keep(context, &context.redactor()?.text(&answer.raw))?;
@@ -118,7 +118,7 @@ impl MockAgent {
         let read = Climb::new(context.asked_form(), context.schema()).first(answer, &ExtractRungs::default());
         match (&entry.act, read) {
             (ScriptedAct::Reply(_), Err(failure)) => Err(Error::new(
-                Kind::NotExtractable,
+                ErrorKind::NotExtractable,
                 format!(
                     "{}: the answer has no valid output for role `{role}`: {}",
                     entry.place,
@@ -126,7 +126,7 @@ impl MockAgent {
                 ),
             )),
             (ScriptedAct::Garbage(_), Ok(_)) => Err(Error::new(
-                Kind::Config,
+                ErrorKind::Config,
                 format!("{}: this `garbage` is a valid answer of role `{role}`; write it as `reply`", entry.place),
             )),
             _ => Ok(()),
@@ -149,7 +149,7 @@ fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
         return Ok(());
     }
     let told = format!("{}: the prompt does not contain {}", entry.place, missing.join(", "));
-    Err(Error::new(Kind::AgentFailed, format!("{told} (`uwf thread step --dry-run` shows the prompt)")))
+    Err(Error::new(ErrorKind::AgentFailed, format!("{told} (`uwf thread step --dry-run` shows the prompt)")))
 }
 
 /// The script: named in the agent's configuration (relative to the storage root), else its first argument, else by the
@@ -164,7 +164,7 @@ fn script_path(home: &Home, context: &AgentContext<'_>) -> Result<PathBuf> {
     let by_environment = || std::env::var_os(SCRIPT_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = by_argument.or_else(by_environment).ok_or_else(|| {
         Error::new(
-            Kind::Config,
+            ErrorKind::Config,
             format!("the mock has no script: name one in config.yaml (`config: {{script: answers.yaml}}`) or in {SCRIPT_VARIABLE}"),
         )
     })?;
@@ -173,7 +173,7 @@ fn script_path(home: &Home, context: &AgentContext<'_>) -> Result<PathBuf> {
 
 fn load(path: &Path) -> Result<Script> {
     let text = regular::read_to_string(path, regular::MAX_TEXT).map_err(|source| {
-        Error::new(Kind::Config, format!("cannot read the mock's script {}: {source}", path.display()))
+        Error::new(ErrorKind::Config, format!("cannot read the mock's script {}: {source}", path.display()))
     })?;
     Script::parse(&text, &path.display().to_string())
 }

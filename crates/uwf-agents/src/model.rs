@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_kit::{Error, Kind, Result};
+use agent_kit::{Error, ErrorKind, Result};
 use json_cas::nearest;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,12 +23,12 @@ use crate::settings::TimeLimit;
 /// `Config` when there is no such model, its provider is unknown, or its key is not set.
 pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<Endpoint> {
     let Some(alias) = alias.or(config.default_model.as_deref()) else {
-        return Err(Error::new(Kind::Config, "no model is configured").hint(
+        return Err(Error::new(ErrorKind::Config, "no model is configured").hint(
             "set `defaultModel` in config.yaml, or `model` of the agent; `uwf setup` asks for all that is needed",
         ));
     };
     let Some(model) = config.models.get(alias) else {
-        let error = Error::new(Kind::Config, format!("there is no model `{alias}` in config.yaml"));
+        let error = Error::new(ErrorKind::Config, format!("there is no model `{alias}` in config.yaml"));
         return Err(match nearest::nearest(alias, config.models.keys().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error.hint(format!("add it: `models: {{ {alias}: {{ provider: …, name: … }} }}`")),
@@ -36,7 +36,7 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
     };
     let Some(provider) = config.providers.get(&model.provider) else {
         return Err(Error::new(
-            Kind::Config,
+            ErrorKind::Config,
             format!("model `{alias}` is of provider `{}`, which is not in config.yaml", model.provider),
         )
         .hint(format!("add it: `providers: {{ {}: {{ baseUrl: …, apiKeyEnv: … }} }}`", model.provider)));
@@ -52,8 +52,9 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
 pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
     let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
     let Some(kind) = &provider.kind else { return Ok(endpoint) };
-    let wire =
-        kind.parse().map_err(|why: String| Error::new(Kind::Config, format!("`kind` of provider `{name}`: {why}")))?;
+    let wire = kind
+        .parse()
+        .map_err(|why: String| Error::new(ErrorKind::Config, format!("`kind` of provider `{name}`: {why}")))?;
     Ok(endpoint.wire(wire))
 }
 
@@ -62,7 +63,7 @@ fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
     let path = home.env_file();
     env_file::value_of(name, &env_file::read(&path)?).ok_or_else(|| {
         Error::new(
-            Kind::Config,
+            ErrorKind::Config,
             format!("the key of provider `{provider}` is not set: {name} is in neither the environment nor .env"),
         )
         .hint(format!("put the line `{name}=…` into {}", path.display()))
@@ -155,8 +156,8 @@ pub fn modes(home: &Home) -> ModeCache {
 /// A failed exchange as the failure of an agent: of the configuration when that is what has to change.
 pub fn failed(error: &uwf_llm::Error) -> Error {
     let kind = match error {
-        uwf_llm::Error::Endpoint { .. } | uwf_llm::Error::Auth { .. } => Kind::Config,
-        _ => Kind::AgentFailed,
+        uwf_llm::Error::Endpoint { .. } | uwf_llm::Error::Auth { .. } => ErrorKind::Config,
+        _ => ErrorKind::AgentFailed,
     };
     let failed = Error::new(kind, error.to_string());
     match error.hint() {

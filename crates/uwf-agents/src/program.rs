@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Error, Kind, Result};
+use agent_kit::{Error, ErrorKind, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::recorded::{Opened, OutputFiles};
@@ -76,7 +76,7 @@ impl Ran {
         };
         let words = last(&self.stderr).or_else(|| last(&self.stdout));
         let words = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
-        Error::new(Kind::AgentFailed, format!("agent `{agent}` {}{words}", self.how()))
+        Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` {}{words}", self.how()))
     }
 }
 
@@ -181,7 +181,7 @@ impl<'a> Program<'a> {
             }
         }
         process.wait().map_err(|error| {
-            Error::new(Kind::AgentFailed, format!("cannot wait for agent `{}`: {error}", self.opened.agent.name))
+            Error::new(ErrorKind::AgentFailed, format!("cannot wait for agent `{}`: {error}", self.opened.agent.name))
         })
     }
 
@@ -192,7 +192,7 @@ impl<'a> Program<'a> {
                 end(process);
                 let name = &self.opened.agent.name;
                 let told = format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64());
-                Err(Error::new(Kind::AgentFailed, told).hint("raise `timeout` in the agent's `config`"))
+                Err(Error::new(ErrorKind::AgentFailed, told).hint("raise `timeout` in the agent's `config`"))
             }
         }
     }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent_kit::{AgentContext, Error, Kind, Result};
+use agent_kit::{AgentContext, Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -61,7 +61,7 @@ pub(crate) fn schema<S: Settings>() -> Value {
 /// `Config` with everything that is wrong with them.
 pub(crate) fn read<S: Settings>(spec: &AgentSpec) -> Result<S> {
     let refused = |why: String| {
-        Error::new(Kind::Config, why)
+        Error::new(ErrorKind::Config, why)
             .hint(format!("`uwf agent describe {}` lists the settings it has", spec.built_in().unwrap_or(&spec.name)))
     };
     let wrong = wrong::<S>(&spec.config);

@@ -13,7 +13,7 @@ use std::time::Duration;
 use agent_kit::answer::Answer;
 use agent_kit::ladder::Ladder;
 use agent_kit::play::give_up;
-use agent_kit::{AgentContext, Error, Kind, Result, submit};
+use agent_kit::{AgentContext, Error, ErrorKind, Result, submit};
 use json_cas::Hash;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let step = play(&context, context.opened()?).inspect_err(|error| {
         // Told to stop, it is the keeper who knows why.
-        if !matches!(error.kind, Kind::Interrupted | Kind::Terminated) {
+        if !matches!(error.kind, ErrorKind::Interrupted | ErrorKind::Terminated) {
             give_up(&context, error, None);
         }
     })?;
@@ -112,7 +112,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
     let spec = &opened.agent;
     let config: Config = settings::read(spec)?;
     let workflow = delegation::workflow_of(spec).map(str::to_owned).ok_or_else(|| {
-        Error::new(Kind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
+        Error::new(ErrorKind::Config, format!("agent `{}` does not say which workflow plays the role", spec.name))
             .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
     })?;
     let settings = ThreadSettings {
@@ -142,7 +142,7 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
     loop {
         if home.heads().read(child.as_str())?.is_none() {
             return history::of(home, child)?.ok_or_else(|| {
-                Error::new(Kind::AgentFailed, format!("child thread {child} is gone"))
+                Error::new(ErrorKind::AgentFailed, format!("child thread {child} is gone"))
                     .hint("the next step begins it anew")
             });
         }
@@ -151,11 +151,11 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
                 overtaken = 0;
                 relay.say(&progress(&report));
             }
-            Err(busy) if busy.kind == Kind::Busy && overtaken < MAX_OVERTAKEN => {
+            Err(busy) if busy.kind == ErrorKind::Busy && overtaken < MAX_OVERTAKEN => {
                 overtaken += usize::from(!wait_until_free(home, child, signals, &mut relay)?);
             }
             // Its agent may have died of the same signal first; that is no failure of the child.
-            Err(error) if signals.stop().is_some() => return Err(Error { kind: Kind::Terminated, ..error }),
+            Err(error) if signals.stop().is_some() => return Err(Error { kind: ErrorKind::Terminated, ..error }),
             // Killed by somebody; the next look finds it in the history.
             Err(_) if home.heads().read(child.as_str())?.is_none() => {}
             Err(error) => return Err(passed_up(context, child, error)),
@@ -168,7 +168,7 @@ fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: 
     let mut waited = false;
     while lock::is_held(home, child)? {
         if signals.stop().is_some() {
-            return Err(Error::new(Kind::Terminated, "stopped while another process steps the child thread"));
+            return Err(Error::new(ErrorKind::Terminated, "stopped while another process steps the child thread"));
         }
         waited = true;
         signals.wait(LOOK);
@@ -193,13 +193,13 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
     let role = context.role_name();
     let parent = &context.thread().id;
     let (kind, message, hints) = match error.kind {
-        Kind::Waiting | Kind::Limit => {
+        ErrorKind::Waiting | ErrorKind::Limit => {
             let message = format!("role `{role}` is played by child thread {child}: {}", error.message);
             (error.kind, message, error.hints)
         }
         _ => {
             let message = format!("child thread {child}, which plays role `{role}`, failed: {}", error.message);
-            (Kind::AgentFailed, message, Vec::new())
+            (ErrorKind::AgentFailed, message, Vec::new())
         }
     };
     Error { hints, ..Error::new(kind, message) }
@@ -212,13 +212,12 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
     let again = format!("`uwf thread rm {child}`, then a step of this thread begins it anew");
     if ended.status == EndStatus::Killed {
         let message = format!("child thread {child}, which plays role `{}`, was killed", context.role_name());
-        return Err(Error::new(Kind::AgentFailed, message).hint(again));
+        return Err(Error::new(ErrorKind::AgentFailed, message).hint(again));
     }
     let home = context.thread().home();
     let Some(step) = Thread::at(home, child.clone(), ended.head)?.last else {
-        return Err(
-            Error::new(Kind::NotExtractable, format!("child thread {child} ended before its first step")).hint(again)
-        );
+        return Err(Error::new(ErrorKind::NotExtractable, format!("child thread {child} ended before its first step"))
+            .hint(again));
     };
     let answer = answer(context, home.store().get(step.output)?.payload, step.detail)?;
     let rungs = context.opened()?.extract;

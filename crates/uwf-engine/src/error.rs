@@ -1,74 +1,21 @@
 //! The engine's error: what was being done to what, and which kind of failure it is.
 //!
 //! What the storage root and reading threads fail with is an enum beside their code, [`RootError`] and
-//! [`ThreadError`](crate::thread::error::ThreadError). It becomes an [`Error`] when it is told to somebody.
-
-use serde::{Deserialize, Serialize};
+//! [`ThreadError`](crate::thread::error::ThreadError). It becomes an [`Error`] when it is shown to somebody.
 
 pub use crate::root::error::AtPath;
 use crate::root::error::{RootError, is_damage};
 
+pub use crate::error_kind::{ErrorKind, SentError};
+
 mod conversion;
-
-/// What a failure means to whoever drives the engine. The command turns it into an exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Asked for in a way that makes no sense.
-    Usage,
-    /// A workflow, node or file holds bad data.
-    Data,
-    /// There is no such thing, or the thread is not active.
-    NotFound,
-    /// A bug in uwf.
-    Internal,
-    /// Files: disk full, permissions, missing directories.
-    Io,
-    /// Somebody else is at it, or the head moved.
-    Busy,
-    /// The configuration.
-    Config,
-    /// The thread waits for a person, or is paused.
-    Waiting,
-    /// A limit or budget was hit.
-    Limit,
-    /// The agent failed.
-    AgentFailed,
-    /// The agent's answer could not be turned into the role's output.
-    NotExtractable,
-    /// Ended by Ctrl-C.
-    Interrupted,
-    /// Ended by TERM, HUP or `thread kill`.
-    Terminated,
-}
-
-impl Kind {
-    /// The documented exit code of a process that fails like this.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Kind::Waiting => 20,
-            Kind::Limit => 30,
-            Kind::AgentFailed => 40,
-            Kind::NotExtractable => 41,
-            Kind::Usage => 64,
-            Kind::Data => 65,
-            Kind::NotFound => 69,
-            Kind::Internal => 70,
-            Kind::Io => 74,
-            Kind::Busy => 75,
-            Kind::Config => 78,
-            Kind::Interrupted => 130,
-            Kind::Terminated => 143,
-        }
-    }
-}
 
 /// A failure of the engine. `hints` say what to try next.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     /// Which kind of failure.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     /// What was being done to what, and why it failed; one line, lower case.
     pub message: String,
     /// What to try next, each one line.
@@ -83,7 +30,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// A failure without hints.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error { kind, message: message.into(), hints: Vec::new(), source: None }
     }
 
@@ -109,19 +56,8 @@ impl Error {
             }
             cause = error.source();
         }
-        self.kind != Kind::Io
+        self.kind != ErrorKind::Io
     }
-}
-
-/// An error as it crosses the process border between keeper and window.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SentError {
-    /// Which kind of failure.
-    pub kind: Kind,
-    /// One line.
-    pub message: String,
-    /// What to try next.
-    pub hints: Vec<String>,
 }
 
 impl From<Error> for SentError {

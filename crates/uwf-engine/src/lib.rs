@@ -49,6 +49,7 @@
 
 pub mod attempt;
 pub mod error;
+mod error_kind;
 pub mod root;
 pub mod thread;
 pub mod verbs;

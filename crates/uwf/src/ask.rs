@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use uwf_engine::error::{AtPath, Kind};
+use uwf_engine::error::{AtPath, ErrorKind};
 
 use crate::error::CommandError;
 use crate::printer::Printer;
@@ -216,5 +216,5 @@ fn containing<'n>(names: &'n [String], typed: &str) -> Vec<&'n String> {
 
 /// Nobody answers any more.
 fn interrupted() -> CommandError {
-    CommandError::new(Kind::Interrupted, "stopped; nothing was written".to_owned())
+    CommandError::new(ErrorKind::Interrupted, "stopped; nothing was written".to_owned())
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 use uwf_core::document::{Problem, Severity};
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
 use crate::snippet;
@@ -41,7 +41,7 @@ impl Checked {
 
     /// The failure of a command that needs a valid file and has printed the snippets.
     pub(crate) fn refused(&self) -> CommandError {
-        let error = CommandError::new(Kind::Data, format!("{}: not valid{}", self.file, self.counts()));
+        let error = CommandError::new(ErrorKind::Data, format!("{}: not valid{}", self.file, self.counts()));
         error.knowing(json!(self))
     }
 

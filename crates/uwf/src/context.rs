@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project::{self, Project};
 use uwf_engine::verbs::show;
@@ -60,7 +60,7 @@ impl Context {
         if self.cwd.is_absolute() {
             return Ok(self.cwd.clone());
         }
-        Err(CommandError::new(Kind::Io, "the current directory was deleted, so agents cannot work in it")
+        Err(CommandError::new(ErrorKind::Io, "the current directory was deleted, so agents cannot work in it")
             .hint("name a directory for them: --cwd DIR"))
     }
 
@@ -88,7 +88,7 @@ impl Context {
     pub(crate) fn read_node(&self, typed: &str) -> Result<(json_cas::Hash, json_cas::Node), CommandError> {
         let found = self.node(typed).and_then(|hash| Ok((hash, self.home.store().get(hash)?)));
         found.map_err(|error| match error.kind {
-            Kind::NotFound => error.hint(format!("the store is {}", self.home.objects_dir().display())),
+            ErrorKind::NotFound => error.hint(format!("the store is {}", self.home.objects_dir().display())),
             _ => error,
         })
     }

@@ -2,7 +2,7 @@
 
 use json_cas::StoreError;
 use serde_json::{Map, Value, json};
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::error::RootError;
 use uwf_engine::thread::error::ThreadError;
 
@@ -10,7 +10,7 @@ use uwf_engine::thread::error::ThreadError;
 #[derive(Debug)]
 pub(crate) struct CommandError {
     /// Decides the exit code.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ErrorKind,
     /// Why, without the leading "error:".
     pub(crate) error: String,
     /// What to try next.
@@ -22,11 +22,11 @@ pub(crate) struct CommandError {
 impl CommandError {
     /// A misuse of the command line.
     pub(crate) fn usage(error: impl Into<String>) -> CommandError {
-        CommandError::new(Kind::Usage, error)
+        CommandError::new(ErrorKind::Usage, error)
     }
 
     /// A failure without hints.
-    pub(crate) fn new(kind: Kind, error: impl Into<String>) -> CommandError {
+    pub(crate) fn new(kind: ErrorKind, error: impl Into<String>) -> CommandError {
         CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use durable_files::regular::{self, MAX_OBJECT, Refused};
 use serde_json::Value;
-use uwf_engine::error::{AtPath, Error, Kind};
+use uwf_engine::error::{AtPath, Error, ErrorKind};
 
 use crate::error::CommandError;
 
@@ -27,7 +27,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
         return parse(&from_file(path)?, argument);
     }
     if argument.trim_start().starts_with(['{', '[', '"']) || error.reason.contains("out of range") {
-        return Err(CommandError::new(Kind::Data, error.to_string()));
+        return Err(CommandError::new(ErrorKind::Data, error.to_string()));
     }
     let told = format!("`{}` is neither JSON nor a file", beginning(argument));
     Err(CommandError::usage(told)
@@ -39,7 +39,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
 /// # Errors
 /// `Data` with the place: also for duplicate keys, lone surrogates and numbers out of range.
 pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
-    json_cas::json::parse(text).map_err(|error| CommandError::new(Kind::Data, format!("{origin}: {error}")))
+    json_cas::json::parse(text).map_err(|error| CommandError::new(ErrorKind::Data, format!("{origin}: {error}")))
 }
 
 /// All of stdin.
@@ -69,7 +69,7 @@ pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
 fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::new(Kind::Data, format!("{origin} is not UTF-8 text (byte {at})")).into()
+        Error::new(ErrorKind::Data, format!("{origin} is not UTF-8 text (byte {at})")).into()
     })
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
 use crate::pager::{self, Paging};
@@ -85,11 +85,11 @@ impl<R: Report> Tell for R {
 }
 
 fn not_json(error: &serde_json::Error) -> CommandError {
-    CommandError::new(Kind::Internal, format!("a report is not JSON: {error}"))
+    CommandError::new(ErrorKind::Internal, format!("a report is not JSON: {error}"))
 }
 
 fn not_written(error: &std::io::Error) -> CommandError {
-    CommandError::new(Kind::Io, format!("cannot write the report: {error}"))
+    CommandError::new(ErrorKind::Io, format!("cannot write the report: {error}"))
 }
 
 /// What commands return.
@@ -297,7 +297,7 @@ impl Printer {
     pub(crate) fn explain(&self, failure: &CommandError) {
         let label = match failure.kind {
             // Nothing is wrong: somebody has something to do.
-            Kind::Waiting => style::yellow("waiting:"),
+            ErrorKind::Waiting => style::yellow("waiting:"),
             _ => style::red("error:"),
         };
         self.talk(&format!("{label} {}", failure.error));

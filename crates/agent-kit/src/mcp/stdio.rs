@@ -1,9 +1,9 @@
 //! The server on stdin and stdout.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 
 use serde_json::Value;
-use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::error::{Error, ErrorKind, Result};
 
 use super::protocol::Server;
 use super::tools::StepTools;
@@ -27,7 +27,7 @@ pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn 
     loop {
         let count = match input.read(&mut buffer) {
             Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(failed("read a message", &error)),
         };
         let ended = count == 0;
@@ -35,7 +35,7 @@ pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn 
         found.extend(if ended { lines.finish() } else { None });
         for line in found {
             match write(output, reply(&mut server, line)) {
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 Err(error) => return Err(failed("write a reply", &error)),
                 Ok(()) => {}
             }
@@ -63,5 +63,5 @@ fn write(output: &mut dyn Write, reply: Option<Value>) -> std::io::Result<()> {
 }
 
 fn failed(action: &str, error: &std::io::Error) -> Error {
-    Error::new(Kind::Io, format!("the MCP server cannot {action}: {error}"))
+    Error::new(ErrorKind::Io, format!("the MCP server cannot {action}: {error}"))
 }

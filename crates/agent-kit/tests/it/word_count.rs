@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
-use uwf_engine::error::{Kind, Result};
+use uwf_engine::error::{ErrorKind, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::steps::Parts;
@@ -84,7 +84,7 @@ fn an_output_that_does_not_fit_is_refused_with_every_reason() {
         .replace("previous]", "sentences]");
     let (home, thread) = thread(dir.path(), &other, "count");
     let error = step(&home, &thread).unwrap_err();
-    assert_eq!(error.kind, Kind::NotExtractable);
+    assert_eq!(error.kind, ErrorKind::NotExtractable);
     assert_eq!(
         error.message,
         "the answer has no valid output for role `counter`: missing key `sentences` (integer); unknown key `previous`; allowed are `task` and `sentences`"

@@ -9,7 +9,7 @@ use signal_hook::consts::SIGINT;
 use uwf_core::node::Tokens;
 use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::recorded::Opened;
-use uwf_engine::error::{Error, Kind, Result};
+use uwf_engine::error::{Error, ErrorKind, Result};
 
 use super::SOURCE;
 use super::client::{AcpEvent, Client};
@@ -141,7 +141,7 @@ impl AcpSession {
         session.client.release();
         match done {
             // It may have died of the session it was to load.
-            Err(error) if earlier.is_some() && error.kind == Kind::AgentFailed => {
+            Err(error) if earlier.is_some() && error.kind == ErrorKind::AgentFailed => {
                 session.progress.line(&format!("begun anew, without the earlier session: {error}"));
                 drop(session);
                 AcpSession::open(context, opened, again, None)
@@ -239,7 +239,7 @@ impl AcpSession {
             loading["sessionId"] = Value::from(id);
             match ask(self, "session/load", loading) {
                 Ok(told) => loaded = Some((id.to_owned(), told)),
-                Err(error) if error.kind != Kind::AgentFailed => return Err(error),
+                Err(error) if error.kind != ErrorKind::AgentFailed => return Err(error),
                 Err(error) => self.progress.line(&format!("session {id} is gone: {error}")),
             }
         }
@@ -291,9 +291,9 @@ impl AcpSession {
     fn not_offered(&self, what: &str, asked: &str, offered: &[String]) -> Error {
         let told = format!("agent `{}` has no {what} `{asked}` to choose", self.name);
         match offered {
-            [] => Error::new(Kind::Config, format!("{told}; it offers none over this protocol"))
+            [] => Error::new(ErrorKind::Config, format!("{told}; it offers none over this protocol"))
                 .hint(format!("leave `{what}` out, and set it where the agent itself reads it")),
-            offered => Error::new(Kind::Config, format!("{told}; it offers {}", offered.join(", "))),
+            offered => Error::new(ErrorKind::Config, format!("{told}; it offers {}", offered.join(", "))),
         }
     }
 
@@ -381,7 +381,7 @@ impl AcpSession {
     fn ask_a_person(&mut self, asked: &str, listening: &mut Listening<'_, '_>) -> Error {
         self.progress.line(&format!("asked: {asked}; a person has to answer"));
         self.cancel(None, listening);
-        Error::new(Kind::Waiting, format!("agent `{}` asks for permission: {asked}", self.name))
+        Error::new(ErrorKind::Waiting, format!("agent `{}` asks for permission: {asked}", self.name))
             .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
             .hint("or give the role's output yourself: `uwf thread answer`")
     }
@@ -393,7 +393,7 @@ impl AcpSession {
         let saved = listening.save();
         self.recorder.under_way(&listening.turn(None));
         self.cancel(Some(request), listening);
-        let kind = if signal == SIGINT { Kind::Interrupted } else { Kind::Terminated };
+        let kind = if signal == SIGINT { ErrorKind::Interrupted } else { ErrorKind::Terminated };
         saved.err().unwrap_or_else(|| Error::new(kind, format!("agent `{}` was ended on request", self.name)))
     }
 
@@ -464,6 +464,6 @@ impl AcpSession {
     }
 
     fn failed(&self, told: String) -> Error {
-        Error::new(Kind::AgentFailed, format!("agent `{}` {told}", self.name))
+        Error::new(ErrorKind::AgentFailed, format!("agent `{}` {told}", self.name))
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use agent_kit::answer::Answer;
-use agent_kit::{Agent, AgentContext, Error, Kind, Result};
+use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
 use uwf_engine::thread::steps::Parts;
@@ -48,7 +48,7 @@ impl Agent for DiffAgent {
         let [output, docx, out_file] = ["--output", "docx", "--out-file"].map(OsStr::new);
         let ran = place
             .run(COMMAND, &[source, modified, output, docx, out_file, diff.as_os_str()])
-            .map_err(|error| if error.kind == Kind::Config { error.hint(INSTALL) } else { error })?;
+            .map_err(|error| if error.kind == ErrorKind::Config { error.hint(INSTALL) } else { error })?;
         self.exit_code = ran.status.code();
         if !ran.status.code().is_some_and(|code| COMPARED.contains(&code)) {
             return Err(ran.failure(&place.agent().name, |_| false));
@@ -78,19 +78,19 @@ fn changed(context: &AgentContext<'_>) -> Result<Changed> {
                 let (source, modified) = (PathBuf::from(source), PathBuf::from(modified));
                 if let Some(gone) = [&source, &modified].into_iter().find(|path| !path.is_file()) {
                     let told = format!("{} of step {} does not exist any more", gone.display(), index + 1);
-                    return Err(Error::new(Kind::AgentFailed, told));
+                    return Err(Error::new(ErrorKind::AgentFailed, told));
                 }
                 return Ok(Changed { source, modified });
             }
             (Some(mode), _, Some(_)) => {
                 let told = format!("there is nothing to compare: step {} ({}) has mode `{mode}`", index + 1, step.role);
-                return Err(Error::new(Kind::AgentFailed, told).hint(ROUTE));
+                return Err(Error::new(ErrorKind::AgentFailed, told).hint(ROUTE));
             }
             _ => {}
         }
     }
     let told = "there is nothing to compare: no step has changed a document (an output with mode `edit`)";
-    Err(Error::new(Kind::AgentFailed, told).hint(ROUTE))
+    Err(Error::new(ErrorKind::AgentFailed, told).hint(ROUTE))
 }
 
 const ROUTE: &str = "route to this role only after a step whose output.mode is \"edit\"";

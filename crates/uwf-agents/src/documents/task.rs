@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_kit::{Error, Kind, Result};
+use agent_kit::{Error, ErrorKind, Result};
 use serde_json::Value;
 
 /// The task of a thread that writes a document.
@@ -47,7 +47,7 @@ fn document(path: &Path) -> Result<PathBuf> {
 }
 
 fn refused(why: &str) -> Error {
-    Error::new(Kind::AgentFailed, why).hint(
+    Error::new(ErrorKind::AgentFailed, why).hint(
         "start a thread with a plain text, or with JSON: {\"prompt\": \"…\", \"inputDocx\": \"report.docx\"}; paths are relative to its workspace",
     )
 }

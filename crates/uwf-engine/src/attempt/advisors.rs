@@ -12,7 +12,7 @@ use crate::attempt::agents;
 use crate::attempt::environment;
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::OutputFiles;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::env_file;
 use crate::root::log::{Log, log};
 use crate::thread::load::Thread;
@@ -114,8 +114,8 @@ impl Advisors<'_, '_> {
         let words = err.trim_end().lines().last().unwrap_or_default();
         match ended? {
             Ended::Exited(0) => serde_json::from_str(out.trim())
-                .map_err(|error| Error::new(Kind::AgentFailed, format!("its reply is not readable: {error}"))),
-            other => Err(Error::new(Kind::AgentFailed, format!("{other:?}; its last words: {words}"))),
+                .map_err(|error| Error::new(ErrorKind::AgentFailed, format!("its reply is not readable: {error}"))),
+            other => Err(Error::new(ErrorKind::AgentFailed, format!("{other:?}; its last words: {words}"))),
         }
     }
 

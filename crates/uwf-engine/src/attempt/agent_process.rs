@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,7 +17,7 @@ use durable_files::regular::{self, Refused};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::attempt::{processes, program};
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 
 /// How often output files are looked at. A flooding agent writes some ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
@@ -88,7 +88,7 @@ impl Signals {
             }
             Ok(Signals { told, wake })
         };
-        install().map_err(|error| Error::new(Kind::Io, format!("cannot listen for signals: {error}")))
+        install().map_err(|error| Error::new(ErrorKind::Io, format!("cannot listen for signals: {error}")))
     }
 
     /// The signal that told us to stop, if one did.
@@ -163,10 +163,10 @@ pub fn run(job: &Job, signals: &mut Signals, started: impl FnOnce(u32) -> Result
 fn check_workspace(dir: &Path) -> Result<()> {
     match std::fs::metadata(dir) {
         Ok(meta) if meta.is_dir() => Ok(()),
-        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(Error::io("look at", dir, error))
         }
-        _ => Err(Error::new(Kind::NotFound, format!("the thread's workspace {} does not exist", dir.display()))
+        _ => Err(Error::new(ErrorKind::NotFound, format!("the thread's workspace {} does not exist", dir.display()))
             .hint("give another one: `--cwd DIR`")),
     }
 }
@@ -195,21 +195,21 @@ pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &std::io
     // What the machine lacks at the moment is no fault of the configuration.
     let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
     let is_passing = source.raw_os_error().is_some_and(|code| lacks.iter().any(|lack| lack.raw_os_error() == code));
-    let kind = if is_passing { Kind::Io } else { Kind::Config };
+    let kind = if is_passing { ErrorKind::Io } else { ErrorKind::Config };
     let because = |why: &dyn std::fmt::Display| Error::new(kind, format!("cannot start agent `{program}`: {why}"));
-    if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
+    if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
         && let Err(why) = program::look_up(program, dir)
     {
         return because(&why).hint(why.hint());
     }
     let error = because(source);
     match source.kind() {
-        ErrorKind::NotFound => error.hint("a program or library that the file itself asks for is missing"),
-        ErrorKind::ArgumentListTooLong => {
+        io::ErrorKind::NotFound => error.hint("a program or library that the file itself asks for is missing"),
+        io::ErrorKind::ArgumentListTooLong => {
             let longest = args.iter().map(String::len).max().unwrap_or(0);
             error.hint(format!("an argument has {longest} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"))
         }
-        ErrorKind::PermissionDenied => {
+        io::ErrorKind::PermissionDenied => {
             error.hint("may you execute the file and enter its directories? is its file system mounted `noexec`?")
         }
         _ if source.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
@@ -290,12 +290,12 @@ fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
 /// The error of an agent that has put something else in the place of its output file.
 fn misplaced(path: &Path, error: &std::io::Error) -> Error {
     let message = format!("the agent put something else in the place of its output file {}: {error}", path.display());
-    Error::new(Kind::AgentFailed, message)
+    Error::new(ErrorKind::AgentFailed, message)
 }
 
 /// Whether there is something, and it is no file.
 fn is_misplaced(error: &std::io::Error) -> bool {
-    matches!(Refused::of(error), Some(Refused::NotRegular(_))) || error.kind() == ErrorKind::IsADirectory
+    matches!(Refused::of(error), Some(Refused::NotRegular(_))) || error.kind() == io::ErrorKind::IsADirectory
 }
 
 /// The same to be kept with an attempt that failed: of what is no file it says so, since nothing an agent does to its own
@@ -305,7 +305,7 @@ fn is_misplaced(error: &std::io::Error) -> bool {
 /// `Io`; an absent file is empty.
 pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
     match read_capped(path, cap) {
-        Err(error) if error.kind == Kind::AgentFailed => Ok(format!("[{error}]\n")),
+        Err(error) if error.kind == ErrorKind::AgentFailed => Ok(format!("[{error}]\n")),
         other => other,
     }
 }
@@ -318,7 +318,7 @@ pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
 pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
     use std::io::{Seek, SeekFrom};
     let mut file = match regular::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
         Err(error) if is_misplaced(&error) => return Err(misplaced(path, &error)),
         other => other.at("open", path)?,
     };

@@ -11,7 +11,7 @@ use uwf_core::workflow::Workflow;
 use crate::attempt::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::environment::Redactor;
 use crate::attempt::program::{self, Unusable};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// An agent as it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl Bindings {
     pub fn check(&self, config: &Config, workflow: &Workflow, dir: &Path) -> Result<()> {
         for (role, agent) in &self.agents {
             if !workflow.roles.contains_key(role) {
-                let error = Error::new(Kind::Usage, format!("workflow `{}` has no role `{role}`", workflow.name));
+                let error = Error::new(ErrorKind::Usage, format!("workflow `{}` has no role `{role}`", workflow.name));
                 let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
                 return Err(near.into_iter().fold(error, Error::hint));
             }
@@ -123,7 +123,7 @@ pub fn choose(
         return named.spec(config, dir);
     }
     let Some(alias) = config.agent_for(workflow, role) else {
-        return Err(Error::new(Kind::Config, format!("no agent is configured for role `{role}`"))
+        return Err(Error::new(ErrorKind::Config, format!("no agent is configured for role `{role}`"))
             .hint("set `defaultAgent` in config.yaml")
             .hint("or bind one to this thread: `uwf run THREAD --agent ALIAS`, or `--agent 'COMMAND ARGS'`"));
     };
@@ -140,7 +140,7 @@ impl Named {
         match redactor.found_in(&self.agent) {
             None => Ok(()),
             Some(name) => {
-                Err(Error::new(Kind::Usage, format!("the agent's command line has the value of {name} in it"))
+                Err(Error::new(ErrorKind::Usage, format!("the agent's command line has the value of {name} in it"))
                     .hint(format!("leave it out and give the agent the variable: `env: [{name}]` in config.yaml")))
             }
         }
@@ -163,7 +163,7 @@ impl Named {
             if let Some(output) = self.output {
                 let output = output.as_str();
                 return Err(Error::new(
-                    Kind::Usage,
+                    ErrorKind::Usage,
                     format!("`{text}` is an alias: --output belongs to a command line"),
                 )
                 .hint(format!(
@@ -174,7 +174,7 @@ impl Named {
         }
         let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
             Error::new(
-                Kind::Usage,
+                ErrorKind::Usage,
                 format!("`{text}` is neither an agent alias nor a command line (unbalanced quotes?)"),
             )
         })?;
@@ -183,7 +183,7 @@ impl Named {
         {
             return Err(match why {
                 Unusable::Missing(_) => unknown(config, text),
-                _ => Error::new(Kind::Config, format!("cannot start agent `{text}`: {why}")).hint(why.hint()),
+                _ => Error::new(ErrorKind::Config, format!("cannot start agent `{text}`: {why}")).hint(why.hint()),
             });
         }
         let output = self.output.unwrap_or_else(|| of_command_line(&words));
@@ -204,7 +204,7 @@ pub fn is_uwf_program(word: &str) -> bool {
 
 fn unknown(config: &Config, alias: &str) -> Error {
     let known: Vec<&str> = config.agents.keys().map(String::as_str).collect();
-    let error = Error::new(Kind::Config, format!("there is no agent `{alias}`"));
+    let error = Error::new(ErrorKind::Config, format!("there is no agent `{alias}`"));
     if BUILT_IN.contains(&alias) {
         return error.hint(format!("the built-in agent of that name is `{BUILT_IN_PREFIX}{alias}`"));
     }

@@ -15,7 +15,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::processes;
-use crate::error::{AtPath, Error, Kind, Result, SentError};
+use crate::error::{AtPath, Error, ErrorKind, Result, SentError};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 
@@ -71,16 +71,18 @@ fn report<R: DeserializeOwned>(
     match serde_json::from_slice(reply.as_deref().unwrap_or_default()) {
         Ok(Reply::Done(report)) => Ok(*report),
         Ok(Reply::Failed(told)) => Err(match told.kind {
-            Kind::Interrupted | Kind::Terminated if signals.stop().is_some() => {
+            ErrorKind::Interrupted | ErrorKind::Terminated if signals.stop().is_some() => {
                 Error { kind: stopped(signals).kind, ..told.into() }
             }
             _ => told.into(),
         }),
         Err(_) if signals.stop().is_some() => Err(stopped(signals)),
         Err(_) => Err(match reply {
-            Err(why) => Error::new(Kind::Io, format!("cannot read what the keeper of thread {thread} replied: {why}"))
-                .hint("`uwf thread show` tells where the thread stands"),
-            Ok(_) => Error::new(Kind::Internal, format!("the keeper of thread {thread} died without a report"))
+            Err(why) => {
+                Error::new(ErrorKind::Io, format!("cannot read what the keeper of thread {thread} replied: {why}"))
+                    .hint("`uwf thread show` tells where the thread stands")
+            }
+            Ok(_) => Error::new(ErrorKind::Internal, format!("the keeper of thread {thread} died without a report"))
                 .hint("run the same step again: it takes over what the dead keeper left")
                 .hint(format!("its last words are in {}", keeper_log(home, thread).display())),
         }),
@@ -88,7 +90,11 @@ fn report<R: DeserializeOwned>(
 }
 
 fn stopped(signals: &Signals) -> Error {
-    let kind = if signals.stop() == Some(signal_hook::consts::SIGINT) { Kind::Interrupted } else { Kind::Terminated };
+    let kind = if signals.stop() == Some(signal_hook::consts::SIGINT) {
+        ErrorKind::Interrupted
+    } else {
+        ErrorKind::Terminated
+    };
     Error::new(kind, "stopped")
 }
 
@@ -122,7 +128,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
 }
 
 fn cannot_start(error: &std::io::Error) -> Error {
-    Error::new(Kind::Io, format!("cannot start the keeper: {error}"))
+    Error::new(ErrorKind::Io, format!("cannot start the keeper: {error}"))
         .hint("nothing was changed: try again when the machine has room for another process")
 }
 
@@ -152,7 +158,7 @@ pub fn main<Q: DeserializeOwned, R: Serialize>(
     processes::own_session();
     processes::become_subreaper();
     let request: Q = serde_json::from_str(request)
-        .map_err(|error| Error::new(Kind::Usage, format!("not a keeper's request: {error}")))?;
+        .map_err(|error| Error::new(ErrorKind::Usage, format!("not a keeper's request: {error}")))?;
     let done = Signals::listen().and_then(|mut signals| perform(&Home::from_environment()?, &request, &mut signals));
     let reply = match done {
         Ok(report) => Reply::Done(Box::new(report)),

@@ -23,7 +23,7 @@ use uwf_core::node::Tokens;
 
 use crate::attempt::recorded::OutputFiles;
 use crate::attempt::turns::{ToolCall, Turn};
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 
 /// Bytes of a trace that are written, and read: the largest real sessions have some ten MB.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -174,7 +174,8 @@ impl Writer {
 }
 
 fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::new(Kind::Internal, format!("cannot write a trace: {error}")))
+    serde_json::to_string(value)
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write a trace: {error}")))
 }
 
 /// A trace as far as it got.

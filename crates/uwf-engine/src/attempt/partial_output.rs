@@ -11,7 +11,7 @@ use crate::attempt::environment;
 use crate::attempt::live_trace::{self, Trace};
 use crate::attempt::processes;
 use crate::attempt::recorded::{Opened, OutputFiles};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 
@@ -53,7 +53,7 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<()> {
         reader.current_dir(&opened.workspace);
     }
     let failed =
-        |why: String| Error::new(Kind::Internal, format!("the trace of a failed attempt cannot be read: {why}"));
+        |why: String| Error::new(ErrorKind::Internal, format!("the trace of a failed attempt cannot be read: {why}"));
     let mut reader = reader.process_group(0).spawn().map_err(|error| failed(error.to_string()))?;
     let begun = Instant::now();
     loop {

@@ -10,7 +10,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::bindings::{self, Named};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::project;
 use crate::thread::load::Thread;
@@ -44,7 +44,7 @@ impl Plan {
     pub fn role(&self, name: &str) -> Result<&Role> {
         self.workflow.roles.get(name).ok_or_else(|| {
             Error::new(
-                Kind::Data,
+                ErrorKind::Data,
                 format!("workflow `{}` routes to role `{name}`, which it does not have", self.workflow.name),
             )
         })
@@ -59,7 +59,7 @@ impl Plan {
             return Ok(());
         }
         let known: Vec<&str> = self.workflow.roles.keys().map(String::as_str).collect();
-        Err(Error::new(Kind::Usage, format!("workflow `{}` has no role `{name}`", self.workflow.name))
+        Err(Error::new(ErrorKind::Usage, format!("workflow `{}` has no role `{name}`", self.workflow.name))
             .hint(format!("its roles: {}", known.join(", "))))
     }
 
@@ -85,7 +85,7 @@ impl Plan {
         }
         if name == agents::COMMAND {
             return Err(Error::new(
-                Kind::Config,
+                ErrorKind::Config,
                 format!(
                     "`{name}` runs the program of an agent with `output: text` or `json`, and role `{role}` has none"
                 ),
@@ -141,7 +141,7 @@ impl Plan {
         if (steps as u64) < limit {
             return Ok(());
         }
-        Err(Error::new(Kind::Limit, format!("the thread has {steps} steps, its limit is {limit}"))
+        Err(Error::new(ErrorKind::Limit, format!("the thread has {steps} steps, its limit is {limit}"))
             .hint("raise `maxSteps` in config.yaml, or fork the thread with a higher limit"))
     }
 }
@@ -150,7 +150,7 @@ impl Plan {
 fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
     let known = match Settings::load(home, thread) {
         // They are given again.
-        Err(error) if error.kind == Kind::Data && cwd.is_some() => None,
+        Err(error) if error.kind == ErrorKind::Data && cwd.is_some() => None,
         known => known?,
     };
     match (known, cwd) {
@@ -159,7 +159,9 @@ fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<
             let workspace = settings::workspace(cwd, cwd)?;
             Ok(Settings { workspace, ..known.unwrap_or_default() })
         }
-        (None, None) => Err(Error::new(Kind::Usage, format!("this machine does not know where thread {thread} works"))
-            .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))),
+        (None, None) => {
+            Err(Error::new(ErrorKind::Usage, format!("this machine does not know where thread {thread} works"))
+                .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`")))
+        }
     }
 }

@@ -6,7 +6,7 @@ use uwf_core::text::ellipsize;
 
 use crate::attempt::agent_process::{self, Ended, Job};
 use crate::attempt::agents::AgentSpec;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Characters shown of a line that is not a result.
 const SHOWN: usize = 80;
@@ -18,7 +18,7 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
     let with_stderr = |message: String| {
         let said = said();
         Error::new(
-            Kind::AgentFailed,
+            ErrorKind::AgentFailed,
             if said.is_empty() { message } else { format!("{message}; its last words: {said}") },
         )
     };
@@ -42,7 +42,8 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
                 .hint("raise `idleTimeout` of the agent in config.yaml"))
         }
         Ended::Cancelled(signal) => {
-            let kind = if signal == signal_hook::consts::SIGINT { Kind::Interrupted } else { Kind::Terminated };
+            let kind =
+                if signal == signal_hook::consts::SIGINT { ErrorKind::Interrupted } else { ErrorKind::Terminated };
             Err(Error::new(kind, format!("agent `{name}` was ended on request")))
         }
     }

@@ -10,7 +10,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
@@ -53,7 +53,7 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
     if found.to_str().is_some() {
         return Ok(found);
     }
-    Err(Error::new(Kind::Data, format!("the path of the workspace is not UTF-8: {}", found.display()))
+    Err(Error::new(ErrorKind::Data, format!("the path of the workspace is not UTF-8: {}", found.display()))
         .hint("agents can work in another directory: --cwd DIR"))
 }
 
@@ -84,7 +84,7 @@ impl Settings {
         let record = record::read(home, thread)?;
         record::settings_line(&record).map(serde_json::from_slice).transpose().map_err(|error| {
             let path = home.record_file(thread);
-            Error::new(Kind::Data, format!("the settings in {} are not readable: {error}", path.display()))
+            Error::new(ErrorKind::Data, format!("the settings in {} are not readable: {error}", path.display()))
                 .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
                 .hint("agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`")
         })

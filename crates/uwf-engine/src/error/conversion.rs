@@ -9,7 +9,7 @@ use uwf_core::config::edit::EditError;
 use uwf_core::document::Problem;
 use uwf_core::node::OWN_TYPES;
 
-use super::{Error, Kind};
+use super::{Error, ErrorKind};
 use crate::ownership::owner;
 use crate::root::error::RootError;
 use crate::root::home::ROOT_VARIABLES;
@@ -26,69 +26,69 @@ impl From<RootError> for Error {
         use RootError as Root;
         let of = |kind| Error::new(kind, error.to_string());
         let edge = match &error {
-            Root::Durable(source) => when_full(of(Kind::Io), source.is_disk_full()),
+            Root::Durable(source) => when_full(of(ErrorKind::Io), source.is_disk_full()),
             Root::Store(source) => of_store(of(store_kind(source)), source),
             Root::Heads(source) => of_heads(of(heads_kind(source)), source),
-            Root::File { path, source, .. } => with_file_hint(of(Kind::Io), path, source),
-            Root::NoRoot => of(Kind::Config).hint(format!("set {} to a directory", ROOT_VARIABLES[0])),
-            Root::Config(problems) => with_hints(of(Kind::Config), problems),
-            Root::ConfigResult(problems) => with_hints(of(Kind::Config), problems).hint("nothing was written"),
+            Root::File { path, source, .. } => with_file_hint(of(ErrorKind::Io), path, source),
+            Root::NoRoot => of(ErrorKind::Config).hint(format!("set {} to a directory", ROOT_VARIABLES[0])),
+            Root::Config(problems) => with_hints(of(ErrorKind::Config), problems),
+            Root::ConfigResult(problems) => with_hints(of(ErrorKind::Config), problems).hint("nothing was written"),
             Root::ConfigEdit { source: EditError::Unreadable(problems), .. } => {
-                with_hints(of(Kind::Config), problems).hint("nothing was written")
+                with_hints(of(ErrorKind::Config), problems).hint("nothing was written")
             }
             Root::ConfigEdit { source: EditError::NotAMapping { .. }, .. } => {
-                of(Kind::Config).hint("set the whole of it, for example to `{key: value}` or `[a, b]`")
+                of(ErrorKind::Config).hint("set the whole of it, for example to `{key: value}` or `[a, b]`")
             }
             Root::ConfigEdit { source: EditError::Entangled { .. }, .. } => {
-                of(Kind::Config).hint("nothing was written; edit it by hand")
+                of(ErrorKind::Config).hint("nothing was written; edit it by hand")
             }
-            Root::ConfigBusy(_) => of(Kind::Busy).hint("try again when it has finished"),
-            Root::KeyInConfig(_) => of(Kind::Config)
+            Root::ConfigBusy(_) => of(ErrorKind::Busy).hint("try again when it has finished"),
+            Root::KeyInConfig(_) => of(ErrorKind::Config)
                 .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
                 .hint("`uwf setup` does both"),
             Root::LinkOutside { .. } => {
-                of(Kind::Config).hint("edit that file, or put a file of its own into the storage root")
+                of(ErrorKind::Config).hint("edit that file, or put a file of its own into the storage root")
             }
-            Root::EnvNotChanged(_) => of(Kind::Config).hint("correct or remove it; nothing was written"),
+            Root::EnvNotChanged(_) => of(ErrorKind::Config).hint("correct or remove it; nothing was written"),
             Root::EnvValue { .. } => {
-                of(Kind::Config).hint("a key is one line without quotes; is something else in the clipboard?")
+                of(ErrorKind::Config).hint("a key is one line without quotes; is something else in the clipboard?")
             }
-            Root::ProjectFile { path, source } => with_file_hint(of(Kind::Config), path, source),
-            Root::NoProject(_) => of(Kind::NotFound)
+            Root::ProjectFile { path, source } => with_file_hint(of(ErrorKind::Config), path, source),
+            Root::NoProject(_) => of(ErrorKind::NotFound)
                 .hint("it is looked for in the directory and above it, up to the one that holds `.git`"),
             Root::Trusted { .. } => {
-                of(Kind::Config).hint("remove it, then trust your projects again: `uwf config trust DIR`")
+                of(ErrorKind::Config).hint("remove it, then trust your projects again: `uwf config trust DIR`")
             }
-            Root::RegistryBusy(_) => of(Kind::Busy).hint("try again"),
-            Root::Registry { .. } => of(Kind::Data)
+            Root::RegistryBusy(_) => of(ErrorKind::Busy).hint("try again"),
+            Root::Registry { .. } => of(ErrorKind::Data)
                 .hint("repair it or restore it from a backup; the workflows themselves are safe in the store"),
             Root::NoVersion { workflow, .. } => {
-                of(Kind::NotFound).hint(format!("`uwf workflow history {workflow}` lists them"))
+                of(ErrorKind::NotFound).hint(format!("`uwf workflow history {workflow}` lists them"))
             }
-            Root::NoType(typed) => of(Kind::NotFound).hint(other_types(typed)),
-            Root::NoThreadLike { near: Some(near), .. } => of(Kind::NotFound).hint(format!("did you mean …{near}?")),
-            Root::NoThreadLike { near: None, .. } => of(Kind::NotFound).hint(ALL_THREADS),
-            Root::ManyThreads { .. } => of(Kind::Usage).hint("give more symbols"),
-            Root::NotAPlace(_) => of(Kind::Usage).hint("@ is the newest thread, @2 the one before"),
+            Root::NoType(typed) => of(ErrorKind::NotFound).hint(other_types(typed)),
+            Root::NoThreadLike { near: Some(near), .. } => of(ErrorKind::NotFound).hint(format!("did you mean …{near}?")),
+            Root::NoThreadLike { near: None, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
+            Root::ManyThreads { .. } => of(ErrorKind::Usage).hint("give more symbols"),
+            Root::NotAPlace(_) => of(ErrorKind::Usage).hint("@ is the newest thread, @2 the one before"),
             Root::FewThreads { count: 0, .. } => {
-                of(Kind::NotFound).hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one")
+                of(ErrorKind::NotFound).hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one")
             }
-            Root::NoThread { has_records: true, .. } => of(Kind::NotFound)
+            Root::NoThread { has_records: true, .. } => of(ErrorKind::NotFound)
                 .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
-            Root::NoThread { has_records: false, .. } => of(Kind::NotFound).hint(ALL_THREADS),
-            Root::NotActive(_) => of(Kind::NotFound).hint("`uwf thread list --all` lists finished threads too"),
+            Root::NoThread { has_records: false, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
+            Root::NotActive(_) => of(ErrorKind::NotFound).hint("`uwf thread list --all` lists finished threads too"),
             Root::Stepped(_) => {
-                of(Kind::Busy).hint("try again when it has finished; `uwf thread show` tells what it is doing")
+                of(ErrorKind::Busy).hint("try again when it has finished; `uwf thread show` tells what it is doing")
             }
-            Root::SteppedBy { .. } => of(Kind::Busy).hint("only they can end it, or wait until the step has ended"),
-            Root::NotOurs { .. } => of(Kind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),
-            Root::NoIndex(_) | Root::NotAThreadId { .. } => of(Kind::Usage),
-            Root::StoredId(_) => of(Kind::Data),
-            Root::NoWorkflow(_) | Root::FewThreads { .. } => of(Kind::NotFound),
-            Root::RecordLine(_) => of(Kind::Internal),
-            Root::OwnProgram(_) => of(Kind::Io),
-            Root::ConfigChanged(_) => of(Kind::Busy),
-            Root::NotText(_) | Root::EnvLine { .. } => of(Kind::Config),
+            Root::SteppedBy { .. } => of(ErrorKind::Busy).hint("only they can end it, or wait until the step has ended"),
+            Root::NotOurs { .. } => of(ErrorKind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),
+            Root::NoIndex(_) | Root::NotAThreadId { .. } => of(ErrorKind::Usage),
+            Root::StoredId(_) => of(ErrorKind::Data),
+            Root::NoWorkflow(_) | Root::FewThreads { .. } => of(ErrorKind::NotFound),
+            Root::RecordLine(_) => of(ErrorKind::Internal),
+            Root::OwnProgram(_) => of(ErrorKind::Io),
+            Root::ConfigChanged(_) => of(ErrorKind::Busy),
+            Root::NotText(_) | Root::EnvLine { .. } => of(ErrorKind::Config),
         };
         Error { source: Some(Box::new(error)), ..edge }
     }
@@ -132,22 +132,22 @@ impl From<ThreadError> for Error {
                     "history.jsonl says that thread {thread} ended there: `uwf recover` looks whether that line is damaged"
                 ));
             }
-            Thread::HeadMoved(_) => of(Kind::Busy).hint("look at it with `uwf thread show`, then try again"),
+            Thread::HeadMoved(_) => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
             Thread::Routing { ref thread, .. } => {
-                of(Kind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
+                of(ErrorKind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
             }
             Thread::Expression(_)
             | Thread::Evaluation { .. }
             | Thread::WrongKind { .. }
             | Thread::Shape { .. }
             | Thread::Workflow { .. }
-            | Thread::TooDeep { .. } => of(Kind::Data),
-            Thread::NotADigest(_) => of(Kind::Usage).hint("a digest has 64 hexadecimal digits"),
+            | Thread::TooDeep { .. } => of(ErrorKind::Data),
+            Thread::NotADigest(_) => of(ErrorKind::Usage).hint("a digest has 64 hexadecimal digits"),
             Thread::NoStep { .. }
             | Thread::Evaluator { .. }
             | Thread::NoRequest(_)
             | Thread::Request(_)
-            | Thread::NoDigest => of(Kind::Internal),
+            | Thread::NoDigest => of(ErrorKind::Internal),
         };
         Error { source: Some(Box::new(error)), ..edge }
     }
@@ -171,12 +171,12 @@ impl From<FileError> for Error {
     }
 }
 
-fn store_kind(source: &StoreError) -> Kind {
+fn store_kind(source: &StoreError) -> ErrorKind {
     match source {
-        StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => Kind::NotFound,
-        StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => Kind::Usage,
-        StoreError::Io { .. } => Kind::Io,
-        _ => Kind::Data,
+        StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => ErrorKind::NotFound,
+        StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
+        StoreError::Io { .. } => ErrorKind::Io,
+        _ => ErrorKind::Data,
     }
 }
 
@@ -193,12 +193,12 @@ fn of_store(mut error: Error, source: &StoreError) -> Error {
     when_full(error, source.is_disk_full())
 }
 
-fn heads_kind(source: &HeadsError) -> Kind {
+fn heads_kind(source: &HeadsError) -> ErrorKind {
     match source {
-        HeadsError::Busy { .. } => Kind::Busy,
-        HeadsError::Unreadable { .. } => Kind::Data,
-        HeadsError::Io { .. } => Kind::Io,
-        HeadsError::BadName { .. } | HeadsError::Removed { .. } | HeadsError::BadRecord { .. } => Kind::Internal,
+        HeadsError::Busy { .. } => ErrorKind::Busy,
+        HeadsError::Unreadable { .. } => ErrorKind::Data,
+        HeadsError::Io { .. } => ErrorKind::Io,
+        HeadsError::BadName { .. } | HeadsError::Removed { .. } | HeadsError::BadRecord { .. } => ErrorKind::Internal,
     }
 }
 

@@ -1,12 +1,12 @@
 //! `uwf agent link`: names for the built-in agents, so that they can be called as any other program.
 
-use std::io::ErrorKind;
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::program;
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 
 /// A name for a built-in agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn link(bin: &Path, dir: &Path) -> Result<Vec<Linked>> {
         .collect();
     if !taken.is_empty() {
         let is = if taken.len() == 1 { "is" } else { "are" };
-        return Err(Error::new(Kind::Usage, format!("{} {is} another program", taken.join(", ")))
+        return Err(Error::new(ErrorKind::Usage, format!("{} {is} another program", taken.join(", ")))
             .hint("nothing was changed; move it away, or choose another directory"));
     }
     paths.into_iter().map(|path| one(bin, path)).collect()
@@ -43,7 +43,7 @@ fn one(bin: &Path, path: PathBuf) -> Result<Linked> {
         return Ok(Linked { path, made: false });
     }
     match std::fs::remove_file(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         other => other.at("remove", &path)?,
     }
     symlink(bin, &path).at("create", &path)?;

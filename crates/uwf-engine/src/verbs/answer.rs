@@ -10,7 +10,7 @@ use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
@@ -53,7 +53,7 @@ fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked>
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
-        return Err(Error::new(Kind::Usage, format!("thread {id} asks nobody: its next step ends it"))
+        return Err(Error::new(ErrorKind::Usage, format!("thread {id} asks nobody: its next step ends it"))
             .hint(format!("end it: `uwf thread step {id}`")));
     };
     let mark = marks::get(home, id, Mark::Waiting);
@@ -72,18 +72,18 @@ fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked>
             [only] if generations > 0 => asked_within(home, only, generations - 1),
             [] => {
                 let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
-                Err(Error::new(Kind::Usage, format!("thread {id} asks nobody itself: {why}"))
+                Err(Error::new(ErrorKind::Usage, format!("thread {id} asks nobody itself: {why}"))
                     .hint(format!("step it: `uwf thread step {id}`")))
             }
             several => Err(several.iter().fold(
-                Error::new(Kind::Usage, format!("several child threads of thread {id} wait")),
+                Error::new(ErrorKind::Usage, format!("several child threads of thread {id} wait")),
                 |error, child| error.hint(format!("answer one: `uwf thread answer {child}`")),
             )),
         };
     }
     if mark.is_none() && !agent.is_built_in(HUMAN) {
         return Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("thread {id} does not wait for a person: its next role `{role}` is played by `{}`", agent.name),
         )
         .hint(format!("step it: `uwf thread step {id}`")));
@@ -116,7 +116,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
     let (thread, head) = match Thread::active(home, id).map_err(Error::from) {
-        Err(ended) if ended.kind == Kind::NotFound => return Err(too_late(asked, "the thread has ended")),
+        Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(asked, "the thread has ended")),
         other => other?,
     };
     if head.hash != asked.head {
@@ -157,12 +157,12 @@ fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<(
     if step.output == output {
         return Ok(());
     }
-    Err(Error::new(Kind::Busy, format!("role `{}` has another answer already, {}", step.role, step.output))
+    Err(Error::new(ErrorKind::Busy, format!("role `{}` has another answer already, {}", step.role, step.output))
         .hint(format!("`uwf cas get {}` shows it, `uwf thread step {}` takes it over", step.output, thread.id))
         .hint("nothing of this one was recorded"))
 }
 
 fn too_late(asked: &Asked, now: &str) -> Error {
-    Error::new(Kind::Busy, format!("role `{}` was played by somebody else meanwhile: {now}", asked.role))
+    Error::new(ErrorKind::Busy, format!("role `{}` was played by somebody else meanwhile: {now}", asked.role))
         .hint(format!("`uwf thread read {}` shows what was answered; nothing of yours was recorded", asked.thread))
 }

@@ -10,7 +10,7 @@ use uwf_core::config::Config;
 use crate::attempt::bindings::{self, Bindings, Named};
 use crate::attempt::delegation::{Decided, Decisions, workflow_of};
 use crate::attempt::settings::Settings;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::thread::nodes;
 use crate::verbs::find_workflow::{self, Origin};
@@ -89,6 +89,6 @@ impl Deciding<'_> {
             }
             decisions.insert(name.to_owned(), Decided { hash: found.hash, file, roles: Vec::new() });
         }
-        decisions.get_mut(name).ok_or_else(|| Error::new(Kind::Internal, "a decision was just made"))
+        decisions.get_mut(name).ok_or_else(|| Error::new(ErrorKind::Internal, "a decision was just made"))
     }
 }

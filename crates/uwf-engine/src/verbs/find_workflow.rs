@@ -7,7 +7,7 @@ use json_cas::Hash;
 use json_cas::nearest;
 use uwf_core::workflow::Workflow;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::{project_files, registry};
 use crate::thread::nodes;
@@ -111,7 +111,7 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     }
     let project = if with_project { project_files::all(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
-    let error = Error::new(Kind::NotFound, format!("there is no workflow `{typed}`"));
+    let error = Error::new(ErrorKind::NotFound, format!("there is no workflow `{typed}`"));
     if registry::is_gone(home) {
         return Err(error.hint(format!("{} is gone: {}", home.registry_file().display(), registry::NAMES_ARE_LOST)));
     }

@@ -9,7 +9,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::load::Thread;
@@ -84,7 +84,7 @@ fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
     let chain = thread.chain()?;
     let Some(last) = chain.last_of(role) else {
         let workflow = thread.workflow()?;
-        let error = Error::new(Kind::NotFound, format!("role `{role}` was never played in thread {}", thread.id));
+        let error = Error::new(ErrorKind::NotFound, format!("role `{role}` was never played in thread {}", thread.id));
         let others = workflow.roles.keys().map(String::as_str).filter(|other| *other != role);
         let hint = match nearest::did_you_mean(role, others) {
             _ if chain.is_empty() => {

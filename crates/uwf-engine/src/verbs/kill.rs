@@ -8,7 +8,7 @@ use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::{leftover, processes, recorded};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::{history, lock, sharing};
@@ -31,7 +31,7 @@ pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     sharing::check(home, id)?;
     let dropped = drop_from_index(home, id);
     match &dropped {
-        Err(error) if error.kind != Kind::NotFound || !was_killed(home, id)? => return dropped,
+        Err(error) if error.kind != ErrorKind::NotFound || !was_killed(home, id)? => return dropped,
         _ => end_all(home, id).map_err(|error| {
             error.hint("the thread has ended; the same command again ends what is left of its agent")
         })?,
@@ -57,7 +57,7 @@ fn kill_children(home: &Home, id: &ThreadId) -> Result<()> {
     for child in child_threads::active(home, id)? {
         match kill(home, &child) {
             // It came to its end by itself.
-            Err(error) if error.kind == Kind::NotFound => {}
+            Err(error) if error.kind == ErrorKind::NotFound => {}
             other => drop(other?),
         }
     }
@@ -72,13 +72,13 @@ fn drop_from_index(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
         let ended = match Thread::at(home, id.clone(), head.hash).map_err(Error::from) {
             Ok(thread) => end::kill(&thread, &head).map(Some),
             // A broken thread must not be active for ever.
-            Err(broken) if matches!(broken.kind, Kind::Data | Kind::NotFound) => {
+            Err(broken) if matches!(broken.kind, ErrorKind::Data | ErrorKind::NotFound) => {
                 end::kill_unreadable(home, id, &head).map(|()| None)
             }
             Err(other) => Err(other),
         };
         match ended {
-            Err(moved) if moved.kind == Kind::Busy && tries < TRIES => {}
+            Err(moved) if moved.kind == ErrorKind::Busy && tries < TRIES => {}
             other => return other,
         }
     }
@@ -116,7 +116,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     }
     let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)? else {
         let message = format!("the lock of thread {id} is still held, by a process that could not be ended");
-        return Err(Error::new(Kind::Busy, message));
+        return Err(Error::new(ErrorKind::Busy, message));
     };
     match left {
         Some(attempt) if attempt.finished.is_none() => {

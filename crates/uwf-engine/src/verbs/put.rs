@@ -9,7 +9,7 @@ use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
 
 use crate::attempt::environment::Redactor;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::env_file;
 use crate::root::error::RootError;
 use crate::root::home::Home;
@@ -75,7 +75,7 @@ fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
     let redactor = Redactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());
     match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
         None => Ok(()),
-        Some(name) => Err(Error::new(Kind::Data, format!("the workflow has the value of {name} in it"))
+        Some(name) => Err(Error::new(ErrorKind::Data, format!("the workflow has the value of {name} in it"))
             .hint("take it out: agents are given secrets by `env` in config.yaml")),
     }
 }
@@ -107,5 +107,5 @@ pub fn refused(problems: &[Problem]) -> Error {
             None => problem.to_string(),
         })
         .collect();
-    Error::new(Kind::Data, lines.join("\n"))
+    Error::new(ErrorKind::Data, lines.join("\n"))
 }

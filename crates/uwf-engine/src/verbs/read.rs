@@ -6,7 +6,7 @@ use json_cas::Hash;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view::{self, LeftOut, MIN_SECTION, Page, Section};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
@@ -105,7 +105,7 @@ impl Wanted {
         };
         if range.is_empty() && !chain.is_empty() {
             let what = if range.start == 0 { "before its first" } else { "after its last" };
-            return Err(Error::new(Kind::NotFound, format!("thread {id} has no step {what}"))
+            return Err(Error::new(ErrorKind::NotFound, format!("thread {id} has no step {what}"))
                 .hint(format!("`uwf thread read {id}` shows the newest")));
         }
         Ok(Wanted { range, newest_first })
@@ -132,7 +132,7 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
     if !is_hash {
         return Err(Error::new(
-            Kind::Usage,
+            ErrorKind::Usage,
             format!("`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"),
         )
         .hint(format!("`uwf thread steps {id}` lists its steps")));
@@ -141,10 +141,10 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
         chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
     match (matches.next(), matches.next()) {
         (Some((position, _)), None) => Ok(position),
-        (None, _) => Err(Error::new(Kind::NotFound, format!("thread {id} has no step {wanted}"))
+        (None, _) => Err(Error::new(ErrorKind::NotFound, format!("thread {id} has no step {wanted}"))
             .hint(format!("`uwf thread steps {id}` lists its steps"))),
         (Some((_, one)), Some((_, other))) => {
-            Err(Error::new(Kind::Usage, format!("`{typed}` is not unique: {}, {}", one.step, other.step))
+            Err(Error::new(ErrorKind::Usage, format!("`{typed}` is not unique: {}, {}", one.step, other.step))
                 .hint("give more symbols"))
         }
     }

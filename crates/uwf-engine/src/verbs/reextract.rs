@@ -4,7 +4,7 @@ use json_cas::Hash;
 use uwf_core::node::Content;
 
 use crate::attempt::agents::{self, AgentSpec};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
@@ -38,7 +38,7 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: boo
         }
     }
     Err(Error::new(
-        Kind::NotFound,
+        ErrorKind::NotFound,
         format!("thread {} has no failed attempt at role `{role}` whose text could be read again", thread.id),
     )
     .hint(format!("`uwf thread step {}` runs the agent", thread.id)))
@@ -51,7 +51,7 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
     }
     let told =
         format!("role `{role}` is played by a child thread that has not ended: there is no result of it to read");
-    Err(Error::new(Kind::Usage, told).hint(format!("`uwf thread step {}` goes on with it", thread.id)))
+    Err(Error::new(ErrorKind::Usage, told).hint(format!("`uwf thread step {}` goes on with it", thread.id)))
 }
 
 /// What the agent of an attempt had printed.

@@ -8,7 +8,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::settings::Settings;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
@@ -85,7 +85,7 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
         // It is derived, and of the head before.
         let _ = std::fs::remove_file(home.chain_file(id));
         if let Swap::Moved(_) = home.heads().swap(id.as_str(), &head.version, at)? {
-            return Err(Error::new(Kind::Busy, format!("the head of thread {id} moved while it was repaired"))
+            return Err(Error::new(ErrorKind::Busy, format!("the head of thread {id} moved while it was repaired"))
                 .hint("look at it with `uwf thread show`, then try again"));
         }
         marks::clear(home, id, &[Mark::Waiting, Mark::Limited, Mark::Stuck, Mark::Open])?;
@@ -94,7 +94,7 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
 }
 
 fn unplaced(id: &ThreadId) -> Error {
-    Error::new(Kind::Usage, format!("this machine does not know where thread {id} works"))
+    Error::new(ErrorKind::Usage, format!("this machine does not know where thread {id} works"))
         .hint(format!("say it once: `uwf thread step {id} --cwd DIR`"))
 }
 
@@ -188,7 +188,7 @@ impl New<'_> {
             return Ok(Some(unsound.why()?));
         }
         match detail.map(|detail| message::of_detail(store, detail).map_err(Error::from)) {
-            Some(Err(error)) if error.kind == Kind::Io => Err(error),
+            Some(Err(error)) if error.kind == ErrorKind::Io => Err(error),
             Some(Err(error)) => Ok(Some(error.message)),
             Some(Ok(_)) | None => Ok(None),
         }

@@ -1,11 +1,11 @@
 //! `thread rm`: a finished thread leaves the listings. Its nodes stay.
 
-use std::io::ErrorKind;
+use std::io;
 use std::path::Path;
 
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Error, Kind, Result};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::lock;
@@ -22,7 +22,7 @@ const REMOVE_TRIES: usize = 20;
 /// `Usage` when it is active, `NotFound` when there is no such thread, `Busy` when its last keeper is still at work.
 pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     if home.heads().read(id.as_str())?.is_some() {
-        return Err(Error::new(Kind::Usage, format!("thread {id} is active"))
+        return Err(Error::new(ErrorKind::Usage, format!("thread {id} is active"))
             .hint(format!("`uwf thread kill {id}` ends it first")));
     }
     if history::of(home, id)?.is_none() {
@@ -48,8 +48,8 @@ fn remove_all(path: &Path) -> std::io::Result<()> {
         tries += 1;
         let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         match removed {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < REMOVE_TRIES => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && tries < REMOVE_TRIES => {}
             other => return other,
         }
     }
@@ -57,7 +57,7 @@ fn remove_all(path: &Path) -> std::io::Result<()> {
 
 fn sync_dir(dir: &Path) -> Result<()> {
     match durable_files::sync_dir(dir) {
-        Err(error) if error.source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(()),
         other => Ok(other?),
     }
 }

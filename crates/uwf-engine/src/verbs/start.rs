@@ -13,7 +13,7 @@ use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::attempt::environment::Redactor;
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
 use crate::root::{ids, project};
@@ -57,7 +57,7 @@ pub struct Started {
 /// of store and index.
 pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
     if request.prompt.trim().is_empty() {
-        return Err(Error::new(Kind::Usage, "the prompt is empty")
+        return Err(Error::new(ErrorKind::Usage, "the prompt is empty")
             .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
     }
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
@@ -126,7 +126,7 @@ pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result
         Ok((hash, decisions))
     };
     pinned().map_err(|error: Error| match error.kind {
-        Kind::NotFound | Kind::Usage => Error { kind: Kind::Config, ..error },
+        ErrorKind::NotFound | ErrorKind::Usage => Error { kind: ErrorKind::Config, ..error },
         _ => error,
     })
 }
@@ -144,6 +144,6 @@ pub fn create(home: &Home, head: Hash, settings: &Settings) -> Result<ThreadId> 
     let thread = ids::new_thread_id();
     match new_thread::begin(home, &thread, head, settings)? {
         Swap::Done => Ok(thread),
-        Swap::Moved(_) => Err(Error::new(Kind::Internal, format!("thread id {thread} is taken"))),
+        Swap::Moved(_) => Err(Error::new(ErrorKind::Internal, format!("thread id {thread} is taken"))),
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use uwf_core::node::Payload;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::recorded::{self, Outcome};
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::{self, Asked, Given};
@@ -50,7 +50,7 @@ fn of_two_answers_to_one_question_the_second_is_told_that_it_is_too_late() {
     let first = machine.answer_as(&asked, json!({"text": "It rains."})).unwrap();
     let error = machine.answer_as(&asked, json!({"text": "It pours."})).unwrap_err();
     let message = format!("role `writer` was played by somebody else meanwhile: the head is {} now", first.head);
-    assert_eq!(failure(&error), (Kind::Busy, message.as_str()));
+    assert_eq!(failure(&error), (ErrorKind::Busy, message.as_str()));
     assert_eq!(machine.steps(&id).len(), 1);
 }
 
@@ -72,8 +72,9 @@ fn of_many_who_answer_at_once_one_is_heard() {
             .collect();
         people.into_iter().map(|person| person.join().unwrap()).collect::<Vec<_>>()
     });
-    let refused: Vec<Kind> = heard.iter().filter_map(|heard| heard.as_ref().err()).map(|error| error.kind).collect();
-    assert_eq!(refused, [Kind::Busy; 5]);
+    let refused: Vec<ErrorKind> =
+        heard.iter().filter_map(|heard| heard.as_ref().err()).map(|error| error.kind).collect();
+    assert_eq!(refused, [ErrorKind::Busy; 5]);
     assert_eq!(machine.steps(&id).len(), 1);
 }
 
@@ -84,7 +85,7 @@ fn a_head_that_another_machine_moved_is_not_moved_again() {
     let asked = answer::asked(&machine.home, &id).unwrap();
     let elsewhere = machine.home.store().put(&end_of_another(&machine, &id)).unwrap();
     let error = while_answering(&machine, &asked, &|| move_to(&machine.home, &id, elsewhere)).unwrap_err();
-    assert_eq!(error.kind, Kind::Busy);
+    assert_eq!(error.kind, ErrorKind::Busy);
     assert!(error.message.ends_with(&format!("(head is {elsewhere})")), "{}", error.message);
     // What was answered is kept, and found by its hash.
     let attempt = recorded::read(&machine.home, &id).unwrap().unwrap();
@@ -113,7 +114,7 @@ fn an_answer_to_a_thread_that_is_killed_meanwhile_is_kept_to_be_forked() {
     let asked = answer::asked(&machine.home, &id).unwrap();
     let other = machine.beside();
     let error = while_answering(&machine, &asked, &|| assert!(kill::kill(&other.home, &id).is_ok())).unwrap_err();
-    assert_eq!(error.kind, Kind::NotFound);
+    assert_eq!(error.kind, ErrorKind::NotFound);
     assert!(error.message.starts_with(&format!("thread {id} ended meanwhile: step ")), "{}", error.message);
     let kept = recorded::read(&machine.home, &id).unwrap().unwrap().finished.unwrap().step;
     assert_eq!(error.hints, [format!("`uwf thread fork {kept}` goes on from it")]);
@@ -126,7 +127,7 @@ fn what_does_not_fit_the_schema_of_the_role_never_becomes_a_step() {
     let id = machine.start("essay");
     let head = machine.thread(&id).head;
     let error = machine.answer(&id, json!({"text": 7})).unwrap_err();
-    assert_eq!(error.kind, Kind::Data);
+    assert_eq!(error.kind, ErrorKind::Data);
     assert!(error.message.contains("/text"), "{}", error.message);
     assert_eq!(machine.thread(&id).head, head);
     machine.answer(&id, json!({"text": "It rains."})).unwrap();
@@ -143,7 +144,7 @@ fn a_step_of_another_role_is_refused_and_the_thread_stays_where_it_is() {
         store: &|attempt| machine.store(&wrong, attempt, &json!({"approved": true})),
     };
     let error = answer::record(&machine.home, &asked, &given).unwrap_err();
-    assert_eq!(error.kind, Kind::AgentFailed);
+    assert_eq!(error.kind, ErrorKind::AgentFailed);
     assert_eq!(machine.thread(&id).head, asked.head);
 }
 
@@ -153,7 +154,7 @@ fn a_paused_thread_asks_nobody() {
     let id = machine.start("essay");
     pause::pause(&machine.home, &id, Some("until Monday")).unwrap();
     let error = answer::asked(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Waiting, format!("thread {id} is paused: until Monday").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: until Monday").as_str()));
     pause::resume(&machine.home, &id).unwrap();
     assert_eq!(answer::asked(&machine.home, &id).unwrap().role, "writer");
 }
@@ -164,7 +165,7 @@ fn a_thread_that_has_ended_asks_nobody() {
     let id = machine.start("essay");
     machine.approved(&id);
     let error = answer::asked(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&error), (Kind::NotFound, format!("thread {id} is not active").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {id} is not active").as_str()));
     assert_eq!(error.hints, ["`uwf thread list --all` lists finished threads too"]);
 }
 
@@ -176,6 +177,6 @@ fn a_role_of_a_program_is_stepped_and_not_answered() {
     let id = machine.start("essay");
     let error = answer::asked(&machine.home, &id).unwrap_err();
     let message = format!("thread {id} does not wait for a person: its next role `writer` is played by `robot`");
-    assert_eq!(failure(&error), (Kind::Usage, message.as_str()));
+    assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
     assert_eq!(error.hints, [format!("step it: `uwf thread step {id}`")]);
 }

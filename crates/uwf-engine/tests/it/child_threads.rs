@@ -3,7 +3,7 @@
 use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::settings::Settings;
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::history;
 use uwf_engine::verbs::child_threads::{self, Child};
 use uwf_engine::verbs::start_child::{self, Task};
@@ -55,7 +55,7 @@ fn no_child_is_begun_deeper_than_the_limit() {
     let first = active(child(&machine, &parent, 1).unwrap());
     let error = child(&machine, &first, 1).unwrap_err();
     let message = "role `writer` is played by a workflow, but its thread would be 2 threads deep, and `maxDepth` is 1";
-    assert_eq!(failure(&error), (Kind::Limit, message));
+    assert_eq!(failure(&error), (ErrorKind::Limit, message));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_thread_that_has_ended_begins_no_child() {
     let settings = Settings { workspace: machine.work(), ..Settings::default() };
     let task = Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings };
     let error = start_child::find_or_begin(&seen, "writer", 3, || Ok(task)).unwrap_err();
-    assert_eq!(failure(&error), (Kind::NotFound, format!("thread {parent} is not active").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {parent} is not active").as_str()));
     let ended: Vec<_> = history::all(&machine.home).unwrap().into_iter().map(|line| line.thread).collect();
     assert_eq!(ended.len(), 2, "what was begun was ended again: {ended:?}");
 }

@@ -3,7 +3,7 @@
 use json_cas::{Heads, Objects};
 use serde_json::json;
 use uwf_engine::attempt::settings::Settings;
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::verbs::fork::{self, Changes, Forked};
 use uwf_engine::verbs::kill;
 
@@ -60,7 +60,10 @@ fn a_role_that_was_never_played_is_refused_with_what_can_be_done() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let unplayed = fork(&machine, &id, Some("editor")).unwrap_err();
-    assert_eq!(failure(&unplayed), (Kind::NotFound, format!("role `editor` was never played in thread {id}").as_str()));
+    assert_eq!(
+        failure(&unplayed),
+        (ErrorKind::NotFound, format!("role `editor` was never played in thread {id}").as_str())
+    );
     assert_eq!(unplayed.hints, [format!("it has no steps yet: `uwf thread fork {id}` forks it at its start")]);
     machine.answer(&id, json!({"text": "It rains."})).unwrap();
     let later = fork(&machine, &id, Some("editor")).unwrap_err();
@@ -90,10 +93,10 @@ fn only_starts_and_steps_can_be_forked() {
         machine.thread(&id).last.clone().unwrap().output
     };
     let error = fork::at_node(&machine.home, output, &Changes::default(), &machine.work()).unwrap_err();
-    assert_eq!(error.kind, Kind::Data);
+    assert_eq!(error.kind, ErrorKind::Data);
     assert_eq!(error.hints, ["`uwf thread steps THREAD` lists the nodes that can be forked"]);
     let nowhere = fork::at_node(&machine.home, json_cas::Hash::from_u64(1), &Changes::default(), &machine.work());
-    assert_eq!(failure(&nowhere.unwrap_err()), (Kind::NotFound, "there is no node 0000000000001"));
+    assert_eq!(failure(&nowhere.unwrap_err()), (ErrorKind::NotFound, "there is no node 0000000000001"));
 }
 
 #[test]

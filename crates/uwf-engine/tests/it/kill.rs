@@ -3,7 +3,7 @@
 use json_cas::{Heads, Journal, Objects};
 use serde_json::json;
 use uwf_core::node::{EndStatus, ThreadEnd};
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::history;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::{kill, recover};
@@ -39,7 +39,7 @@ fn a_thread_is_killed_once() {
     let id = machine.start("essay");
     kill::kill(&machine.home, &id).unwrap();
     let again = kill::kill(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&again), (Kind::NotFound, format!("thread {id} is not active").as_str()));
+    assert_eq!(failure(&again), (ErrorKind::NotFound, format!("thread {id} is not active").as_str()));
     assert_eq!(machine.heads.records().unwrap().readable.len(), 1);
 }
 
@@ -59,7 +59,7 @@ fn an_unknown_thread_cannot_be_killed() {
     let machine = Machine::with_essay();
     let id = uwf_engine::root::ids::new_thread_id();
     let error = kill::kill(&machine.home, &id).unwrap_err();
-    assert_eq!(error.kind, Kind::NotFound);
+    assert_eq!(error.kind, ErrorKind::NotFound);
     assert_eq!(names(&machine.home.thread_dir(&id)), Vec::<String>::new(), "nothing is made for it");
 }
 

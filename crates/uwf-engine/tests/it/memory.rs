@@ -178,7 +178,7 @@ impl Machine {
     fn output(&self, asked: &Asked, output: &Value) -> Result<Draft> {
         let workflow = Thread::at(&self.home, asked.thread.clone(), asked.head)?.workflow()?;
         Draft::new(workflow.roles[&asked.role].meta, output.clone())
-            .map_err(|error| Error::new(uwf_engine::error::Kind::Data, error.to_string()))
+            .map_err(|error| Error::new(uwf_engine::error::ErrorKind::Data, error.to_string()))
     }
 
     /// Stores a step as the process of an agent does: the nodes, then the line that makes it safe from a crash.
@@ -206,7 +206,7 @@ impl Machine {
 }
 
 /// A failure as it is reported.
-pub(crate) fn failure(error: &Error) -> (uwf_engine::error::Kind, &str) {
+pub(crate) fn failure(error: &Error) -> (uwf_engine::error::ErrorKind, &str) {
     (error.kind, &error.message)
 }
 

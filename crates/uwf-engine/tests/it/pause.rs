@@ -1,7 +1,7 @@
 //! `thread pause` and `thread resume`: a mark that every step looks at.
 
 use uwf_engine::attempt::agent_process::Signals;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::marks::{self, Mark};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::step::{self, Request};
@@ -15,7 +15,7 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     let id = machine.start("essay");
     assert_eq!(pause::pause(&machine.home, &id, None).unwrap(), State::Paused);
     let error = step::perform(&machine.home, &Request::plain(id.clone()), &mut Signals::listen().unwrap()).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Waiting, format!("thread {id} is paused: paused by hand").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: paused by hand").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread resume {id}` lets it go on")]);
     assert_eq!(pause::resume(&machine.home, &id).unwrap(), (State::Active, true));
     assert_eq!(pause::resume(&machine.home, &id).unwrap(), (State::Active, false), "nothing was left to resume");
@@ -50,7 +50,7 @@ fn a_thread_that_has_ended_is_neither_paused_nor_resumed() {
     pause::pause(&machine.home, &id, None).unwrap();
     kill::kill(&machine.home, &id).unwrap();
     assert_eq!(marks::of(&machine.home, &id), [].into(), "its end took the mark");
-    assert_eq!(pause::pause(&machine.home, &id, None).unwrap_err().kind, Kind::NotFound);
-    assert_eq!(pause::resume(&machine.home, &id).unwrap_err().kind, Kind::NotFound);
+    assert_eq!(pause::pause(&machine.home, &id, None).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(pause::resume(&machine.home, &id).unwrap_err().kind, ErrorKind::NotFound);
     assert_eq!(marks::of(&machine.home, &id), [].into());
 }

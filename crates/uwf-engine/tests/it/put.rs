@@ -1,7 +1,7 @@
 //! `workflow put`, `rollback`: files become nodes, names stand for them.
 
 use json_cas::Objects;
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::registry;
 
 use crate::memory::{ESSAY, Machine, failure};
@@ -65,7 +65,7 @@ fn a_workflow_with_a_secret_in_it_is_refused() {
     let machine = Machine::new();
     std::fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
     let error = machine.try_put("essay", &ESSAY.replace("Write it.", "Use sk-0123456789abcdef.")).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Data, "the workflow has the value of API_KEY in it"));
+    assert_eq!(failure(&error), (ErrorKind::Data, "the workflow has the value of API_KEY in it"));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_rollback_without_an_earlier_version_says_where_to_look() {
         Error::from(update.unwrap_err())
     };
     let error = roll_back("essay", None);
-    assert_eq!(failure(&error), (Kind::NotFound, "workflow `essay` has no earlier version"));
+    assert_eq!(failure(&error), (ErrorKind::NotFound, "workflow `essay` has no earlier version"));
     assert_eq!(error.hints, ["`uwf workflow history essay` lists them"]);
     let unknown = roll_back("essay", Some(json_cas::Hash::from_u64(1)));
     assert_eq!(unknown.message, "workflow `essay` has no version 0000000000001 in its history");

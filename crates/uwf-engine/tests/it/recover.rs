@@ -2,7 +2,7 @@
 
 use json_cas::{Objects, ProblemKind};
 use serde_json::json;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::ids;
 use uwf_engine::thread::digest::Digest;
 use uwf_engine::thread::steps::Parts;
@@ -20,7 +20,7 @@ fn heads_that_are_not_in_files_have_no_index_to_recover() {
     for dry_run in [true, false] {
         let error = recover::recover(&machine.home, dry_run).unwrap_err();
         let message = "the heads of this storage root are not in files of it: there is no index to recover";
-        assert_eq!(failure(&error), (Kind::Usage, message));
+        assert_eq!(failure(&error), (ErrorKind::Usage, message));
     }
     machine.approved(&id);
 }
@@ -144,5 +144,5 @@ fn a_walk_over_all_roots_finds_the_node_that_is_gone() {
         problems.iter().map(|problem| (problem.hash, problem.kind)).collect::<Vec<_>>(),
         [(Some(output), ProblemKind::Corrupt)]
     );
-    assert_eq!(repair::repair(&machine.home, &ids::new_thread_id(), false).unwrap_err().kind, Kind::NotFound);
+    assert_eq!(repair::repair(&machine.home, &ids::new_thread_id(), false).unwrap_err().kind, ErrorKind::NotFound);
 }

@@ -1,7 +1,7 @@
 //! `thread rm`: a finished thread leaves the listings, its nodes stay.
 
 use json_cas::{Heads, Journal, Objects};
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::{history, ids};
 use uwf_engine::verbs::{rm, show};
 
@@ -19,7 +19,7 @@ fn a_removed_thread_leaves_no_line_and_no_file_but_all_its_nodes() {
     for path in [machine.home.record_file(&id), machine.home.thread_dir(&id), machine.home.chain_file(&id)] {
         assert!(!path.exists(), "{}", path.display());
     }
-    assert_eq!(show::show(&machine.home, &id).unwrap_err().kind, Kind::NotFound);
+    assert_eq!(show::show(&machine.home, &id).unwrap_err().kind, ErrorKind::NotFound);
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn an_active_thread_is_not_removed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let error = rm::remove(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Usage, format!("thread {id} is active").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::Usage, format!("thread {id} is active").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread kill {id}` ends it first")]);
     assert_eq!(machine.heads.list().unwrap().len(), 1);
 }
@@ -35,7 +35,7 @@ fn an_active_thread_is_not_removed() {
 #[test]
 fn what_never_was_cannot_be_removed() {
     let machine = Machine::with_essay();
-    assert_eq!(rm::remove(&machine.home, &ids::new_thread_id()).unwrap_err().kind, Kind::NotFound);
+    assert_eq!(rm::remove(&machine.home, &ids::new_thread_id()).unwrap_err().kind, ErrorKind::NotFound);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use json_cas::Objects;
 use serde_json::json;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::{Kind, Result};
+use uwf_engine::error::{ErrorKind, Result};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::show;
@@ -42,7 +42,7 @@ fn of_an_unknown_thread_it_is_said_where_all_are_listed() {
     let machine = Machine::with_essay();
     let id = ids::new_thread_id();
     let error = show::show(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&error), (Kind::NotFound, format!("there is no thread {id}").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("there is no thread {id}").as_str()));
     assert_eq!(error.hints, ["`uwf thread list --all` lists every thread"]);
 }
 
@@ -64,7 +64,7 @@ fn a_damaged_head_is_named_with_what_checks_it() {
     let head = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
     machine.objects.replace(head, b"\xa0").unwrap();
     let error = show::show(&machine.home, &id).unwrap_err();
-    assert_eq!(error.kind, Kind::Data);
+    assert_eq!(error.kind, ErrorKind::Data);
     assert!(error.message.starts_with(&format!("node {head} is corrupt: ")), "{}", error.message);
     let hint = format!("`uwf cas verify {head}` checks it; putting the same content again repairs it");
     assert_eq!(error.hints, [hint]);
@@ -93,7 +93,7 @@ fn a_thread_is_named_by_a_beginning_or_an_end_of_its_id() {
     }
     let error = resolve(&machine, &text[..3]).unwrap_err();
     let message = format!("`{}` is not a thread id, nor at least 4 symbols of its beginning or end", &text[..3]);
-    assert_eq!(failure(&error), (Kind::Usage, message.as_str()));
+    assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_beginning_that_several_threads_share_names_none() {
     let [first, second] = [(); 2].map(|()| machine.start("essay"));
     let error = resolve(&machine, &first.as_str()[..6]).unwrap_err();
     let message = format!("`{}` is not unique: {first}, {second}", &first.as_str()[..6]);
-    assert_eq!((error.kind, error.message), (Kind::Usage, message));
+    assert_eq!((error.kind, error.message), (ErrorKind::Usage, message));
     assert_eq!(error.hints, ["give more symbols"]);
 }
 
@@ -113,7 +113,7 @@ fn a_misspelt_end_is_answered_with_the_nearest() {
     let end = &id.as_str()[18..];
     let misspelt = format!("{}{}", if end.starts_with('0') { '1' } else { '0' }, &end[1..]);
     let error = resolve(&machine, &misspelt).unwrap_err();
-    assert_eq!(failure(&error), (Kind::NotFound, format!("no thread begins or ends with `{misspelt}`").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("no thread begins or ends with `{misspelt}`").as_str()));
     assert_eq!(error.hints, [format!("did you mean …{end}?")]);
 }
 
@@ -121,7 +121,7 @@ fn a_misspelt_end_is_answered_with_the_nearest() {
 fn the_newest_thread_has_a_name_of_its_own_ended_or_not() {
     let machine = Machine::with_essay();
     let missing = resolve(&machine, "@").unwrap_err();
-    assert_eq!(failure(&missing), (Kind::NotFound, "`@` names no thread: there is none yet"));
+    assert_eq!(failure(&missing), (ErrorKind::NotFound, "`@` names no thread: there is none yet"));
     let older = machine.start("essay");
     let newer = machine.start("essay");
     machine.approved(&newer);

@@ -7,7 +7,7 @@ use json_cas::{Heads, HeadsError, Objects};
 use serde_json::json;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::settings::Settings;
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::verbs::start::{self, Request, Started};
 
 use crate::memory::{ESSAY, Machine, failure};
@@ -20,7 +20,7 @@ fn start(machine: &Machine, request: &Request) -> Result<Started, Error> {
 fn a_task_without_a_word_is_refused() {
     let machine = Machine::with_essay();
     let error = start(&machine, &machine.request("essay", " \n\t")).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Usage, "the prompt is empty"));
+    assert_eq!(failure(&error), (ErrorKind::Usage, "the prompt is empty"));
     assert_eq!(machine.heads.list().unwrap(), []);
 }
 
@@ -28,7 +28,7 @@ fn a_task_without_a_word_is_refused() {
 fn of_an_unknown_workflow_the_nearest_name_is_given() {
     let machine = Machine::with_essay();
     let error = start(&machine, &machine.request("esay", "On rain.")).unwrap_err();
-    assert_eq!(error.kind, Kind::NotFound);
+    assert_eq!(error.kind, ErrorKind::NotFound);
     assert!(error.hints.iter().any(|hint| hint.contains("essay")), "{:?}", error.hints);
 }
 
@@ -84,7 +84,7 @@ fn a_role_that_the_workflow_lacks_cannot_be_bound() {
     let person = Named { agent: "person".to_owned(), output: None };
     let bound = Bindings { agents: [("reader".to_owned(), person)].into(), every_role: None };
     let error = start(&machine, &Request { bound, ..machine.request("essay", "On rain.") }).unwrap_err();
-    assert_eq!(error.kind, Kind::Usage);
+    assert_eq!(error.kind, ErrorKind::Usage);
     assert!(error.message.contains("`reader`"), "{}", error.message);
 }
 
@@ -116,7 +116,10 @@ fn a_thread_is_active_on_every_machine_that_shares_the_heads() {
     assert_eq!(other.thread(&id).head, machine.thread(&id).head);
     // Where it works is a matter of each machine.
     let error = other.answer(&id, json!({"approved": true})).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Usage, format!("this machine does not know where thread {id} works").as_str()));
+    assert_eq!(
+        failure(&error),
+        (ErrorKind::Usage, format!("this machine does not know where thread {id} works").as_str())
+    );
     assert_eq!(error.hints, [format!("say it once: `uwf thread step {id} --cwd DIR`")]);
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::{history, ids, lock};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::fork::{self, Changes};
@@ -49,7 +49,7 @@ fn beyond_its_limit_a_thread_is_not_stepped_and_says_so() {
     let changes = Changes { max_steps: Some(2), ..Changes::default() };
     let limited = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap().thread;
     let error = step(&machine, &limited).unwrap_err();
-    assert_eq!(failure(&error), (Kind::Limit, "the thread has 2 steps, its limit is 2"));
+    assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has 2 steps, its limit is 2"));
     let shown = show::show(&machine.home, &limited).unwrap();
     assert_eq!((shown.state, shown.at_role.as_deref()), (State::Limited, Some("writer")));
 }
@@ -60,7 +60,7 @@ fn an_unknown_thread_is_not_active() {
     let id = ids::new_thread_id();
     assert_eq!(
         failure(&step(&machine, &id).unwrap_err()),
-        (Kind::NotFound, format!("thread {id} is not active").as_str())
+        (ErrorKind::NotFound, format!("thread {id} is not active").as_str())
     );
 }
 
@@ -70,8 +70,8 @@ fn one_thread_has_one_stepper() {
     let id = machine.start("essay");
     let held = lock::take(&machine.home, &id).unwrap();
     let message = format!("thread {id} is being stepped by another process");
-    assert_eq!(failure(&step(&machine, &id).unwrap_err()), (Kind::Busy, message.as_str()));
-    assert_eq!(machine.answer(&id, json!({"text": "It rains."})).unwrap_err().kind, Kind::Busy);
+    assert_eq!(failure(&step(&machine, &id).unwrap_err()), (ErrorKind::Busy, message.as_str()));
+    assert_eq!(machine.answer(&id, json!({"text": "It rains."})).unwrap_err().kind, ErrorKind::Busy);
     drop(held);
     machine.answer(&id, json!({"text": "It rains."})).unwrap();
 }

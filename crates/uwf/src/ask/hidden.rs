@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use uwf_engine::error::{AtPath, Kind};
+use uwf_engine::error::{AtPath, ErrorKind};
 
 use super::interrupted;
 use crate::error::CommandError;
@@ -51,7 +51,7 @@ impl Guard {
         loop {
             match terminal.next()? {
                 None if self.stopped.load(Ordering::SeqCst) => {
-                    return Err(CommandError { kind: Kind::Terminated, ..interrupted() });
+                    return Err(CommandError { kind: ErrorKind::Terminated, ..interrupted() });
                 }
                 None => {}
                 Some(b'\n' | b'\r') => break,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 
 use crate::complete;
 use crate::error::CommandError;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 
 fn script(shell: Shell) -> Result<String, CommandError> {
     let internal =
-        |why: &dyn std::fmt::Display| CommandError::new(Kind::Internal, format!("no script for {shell}: {why}"));
+        |why: &dyn std::fmt::Display| CommandError::new(ErrorKind::Internal, format!("no script for {shell}: {why}"));
     let shells = Shells::builtins();
     let completer = shells.completer(&shell.to_string()).ok_or_else(|| internal(&"it is not known"))?;
     let mut script = Vec::new();

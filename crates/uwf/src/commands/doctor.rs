@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use uwf_agents::probe;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
 
@@ -48,7 +48,7 @@ impl Report for Examined {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.ok { 0 } else { Kind::Config.exit_code() }
+        if self.ok { 0 } else { ErrorKind::Config.exit_code() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap_mangen::Man;
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
 use crate::install::{self, Planned};
@@ -86,6 +86,6 @@ fn page(command: &clap::Command, name: &str) -> Result<Vec<u8>, CommandError> {
         .title(name.to_uppercase())
         .source(concat!("uwf ", env!("CARGO_PKG_VERSION")))
         .render(&mut page);
-    rendered.map_err(|error| CommandError::new(Kind::Internal, format!("no page for {name}: {error}")))?;
+    rendered.map_err(|error| CommandError::new(ErrorKind::Internal, format!("no page for {name}: {error}")))?;
     Ok(page)
 }

@@ -1,7 +1,7 @@
 //! `uwf recover`
 
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::recover::{self, Finding, Recovered, Row};
 
 use crate::context::Context;
@@ -53,7 +53,7 @@ impl Report for RecoverReport {
 
     fn exit_code(&self) -> u8 {
         let lost = self.recovered.threads.iter().any(|row| row.finding == Finding::Lost);
-        if lost { Kind::Data.exit_code() } else { 0 }
+        if lost { ErrorKind::Data.exit_code() } else { 0 }
     }
 }
 

@@ -10,7 +10,7 @@ mod show;
 mod validate;
 
 use json_cas::nearest;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project_files;
 use uwf_engine::root::registry::{self, Registry};
 
@@ -78,7 +78,7 @@ fn require(context: &Context, registry: &Registry, name: &str) -> Result<(), Com
         return Ok(());
     }
     let error = CommandError::new(
-        Kind::NotFound,
+        ErrorKind::NotFound,
         format!("{} has no workflow `{name}`", registry::path(&context.home).display()),
     );
     if let Some((_, file)) = project_files::all(&context.cwd).into_iter().find(|(project, _)| project == name) {

@@ -6,7 +6,7 @@ use super::lines::{Answered, Closed, Finished, GaveUp, Line, Named, Opened, Outc
 use super::output::size;
 use super::{OutputFiles, boot_id};
 use crate::attempt::agents::HUMAN;
-use crate::error::{AtPath, Kind, Result};
+use crate::error::{AtPath, ErrorKind, Result};
 use crate::root::home::Home;
 
 /// How often a kept answer is read by processes that end without a word before its agent is run again: they may be dying
@@ -83,7 +83,7 @@ impl Attempt {
             && opened.role == role
             && is_kept
             && self.result().is_none()
-            && self.gave_up.as_ref().is_none_or(|gave_up| matches!(gave_up.kind, Kind::Io | Kind::Data))
+            && self.gave_up.as_ref().is_none_or(|gave_up| matches!(gave_up.kind, ErrorKind::Io | ErrorKind::Data))
             && opened.rereads < MAX_REREADS;
         match &self.answered {
             _ if !may_be => Ok(false),
@@ -106,7 +106,7 @@ impl Attempt {
     /// Whether it ended without an answer and yet nothing failed: the agent gave up because it has to wait, or it was
     /// a person's.
     pub(crate) fn only_waits(&self) -> bool {
-        let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == Kind::Waiting);
+        let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Waiting);
         self.finished.is_none() && (waits || self.opened.agent.is_built_in(HUMAN))
     }
 
@@ -136,7 +136,7 @@ mod tests {
     use crate::root::record;
 
     /// An attempt whose agent has answered and which was closed as failed, with what else is given.
-    fn answered(home: &Home, more: &serde_json::Value, gave_up: Option<Kind>) -> Attempt {
+    fn answered(home: &Home, more: &serde_json::Value, gave_up: Option<ErrorKind>) -> Attempt {
         let agent = json!({ "name": "a", "command": "a", "args": [], "config": {} });
         let agent = serde_json::from_value(agent).unwrap();
         let mut opened = json!({
@@ -172,9 +172,9 @@ mod tests {
         let (head, other) = (Hash::from_u64(1), Hash::from_u64(3));
         let unread = |more, gave_up| answered(&home, &more, gave_up).has_unread_answer(&home, head, "worker").unwrap();
         assert!(unread(json!({}), None), "its process was killed");
-        assert!(unread(json!({}), Some(Kind::Io)), "the disk was full");
-        assert!(unread(json!({}), Some(Kind::Data)), "another node has its hash");
-        assert!(!unread(json!({}), Some(Kind::NotExtractable)), "it was read, and is no use");
+        assert!(unread(json!({}), Some(ErrorKind::Io)), "the disk was full");
+        assert!(unread(json!({}), Some(ErrorKind::Data)), "another node has its hash");
+        assert!(!unread(json!({}), Some(ErrorKind::NotExtractable)), "it was read, and is no use");
         assert!(!unread(json!({ "bootId": "another" }), None), "after a power loss the file may be shorter");
         assert!(unread(json!({ "reextract": head, "rereads": MAX_REREADS - 1 }), None));
         assert!(!unread(json!({ "reextract": head, "rereads": MAX_REREADS }), None), "whoever reads it dies");

@@ -8,7 +8,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::root::history;
 use crate::root::record;
 use crate::thread::digest::Digest;
@@ -161,7 +161,7 @@ pub struct GaveUp {
     /// Attempt.
     pub attempt: String,
     /// Which kind of failure.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     /// Why, one line or more.
     pub error: String,
     /// What to try next.

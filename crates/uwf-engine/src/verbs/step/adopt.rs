@@ -7,7 +7,7 @@ use super::link::{Linked, Stored};
 use super::{Step, Verified};
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::recorded::{self, Attempt};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::log::log;
 use crate::thread::moderate;
 
@@ -43,7 +43,7 @@ impl<'a, 'h> Step<'a, 'h> {
         };
         match self.adopt(&attempt, recorded) {
             Ok(linked) => Ok(Resumed::Linked(Box::new(linked))),
-            Err(refused) if refused.kind == Kind::AgentFailed => {
+            Err(refused) if refused.kind == ErrorKind::AgentFailed => {
                 log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
                 let failed = leftover::fail(self.home, &attempt, None, &refused.message)?;
                 let newest = recorded::read(self.home, &self.thread.id)?.map(Box::new);
@@ -65,6 +65,6 @@ impl<'a, 'h> Step<'a, 'h> {
             Next::End(_) => "the thread is at its end".to_owned(),
         };
         let message = format!("the recorded result {recorded} was refused: it is one of role `{role}`, but {why}");
-        Err(Error::new(Kind::AgentFailed, message).hint("the node is kept; nothing was linked"))
+        Err(Error::new(ErrorKind::AgentFailed, message).hint("the node is kept; nothing was linked"))
     }
 }

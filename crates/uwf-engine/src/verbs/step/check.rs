@@ -60,7 +60,7 @@ pub(super) fn step<'h>(
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
     // This is what every later prompt reads of it.
     message::of_detail(store, step.detail).map_err(Error::from).map_err(|error| match error.kind {
-        error::Kind::Io => error,
+        error::ErrorKind::Io => error,
         _ => refuse(step_hash, &format!("what its detail tells cannot be read: {}", error.message)),
     })?;
     let digest = before.map(|before| digester.after(Some(before)));
@@ -101,7 +101,7 @@ fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
 }
 
 fn refuse(step: Hash, why: &str) -> Error {
-    Error::new(error::Kind::AgentFailed, format!("the agent's result {step} was refused: {why}"))
+    Error::new(error::ErrorKind::AgentFailed, format!("the agent's result {step} was refused: {why}"))
         .hint("the node is kept; nothing was linked")
 }
 

@@ -6,7 +6,7 @@ use super::Step;
 use crate::attempt::environment::{self, Redactor};
 use crate::attempt::leftover;
 use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark, Reason};
@@ -48,9 +48,9 @@ impl Step<'_, '_> {
         // The result is in the log and in the error whether or not the record can be written.
         let _ = self.close(opened, Outcome::Quarantined, Some(why.clone()));
         match now {
-            Some(head) => Error::new(Kind::Busy, format!("{why} (head is {})", head.hash))
+            Some(head) => Error::new(ErrorKind::Busy, format!("{why} (head is {})", head.hash))
                 .hint(format!("`uwf thread step-details {step}` shows it")),
-            None => Error::new(Kind::NotFound, format!("thread {} ended meanwhile: {why}", self.thread.id))
+            None => Error::new(ErrorKind::NotFound, format!("thread {} ended meanwhile: {why}", self.thread.id))
                 .hint(format!("`uwf thread fork {step}` goes on from it")),
         }
     }
@@ -69,7 +69,7 @@ impl Step<'_, '_> {
         if record.as_ref().is_some_and(|record| record.closed.is_some()) {
             return error;
         }
-        if record.as_ref().is_some_and(|record| record.result().is_some()) && error.kind != Kind::AgentFailed {
+        if record.as_ref().is_some_and(|record| record.result().is_some()) && error.kind != ErrorKind::AgentFailed {
             if self.has_moved() {
                 return error
                     .hint("nothing is lost or paid for twice: the next `uwf thread step` goes on from either head");
@@ -79,8 +79,8 @@ impl Step<'_, '_> {
             );
         }
         let mark = match error.kind {
-            Kind::Waiting => Mark::Waiting,
-            Kind::Limit => Mark::Limited,
+            ErrorKind::Waiting => Mark::Waiting,
+            ErrorKind::Limit => Mark::Limited,
             _ => Mark::Stuck,
         };
         // A limit may be hit, or a person be asked, after much was said: that is kept.
@@ -96,11 +96,11 @@ impl Step<'_, '_> {
         }
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
         let error = match error.kind {
-            Kind::Data if has_answer => error.hint(format!(
+            ErrorKind::Data if has_answer => error.hint(format!(
                 "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` asks anew",
                 self.thread.id
             )),
-            Kind::NotExtractable => error.hint(self.reading_again()),
+            ErrorKind::NotExtractable => error.hint(self.reading_again()),
             _ => error,
         };
         match kept {
@@ -119,7 +119,7 @@ impl Step<'_, '_> {
     /// The error of an agent that may have failed for want of a key.
     fn with_withheld(&self, opened: &Opened, error: Error) -> Error {
         let spec = &opened.agent;
-        if !matches!(error.kind, Kind::AgentFailed | Kind::NotExtractable) || !spec.runs_a_program() {
+        if !matches!(error.kind, ErrorKind::AgentFailed | ErrorKind::NotExtractable) || !spec.runs_a_program() {
             return error;
         }
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
@@ -132,7 +132,7 @@ impl Step<'_, '_> {
             None => format!("if it needs {withheld}: declare it in config.yaml, with `env: [{withheld}]`"),
         };
         let message = match error.kind {
-            Kind::AgentFailed => format!("{}; it was not given {withheld}", error.message),
+            ErrorKind::AgentFailed => format!("{}; it was not given {withheld}", error.message),
             _ => error.message.clone(),
         };
         Error { message, ..error }.hint(hint)

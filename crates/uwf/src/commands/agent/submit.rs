@@ -9,7 +9,7 @@ use clap::ArgGroup;
 use serde_json::Value;
 use uwf_agents::trace::Format;
 use uwf_core::prompt::AnswerForm;
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 
 use super::trace;
 use crate::complete;
@@ -119,7 +119,7 @@ fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Er
         Ok(value) => value,
         Err(error) => {
             let error = Error::new(
-                Kind::NotExtractable,
+                ErrorKind::NotExtractable,
                 format!("the answer has no valid output for role `{}`: {error}", args.role),
             );
             return Err((error, given));
@@ -129,7 +129,7 @@ fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Er
 }
 
 fn help(error: Error, args: &Args) -> CommandError {
-    let is_unfit = error.kind == Kind::NotExtractable;
+    let is_unfit = error.kind == ErrorKind::NotExtractable;
     let error = CommandError::from(error);
     if !is_unfit {
         return error;

@@ -2,7 +2,7 @@
 
 use json_cas::StoreError;
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -34,7 +34,7 @@ impl Report for Presence {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.has { 0 } else { Kind::NotFound.exit_code() }
+        if self.has { 0 } else { ErrorKind::NotFound.exit_code() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use json_cas::{Hash, Problem, ProblemKind, StoreError, VerifyReport};
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::named_nodes;
 
 use crate::context::Context;
@@ -46,7 +46,7 @@ impl Report for Verified {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.0.problems.is_empty() { 0 } else { Kind::Data.exit_code() }
+        if self.0.problems.is_empty() { 0 } else { ErrorKind::Data.exit_code() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `uwf cas walk`
 
 use json_cas::{Hash, Node, StoreError, WalkOptions};
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::type_index::TypeIndex;
 
 use super::Row;
@@ -49,7 +49,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let error =
         format!("{broken} of the nodes reachable from {root} {} not readable", if broken == 1 { "is" } else { "are" });
-    Err(CommandError::new(Kind::Data, error).hint(format!("`uwf cas verify {root}` tells what is wrong with each")))
+    Err(CommandError::new(ErrorKind::Data, error)
+        .hint(format!("`uwf cas verify {root}` tells what is wrong with each")))
 }
 
 fn row((hash, node): (Hash, Node), index: &mut TypeIndex<'_>) -> Row {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use uwf_engine::error::{AtPath, Kind};
+use uwf_engine::error::{AtPath, ErrorKind};
 use uwf_engine::root::config_file::{self, Configured};
 use uwf_engine::root::config_text;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
             Ok(configured) => break configured,
             Err(error) => {
                 let error = CommandError::from(error);
-                let again = error.kind == Kind::Config && edits < MAX_EDITS;
+                let again = error.kind == ErrorKind::Config && edits < MAX_EDITS;
                 if !again || !Asker::wants_again(context.printer, &error) {
                     let kept = format!("the draft is kept in {}; `uwf config edit` opens it again", draft.display());
                     return Err(error.hint(kept));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::config::{CONFIG_KEYS, default_of};
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 
 use super::{key, values};
 use crate::complete;
@@ -59,7 +59,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 fn not_set(context: &Context, values: &Value, path: &KeyPath) -> CommandError {
     let file = context.home.config_file();
-    let error = CommandError::new(Kind::NotFound, format!("`{path}` is not set in {}", file.display()));
+    let error = CommandError::new(ErrorKind::NotFound, format!("`{path}` is not set in {}", file.display()));
     // Nothing holds for an agent that is not there.
     let parent = path.parts().split_last().and_then(|(_, above)| edit::get(values, &KeyPath::of(above)));
     if let Some(default) = default_of(path).filter(|_| parent.is_some() || path.parts()[0] != "agents") {

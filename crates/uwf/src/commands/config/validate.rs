@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uwf_core::config::Config;
 use uwf_core::document::{Document, Problem};
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::config_text;
 use uwf_engine::root::env_file;
 use uwf_engine::root::error::Result;
@@ -39,7 +39,7 @@ impl Report for Verdict {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.0.valid { 0 } else { Kind::Config.exit_code() }
+        if self.0.valid { 0 } else { ErrorKind::Config.exit_code() }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_llm::{ChatMessage, ChatRequest, Client, Endpoint, Retry, Timeouts};
 
 use super::answers::Model;
@@ -82,6 +82,6 @@ fn failed(error: &uwf_llm::Error) -> CommandError {
     let hints = error.hint().into_iter().chain(["nothing was written; `--no-check` writes it all the same".to_owned()]);
     CommandError {
         hints: hints.collect(),
-        ..CommandError::new(Kind::Config, format!("the model does not answer: {error}"))
+        ..CommandError::new(ErrorKind::Config, format!("the model does not answer: {error}"))
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use json_cas::{Hash, HashPrefix};
 use serde::Serialize;
 use uwf_core::thread::{ID_LEN, ThreadId};
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::thread_ids;
 use uwf_engine::verbs::fork::{self, Changes};
 
@@ -111,21 +111,21 @@ fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
     if context.home.store().has(hash)? {
         return Ok(hash);
     }
-    Err(CommandError::new(Kind::NotFound, format!("there is no node {hash}")))
+    Err(CommandError::new(ErrorKind::NotFound, format!("there is no node {hash}")))
 }
 
 /// The more telling of two failures: one that found too much says more than one that found nothing.
 fn neither(typed: &str, no_thread: CommandError, no_node: CommandError) -> CommandError {
     let could_be_a_hash = typed.len() == Hash::LEN || typed.parse::<HashPrefix>().is_ok();
     match (no_thread.kind, no_node.kind) {
-        (Kind::NotFound, Kind::NotFound) => {
+        (ErrorKind::NotFound, ErrorKind::NotFound) => {
             CommandError { error: format!("there is no thread and no node `{typed}`"), ..no_thread }
         }
-        (Kind::Usage, _) if typed.len() < thread_ids::MIN_SYMBOLS => {
+        (ErrorKind::Usage, _) if typed.len() < thread_ids::MIN_SYMBOLS => {
             CommandError::usage(format!("`{typed}` is too short"))
                 .hint(format!("give at least {} symbols of a thread's id or of a step's hash", thread_ids::MIN_SYMBOLS))
         }
-        (Kind::NotFound, _) if could_be_a_hash => no_node,
+        (ErrorKind::NotFound, _) if could_be_a_hash => no_node,
         _ => no_thread,
     }
 }

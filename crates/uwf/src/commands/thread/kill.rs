@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::history;
 use uwf_engine::verbs::kill;
 
@@ -38,7 +38,7 @@ impl Report for Killed {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let end = kill::kill(&context.home, &thread).map_err(|error| {
-        let finished = error.kind == Kind::NotFound && matches!(history::of(&context.home, &thread), Ok(Some(_)));
+        let finished = error.kind == ErrorKind::NotFound && matches!(history::of(&context.home, &thread), Ok(Some(_)));
         let mut told = CommandError::from(error);
         if finished {
             told.error = format!("thread {thread} has ended already");

@@ -11,7 +11,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::{self, Signals};
 use uwf_engine::attempt::recorded::{self, OutputFiles};
 use uwf_engine::attempt::settings;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::State;
@@ -97,10 +97,11 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         let report = match one_step(context, &thread, &mut signals) {
             Ok(report) => report,
             Err(error) => match completed(context, &thread) {
-                Some(report) if error.kind == Kind::NotFound => {
+                Some(report) if error.kind == ErrorKind::NotFound => {
                     return Printed::new(&Ran { error: None, report, code: done });
                 }
-                _ if error.kind == Kind::Waiting && Asker::has_person() => match answered(context, &thread, error) {
+                _ if error.kind == ErrorKind::Waiting && Asker::has_person() => match answered(context, &thread, error)
+                {
                     Ok(Some(report)) => report,
                     Ok(None) => continue,
                     Err(error) => return stopped(context, &thread, error),
@@ -118,7 +119,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
             context.printer.talk(&format!("{steps} {plural} done as asked; go on with: uwf run {thread}"));
-            return Printed::new(&Ran { error: None, report, code: Kind::Limit.exit_code() });
+            return Printed::new(&Ran { error: None, report, code: ErrorKind::Limit.exit_code() });
         }
     }
 }

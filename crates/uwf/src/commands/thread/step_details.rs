@@ -4,7 +4,7 @@ mod page;
 
 use serde::Serialize;
 use serde_json::Value;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::step_details;
 
 use crate::context::Context;
@@ -38,7 +38,9 @@ impl Report for Details {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let found = context.node(&args.node).and_then(|hash| Ok(step_details::expand(context.home.store(), hash)?));
     let expanded = found.map_err(|error| match error.kind {
-        Kind::NotFound | Kind::Usage => error.hint("`uwf thread steps THREAD` lists the hashes of steps and details"),
+        ErrorKind::NotFound | ErrorKind::Usage => {
+            error.hint("`uwf thread steps THREAD` lists the hashes of steps and details")
+        }
         _ => error,
     })?;
     for note in &expanded.notes {

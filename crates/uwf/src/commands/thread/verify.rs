@@ -1,7 +1,7 @@
 //! `uwf thread verify`
 
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::digest::Digest;
 use uwf_engine::verbs::verify::{self, Verdict, Verified};
 
@@ -63,8 +63,8 @@ impl Report for Compared {
     fn exit_code(&self) -> u8 {
         match self.0.verdict {
             Verdict::Intact => 0,
-            Verdict::Tampered => Kind::Data.exit_code(),
-            Verdict::Unrecorded => Kind::NotFound.exit_code(),
+            Verdict::Tampered => ErrorKind::Data.exit_code(),
+            Verdict::Unrecorded => ErrorKind::NotFound.exit_code(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use clap_complete::engine::ArgValueCompleter;
 use json_cas::Hash;
 use serde::Serialize;
-use uwf_engine::error::{Error, Kind};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::registry;
 
 use crate::complete;
@@ -45,7 +45,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         // Somebody else may have been faster.
         entry
             .map(|entry| entry.hash)
-            .ok_or_else(|| Error::new(Kind::NotFound, format!("there is no workflow `{}`", args.name)))
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no workflow `{}`", args.name)))
     })?;
     Printed::new(&Removed { name: args.name.clone(), hash })
 }

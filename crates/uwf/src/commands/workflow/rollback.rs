@@ -75,7 +75,7 @@ fn version(name: &str, entry: &Entry, typed: &str) -> Result<Hash, CommandError>
         [one] => Ok(*one),
         [] => {
             let error = format!("no version of workflow `{name}` begins with {typed}");
-            Err(CommandError::new(error::Kind::NotFound, error)
+            Err(CommandError::new(error::ErrorKind::NotFound, error)
                 .hint(format!("`uwf workflow history {name}` lists them")))
         }
         several => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
-use uwf_engine::error::Kind;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project_files;
 use uwf_engine::verbs::find_workflow::{self, Located};
 use uwf_engine::verbs::validate::{self, Validated};
@@ -48,7 +48,7 @@ impl Report for Files {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.0.iter().all(|file| file.valid) { 0 } else { Kind::Data.exit_code() }
+        if self.0.iter().all(|file| file.valid) { 0 } else { ErrorKind::Data.exit_code() }
     }
 }
 
@@ -72,7 +72,7 @@ fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
     })?;
     let files: Vec<String> = project_files::in_dir(&dir).iter().map(|(_, file)| file.display().to_string()).collect();
     if files.is_empty() {
-        let error = CommandError::new(Kind::NotFound, format!("{} has no workflow files", dir.display()));
+        let error = CommandError::new(ErrorKind::NotFound, format!("{} has no workflow files", dir.display()));
         return Err(error.hint("they end in .yaml, .yml or .json"));
     }
     Ok(files)

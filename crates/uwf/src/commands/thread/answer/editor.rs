@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
 use uwf_core::prompt;
-use uwf_engine::error::{AtPath, Error, Kind};
+use uwf_engine::error::{AtPath, Error, ErrorKind};
 use uwf_engine::verbs::answer::Asked;
 
 use super::given;
@@ -37,7 +37,7 @@ pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) 
         let text = text.split(SCISSORS).next().unwrap_or_default().trim();
         if text.is_empty() || text == form.trim() {
             forget(context, asked);
-            return Err(Error::new(Kind::Waiting, "nothing was written, so the thread goes on waiting").into());
+            return Err(Error::new(ErrorKind::Waiting, "nothing was written, so the thread goes on waiting").into());
         }
         let misfit = match given::message(agent, text.to_owned()) {
             Ok(answer) => return Ok(answer),
