@@ -232,7 +232,10 @@ fn parts(input: &PromptInput<'_>, divided: &Divided, cuts_task: bool) -> Parts {
         command: input.context_command,
     });
     let is_full = |index: usize| (block(index) + 1) * STEPS_PER_PART <= input.steps;
-    let share = |a: &(usize, String), b: &(usize, String)| block(a.0) == block(b.0) && is_full(a.0);
+    let is_small = |text: &String| text.len() < OWN_PART;
+    let share = |a: &(usize, String), b: &(usize, String)| {
+        block(a.0) == block(b.0) && is_full(a.0) && is_small(&a.1) && is_small(&b.1)
+    };
     Parts { steps: with_gaps.chunk_by(share).map(steps_part).collect(), note }
 }
 
@@ -241,8 +244,15 @@ fn parts(input: &PromptInput<'_>, divided: &Divided, cuts_task: bool) -> Parts {
 /// part each until their block is full: else every prompt would store all of them anew.
 const STEPS_PER_PART: usize = 16;
 
+/// Bytes from which a step keeps a part of its own: it fills a disk block, and was stored like that when it was new.
+const OWN_PART: usize = 4 << 10;
+
 fn block(index: usize) -> usize {
     index.saturating_sub(1) / STEPS_PER_PART
+}
+
+fn is_first_of_part(index: usize) -> bool {
+    index % STEPS_PER_PART == 1
 }
 
 fn steps_part(sections: &[(usize, String)]) -> Part {

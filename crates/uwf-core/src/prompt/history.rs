@@ -8,7 +8,7 @@
 //! 3. the other steps since that answer, then the first steps of the thread, which often hold the plan: whole if they take
 //!    no more than half of what is left, else shortened;
 //! 4. all others from the newest to the oldest: whole as far as all fit, else the newest whole in three quarters of what is
-//!    left, and older ones shortened in the rest.
+//!    left, and older ones shortened in the rest. Both begin with a whole part where that costs no more than half of them.
 //!
 //! What is shown stands in the order of the thread, and where steps are missing that is said. Reading stops where the
 //! bytes do: however long the thread is, no more steps are read than are shown and a few.
@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use super::is_first_of_part;
 use super::step::StepSection;
 use crate::thread::Step;
 
@@ -130,21 +131,39 @@ impl PromptHistory {
         };
         let for_whole_ones = self.left / 4 * 3;
         let mut bytes = 0;
-        let read = fitting.into_iter().map(|(long, short)| {
+        let whole = fitting.iter().take_while(|(long, _)| {
             bytes += long.text.len();
-            if bytes <= for_whole_ones { long } else { short }
+            bytes <= for_whole_ones
         });
-        let read: Vec<StepSection> = read.chain([over]).collect();
-        let sections = read.into_iter().map(Ok).chain(steps.map(|step| step.map(|step| StepSection::short(&step))));
-        for section in sections {
+        let whole_from = from_full_part(&whole.map(|(long, _)| long.index).collect::<Vec<_>>());
+        let choose = |(long, short): (StepSection, StepSection)| {
+            if whole_from.is_some_and(|from| long.index >= from) { long } else { short }
+        };
+        let read = fitting.into_iter().map(choose).chain([over]).map(Ok);
+        let mut left = self.left;
+        let mut shown = Vec::new();
+        for section in read.chain(steps.map(|step| step.map(|step| StepSection::short(&step)))) {
             let section = section?;
-            if section.text.len() > self.left {
-                break;
-            }
+            let Some(rest) = left.checked_sub(section.text.len()) else { break };
+            left = rest;
+            shown.push(section);
+        }
+        let from = from_full_part(&shown.iter().map(|section| section.index).collect::<Vec<_>>());
+        for section in shown.into_iter().filter(|section| from.is_some_and(|from| section.index >= from)) {
             self.show(section.index, Some(section));
         }
         Ok(())
     }
+}
+
+/// The oldest of some steps, newest first, from which they are shown alike: the first of a part, so that the prompts of many
+/// steps show the same parts and each is stored once. Long steps fill few parts; if that would leave out more than half of the
+/// steps, it is simply the oldest. `None` if there are no steps.
+fn from_full_part(newest_first: &[usize]) -> Option<usize> {
+    let oldest = *newest_first.last()?;
+    let starts_part = newest_first.iter().rev().find(|index| is_first_of_part(**index));
+    let kept = |from: usize| newest_first.iter().filter(|index| **index >= from).count();
+    Some(starts_part.copied().filter(|from| kept(*from) * 2 >= newest_first.len()).unwrap_or(oldest))
 }
 
 /// The line that says which steps are missing, if any are, between the last position that was shown and the next.
