@@ -2,7 +2,7 @@
 
 use super::Reads;
 use super::analysis::{Class, Comparison, ConditionError, FieldRead};
-use super::jsonata::{self, Finding, Program};
+use super::jsonata::{self, Analysis, Program};
 
 /// The longest expression accepted, in bytes. Conditions people write are under 1 KB; analysing one is linear
 /// in its length, so this keeps every later step cheap.
@@ -12,12 +12,7 @@ const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Condition {
     source: String,
-    pub(super) program: Program,
-    class: Class,
-    reads: Reads,
-    fields: Vec<FieldRead>,
-    findings: Vec<Finding>,
-    comparisons: Vec<Comparison>,
+    analysis: Analysis,
 }
 
 impl Condition {
@@ -36,16 +31,7 @@ impl Condition {
                 hint: Some("let an agent work it out and route on its output".into()),
             });
         }
-        let analysis = jsonata::analyse(expression)?;
-        Ok(Condition {
-            source: expression.to_owned(),
-            program: analysis.program,
-            class: analysis.class,
-            reads: analysis.reads,
-            fields: analysis.fields,
-            findings: analysis.findings,
-            comparisons: analysis.comparisons,
-        })
+        Ok(Condition { source: expression.to_owned(), analysis: jsonata::analyse(expression)? })
     }
 
     /// The expression as it was given.
@@ -54,48 +40,37 @@ impl Condition {
         &self.source
     }
 
+    pub(super) fn program(&self) -> &Program {
+        &self.analysis.program
+    }
+
     /// Where it may be evaluated.
     #[must_use]
     pub fn class(&self) -> Class {
-        self.class
+        self.analysis.class
     }
 
     /// What must be loaded before it can be evaluated.
     #[must_use]
     pub fn reads(&self) -> &Reads {
-        &self.reads
+        &self.analysis.reads
     }
 
     /// The fields of roles' outputs it reads, sorted, as far as the role is known.
     #[must_use]
-    pub fn field_reads(&self) -> Vec<FieldRead> {
-        self.fields.clone()
+    pub fn field_reads(&self) -> &[FieldRead] {
+        &self.analysis.fields
     }
 
     /// Comparisons of roles and fields with values that are written out, in source order.
     #[must_use]
     pub fn comparisons(&self) -> &[Comparison] {
-        &self.comparisons
+        &self.analysis.comparisons
     }
 
-    /// Traps in the expression, in words for its author, when nothing is known about the roles' schemas.
+    /// Traps in the expression, in words for its author, in source order.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        self.warnings_given(|_| None)
-    }
-
-    /// Traps in the expression, given whether a field can be missing: `None` when that is not known. A field
-    /// known to be always there silences `$not(field)`; one known to be optional brings up `field != x`.
-    #[must_use]
-    pub fn warnings_given(&self, can_be_missing: impl Fn(&FieldRead) -> Option<bool>) -> Vec<String> {
-        self.findings
-            .iter()
-            .filter(|finding| match finding {
-                Finding::Certain { .. } => true,
-                Finding::Negated { field, .. } => field.as_ref().and_then(&can_be_missing) != Some(false),
-                Finding::Unequal { field, .. } => can_be_missing(field) == Some(true),
-            })
-            .map(Finding::message)
-            .collect()
+    pub fn warnings(&self) -> &[String] {
+        &self.analysis.warnings
     }
 }

@@ -222,7 +222,7 @@ impl<'h> Pending<'h> {
                     }
                     Class::Plain => session
                         .get_or_insert_with(|| EvaluationSession::new(self.history, &reads(&self.edges)))
-                        .run(&condition.program)
+                        .run(condition.program())
                         .map_err(|error| failed(edge, error.to_string()))?,
                 },
             };
@@ -291,5 +291,5 @@ pub fn evaluate(request: &Evaluate) -> Result<Option<Value>, EvalError> {
         .map_err(|error| EvalError { message: error.to_string(), code: error.code })?;
     let history = History::deserialize(&request.context)
         .map_err(|error| EvalError { message: format!("the context can't be read: {error}"), code: None })?;
-    EvaluationSession::new(&history, condition.reads()).run(&condition.program)
+    EvaluationSession::new(&history, condition.reads()).run(condition.program())
 }

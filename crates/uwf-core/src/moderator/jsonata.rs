@@ -20,7 +20,6 @@ mod equivalence;
 
 pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
-pub(super) use fields::Finding;
 
 use super::Reads;
 use super::analysis::{Class, Comparison, ConditionError, FieldRead};
@@ -33,12 +32,13 @@ pub(super) struct Program {
 }
 
 /// What compiling an expression finds out.
+#[derive(Debug)]
 pub(super) struct Analysis {
     pub(super) program: Program,
     pub(super) class: Class,
     pub(super) reads: Reads,
     pub(super) fields: Vec<FieldRead>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) warnings: Vec<String>,
     pub(super) comparisons: Vec<Comparison>,
 }
 
@@ -47,9 +47,9 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let fields::Found { fields, findings, comparisons } = fields::of(&tree, &bound);
+    let fields::Found { fields, warnings, comparisons } = fields::of(&tree, &bound);
     // Rewriting first: a reference that became a plain variable no longer counts against the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
-    Ok(Analysis { program: Program { tree }, class, reads, fields, findings, comparisons })
+    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons })
 }

@@ -12,61 +12,22 @@ use super::walk::{self, Focus};
 use super::{functions, names, text};
 use json_cas::nearest::nearest;
 
-/// Something about an expression its author should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum Finding {
-    /// True whatever the roles' schemas say.
-    Certain {
-        /// In words for the author.
-        message: String,
-    },
-    /// `$not(x)`, which is missing when `x` is.
-    Negated {
-        /// What `x` is, when that is a field of a known role.
-        field: Option<FieldRead>,
-        /// `x` as written.
-        text: String,
-    },
-    /// `x != y`, which is false when `x` is missing.
-    Unequal {
-        /// What `x` is.
-        field: FieldRead,
-    },
-}
-
-impl Finding {
-    /// The finding in words for the author.
-    pub(in super::super) fn message(&self) -> String {
-        match self {
-            Finding::Certain { message } => message.clone(),
-            Finding::Negated { text, .. } => format!(
-                "`$not({text})` does not match when `{text}` is missing, because the negation of a missing \
-                 value is missing too; write `$not($exists({text}))` to ask whether it is there"
-            ),
-            Finding::Unequal { field } => format!(
-                "`{0} != …` does not match when `{0}` is missing; add `or $not($exists({0}))` if it should",
-                field.text
-            ),
-        }
-    }
-}
-
 /// What an expression is found to do.
 pub(super) struct Found {
     /// What it reads, sorted.
     pub(super) fields: Vec<FieldRead>,
-    /// What is suspicious about it, in source order.
-    pub(super) findings: Vec<Finding>,
+    /// What is suspicious about it, in words for its author, in source order.
+    pub(super) warnings: Vec<String>,
     /// What it compares with values that are written out, in source order.
     pub(super) comparisons: Vec<Comparison>,
 }
 
 /// Looks through an expression.
 pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
-    let mut reader = FieldReader { bound, fields: BTreeSet::new(), findings: Vec::new(), comparisons: Vec::new() };
+    let mut reader = FieldReader { bound, fields: BTreeSet::new(), warnings: Vec::new(), comparisons: Vec::new() };
     reader.visit(tree, &At::Root);
-    let FieldReader { fields, findings, comparisons, .. } = reader;
-    Found { fields: fields.into_iter().collect(), findings, comparisons }
+    let FieldReader { fields, warnings, comparisons, .. } = reader;
+    Found { fields: fields.into_iter().collect(), warnings, comparisons }
 }
 
 /// What a value is, seen from the thread's context.
@@ -95,7 +56,7 @@ enum Who {
 struct FieldReader<'a> {
     bound: &'a BTreeSet<String>,
     fields: BTreeSet<FieldRead>,
-    findings: Vec<Finding>,
+    warnings: Vec<String>,
     comparisons: Vec<Comparison>,
 }
 
@@ -127,19 +88,16 @@ impl FieldReader<'_> {
 
     /// Notes what a comparison of `side`, which is at `at`, with `other` is about.
     fn compare(&mut self, op: BinaryOp, at: &At, side: &AstNode, other: &AstNode) {
-        let field = field_read(at, text::of(side));
-        let literals = literals(other, op == BinaryOp::In);
-        let what = match (at, &field) {
-            (At::RoleName, _) => Some(Compared::Role),
-            (_, Some(field)) if op != BinaryOp::NotEqual => Some(Compared::Field(field.clone())),
-            _ => None,
+        let what = match at {
+            At::RoleName => Compared::Role,
+            _ if op == BinaryOp::NotEqual => return,
+            _ => match field_read(at, text::of(side)) {
+                Some(field) => Compared::Field(field),
+                None => return,
+            },
         };
-        if let Some(what) = what {
-            self.comparisons.extend(literals.into_iter().map(|literal| Comparison { what: what.clone(), literal }));
-        }
-        if let Some(field) = field.filter(|_| op == BinaryOp::NotEqual) {
-            self.find(Finding::Unequal { field });
-        }
+        let literals = literals(other, op == BinaryOp::In);
+        self.comparisons.extend(literals.into_iter().map(|literal| Comparison { what: what.clone(), literal }));
     }
 
     fn variable(&mut self, name: &str, at: &At) -> At {
@@ -154,7 +112,7 @@ impl FieldReader<'_> {
                     if let Some(near) = nearest(name, names::VARIABLES) {
                         message.push_str(&format!("; did you mean `${near}`?"));
                     }
-                    self.find(Finding::Certain { message });
+                    self.warn(message);
                 }
                 At::Elsewhere
             }
@@ -171,7 +129,10 @@ impl FieldReader<'_> {
                 let negated = self.visit(argument, at);
                 if matches!(negated, At::Steps(_) | At::Output(..)) {
                     let text = text::of(argument);
-                    self.find(Finding::Negated { field: field_read(&negated, text.clone()), text });
+                    self.warn(format!(
+                        "`$not({text})` does not match when `{text}` is missing, because the negation of a missing \
+                         value is missing too; write `$not($exists({text}))` to ask whether it is there"
+                    ));
                 }
             }
             _ => {
@@ -241,7 +202,7 @@ impl FieldReader<'_> {
         if let Some(instead) = instead {
             message.push_str(&format!("; did you mean `{instead}`?"));
         }
-        self.find(Finding::Certain { message });
+        self.warn(message);
         At::Elsewhere
     }
 
@@ -265,9 +226,9 @@ impl FieldReader<'_> {
         self.fields.extend(field_read(at, text));
     }
 
-    fn find(&mut self, finding: Finding) {
-        if !self.findings.contains(&finding) {
-            self.findings.push(finding);
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 }

@@ -69,8 +69,8 @@ impl Check<'_> {
             match &read.role {
                 // Told already.
                 Some(role) if unknown.contains(role.as_str()) => {}
-                Some(role) => self.read_of(role, &read, problems),
-                None => last.iter().for_each(|role| self.read_of(role, &read, problems)),
+                Some(role) => self.read_of(role, read, problems),
+                None => last.iter().for_each(|role| self.read_of(role, read, problems)),
             }
         }
     }

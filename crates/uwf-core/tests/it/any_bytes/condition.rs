@@ -42,7 +42,7 @@ fn check(bytes: &[u8]) {
     };
     assert_eq!(condition.source(), text);
     assert!(condition.field_reads().iter().all(|read| !read.text.is_empty()));
-    assert!(condition.warnings_given(|_| Some(true)).iter().all(|warning| !warning.is_empty()));
+    assert!(condition.warnings().iter().all(|warning| !warning.is_empty()));
     if condition.class() == Class::Plain {
         plain(text, condition.reads());
     }
