@@ -78,7 +78,7 @@ impl Config {
     /// the returned config, so a caller that goes on in spite of an error still has something sane.
     #[must_use]
     pub fn parse(text: &str, origin: &str) -> (Config, Vec<Problem>) {
-        read::read(text, origin)
+        read::read(text, origin, &Config::default(), None)
     }
 
     /// This configuration with that of a project laid over it: `text` is the project's `.workflows/config.yaml`, `dir` the
@@ -88,7 +88,7 @@ impl Config {
     /// secrets, and gives none to agents; what tries to is an error. As [`Config::parse`] otherwise.
     #[must_use]
     pub fn with_project(&self, text: &str, origin: &str, dir: &Path) -> (Config, Vec<Problem>) {
-        read::read_project(text, origin, dir, self)
+        read::read(text, origin, self, Some(dir))
     }
 
     /// The agent configured under `name`.

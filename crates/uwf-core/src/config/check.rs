@@ -52,11 +52,9 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     }
 }
 
+/// The keys below an entry, none if there is no such entry or it is no mapping.
 fn children(entry: Option<&Entry>) -> std::slice::Iter<'_, Entry> {
-    match entry.map(|entry| &entry.value.data) {
-        Some(Data::Mapping(entries)) => entries.iter(),
-        Some(Data::Scalar { .. } | Data::Sequence(_)) | None => [].iter(),
-    }
+    entry.map_or(&[][..], |entry| entry.value.entries()).iter()
 }
 
 fn undefined<'n, T>(node: &'n Node, defined: &BTreeMap<String, T>) -> Option<&'n str> {

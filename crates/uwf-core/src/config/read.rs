@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
-use super::{Config, Model, Provider, check};
+use super::{Config, Model, Provider, check, project};
 use crate::document::fields::{self, Fields, wrong_type};
 use crate::document::{self, Problem, Problems, has_no_content};
 use yaml_tree::{Data, Entry, Node};
@@ -51,32 +51,17 @@ const AGENT_KEYS: [&str; 11] = [
 ];
 const EXTRACT_KEYS: [&str; 4] = ["submit", "frontmatter", "feedback", "llm"];
 
-pub(super) fn read(text: &str, origin: &str) -> (Config, Vec<Problem>) {
-    let mut problems = Problems::new(origin);
+/// Reads a file over the configuration `base`. `project` is the directory of a project whose file it is, see
+/// [`Config::with_project`].
+pub(super) fn read(text: &str, origin: &str, base: &Config, project: Option<&Path>) -> (Config, Vec<Problem>) {
     // A file of comments, or an empty one, sets nothing, which is fine.
     if has_no_content(text) {
-        return (Config::default(), Vec::new());
+        return (base.clone(), Vec::new());
     }
-    let Some(root) = document::parse(text, &mut problems) else {
-        return (Config::default(), problems.finish());
-    };
-    let mut reader = ConfigReader { problems };
-    let config = reader.config(&root);
-    (config, reader.problems.finish())
-}
-
-/// Reads a project's file; see [`Config::with_project`].
-pub(super) fn read_project(text: &str, origin: &str, dir: &Path, user: &Config) -> (Config, Vec<Problem>) {
-    let mut problems = Problems::new(origin);
-    if has_no_content(text) {
-        return (user.clone(), Vec::new());
-    }
-    let Some(root) = document::parse(text, &mut problems) else {
-        return (user.clone(), problems.finish());
-    };
-    let mut reader = ConfigReader { problems };
-    let config = reader.project(&root, dir, user);
-    (config, reader.problems.finish())
+    let mut reader = ConfigReader { problems: Problems::new(origin) };
+    let root = document::parse(text, &mut reader.problems);
+    let config = root.and_then(|root| reader.config(&root, base, project));
+    (config.unwrap_or_else(|| base.clone()), reader.problems.finish())
 }
 
 /// What has been found out so far.
@@ -85,35 +70,44 @@ pub(super) struct ConfigReader {
 }
 
 impl ConfigReader {
-    fn config(&mut self, root: &Node) -> Config {
-        let mut config = Config::default();
+    fn config(&mut self, root: &Node, base: &Config, project: Option<&Path>) -> Option<Config> {
         if !matches!(root.data, Data::Mapping(_)) {
             let message = format!("the file must be a mapping, not {}", root.kind());
             self.problems.error("wrong-type", root.at, message, None);
-            return config;
+            return None;
         }
-        let Some(fields) = Fields::of(root, "the file", &mut self.problems) else {
-            return config;
-        };
+        let fields = Fields::of(root, "the file", &mut self.problems)?;
         fields.warn_unknown(&CONFIG_KEYS, &mut self.problems);
-        config.providers = self.named(fields, "providers", ConfigReader::provider);
-        config.models = self.named(fields, "models", ConfigReader::model);
-        config.agents = self.named(fields, "agents", ConfigReader::agent);
-        config.default_agent = self.text(fields, "defaultAgent");
-        config.agent_overrides = self.named(fields, "agentOverrides", ConfigReader::overrides);
-        config.default_model = self.text(fields, "defaultModel");
-        config.model_overrides = self.named(fields, "modelOverrides", ConfigReader::alias);
-        config.secrets = self.texts(fields, "secrets").into_iter().collect();
-        config.limits = self.limits(fields, &config.limits);
-        config.extract = self.extract(fields, config.extract);
+        let mut config = base.clone();
+        let mut agents = self.named(fields, "agents", ConfigReader::agent);
+        match project {
+            Some(dir) => {
+                project::refuse_secrets(fields, &mut self.problems);
+                agents.values_mut().for_each(|agent| project::make_absolute(agent, dir));
+            }
+            None => {
+                config.providers = self.named(fields, "providers", ConfigReader::provider);
+                config.secrets = self.texts(fields, "secrets").into_iter().collect();
+            }
+        }
+        config.agents.extend(agents);
+        config.models.extend(self.named(fields, "models", ConfigReader::model));
+        config.default_agent = self.text(fields, "defaultAgent").or(config.default_agent);
+        for (workflow, roles) in self.named(fields, "agentOverrides", ConfigReader::overrides) {
+            config.agent_overrides.entry(workflow).or_default().extend(roles);
+        }
+        config.default_model = self.text(fields, "defaultModel").or(config.default_model);
+        config.model_overrides.extend(self.named(fields, "modelOverrides", ConfigReader::alias));
+        config.limits = self.limits(fields, &base.limits);
+        config.extract = self.extract(fields, base.extract);
         check::references(&config, fields, &mut self.problems);
         check::agents(&config, fields, &mut self.problems);
         check::secret_names(fields, &mut self.problems);
-        config
+        Some(config)
     }
 
     /// A mapping of names; entries that cannot be read are left out.
-    pub(super) fn named<T>(
+    fn named<T>(
         &mut self,
         fields: Fields<'_>,
         key: &str,
@@ -134,14 +128,14 @@ impl ConfigReader {
         Some(Provider { base_url, api_key_env: self.text(fields, "apiKeyEnv"), kind: self.text(fields, "kind") })
     }
 
-    pub(super) fn model(&mut self, entry: &Entry) -> Option<Model> {
+    fn model(&mut self, entry: &Entry) -> Option<Model> {
         let fields = self.entry(entry, &MODEL_KEYS)?;
         let provider = self.required(fields, entry, "provider", "model");
         let name = self.required(fields, entry, "name", "model");
         Some(Model { provider: provider?, name: name? })
     }
 
-    pub(super) fn agent(&mut self, entry: &Entry) -> Option<Agent> {
+    fn agent(&mut self, entry: &Entry) -> Option<Agent> {
         let fields = self.entry(entry, &AGENT_KEYS)?;
         let command = self.required(fields, entry, "command", "agent");
         let mut agent = Agent::from_command(command.clone().unwrap_or_default(), self.args(fields));
@@ -165,13 +159,13 @@ impl ConfigReader {
         Some(fields)
     }
 
-    pub(super) fn overrides(&mut self, entry: &Entry) -> Option<BTreeMap<String, Option<String>>> {
+    fn overrides(&mut self, entry: &Entry) -> Option<BTreeMap<String, Option<String>>> {
         let roles = Fields::of(&entry.value, &entry.key, &mut self.problems)?;
         Some(roles.iter().filter_map(|entry| Some((entry.key.clone(), self.alias(entry)?))).collect())
     }
 
     /// An alias or null, which is a value here. The outer `None` is neither.
-    pub(super) fn alias(&mut self, entry: &Entry) -> Option<Option<String>> {
+    fn alias(&mut self, entry: &Entry) -> Option<Option<String>> {
         if entry.value.is_null() {
             return Some(None);
         }
@@ -179,7 +173,7 @@ impl ConfigReader {
     }
 
     /// The limits, those that are not set as in `defaults`.
-    pub(super) fn limits(&mut self, fields: Fields<'_>, defaults: &Limits) -> Limits {
+    fn limits(&mut self, fields: Fields<'_>, defaults: &Limits) -> Limits {
         let max_steps = self.number(fields, "maxSteps", 1, u64::MAX);
         let max_depth = self.number(fields, "maxDepth", 0, u64::from(u32::MAX));
         let prompt_budget = self.number(fields, "promptBudget", MIN_PROMPT_BUDGET, u64::from(u32::MAX));
@@ -208,7 +202,7 @@ impl ConfigReader {
         })
     }
 
-    pub(super) fn extract(&mut self, fields: Fields<'_>, defaults: ExtractRungs) -> ExtractRungs {
+    fn extract(&mut self, fields: Fields<'_>, defaults: ExtractRungs) -> ExtractRungs {
         let mut rungs = defaults;
         let Some(entry) = fields.get("extract") else {
             return rungs;
