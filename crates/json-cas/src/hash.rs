@@ -59,14 +59,6 @@ impl Hash {
         Hash::parse(text.as_bytes()).is_ok()
     }
 
-    /// The hash these ASCII bytes spell, as [`Hash::from_str`] reads it.
-    pub(crate) const fn from_ascii(text: &[u8]) -> Option<Hash> {
-        match Hash::parse(text) {
-            Ok(hash) => Some(hash),
-            Err(_) => None,
-        }
-    }
-
     /// A hash pinned in source code; a bad literal in a `const` fails the build.
     ///
     /// # Panics

@@ -74,22 +74,6 @@ impl FsHeads {
         Lines { path: &self.files.journal, name_key: &self.files.name_key }
     }
 
-    /// The bytes of the index; `None` when there is no index yet.
-    pub(super) fn index_bytes(&self) -> Result<Option<Vec<u8>>, HeadsError> {
-        if let Some(bytes) = self.read_index()? {
-            return Ok(Some(bytes));
-        }
-        if FileLock::owner(&self.files.lock)?.is_none() {
-            return Ok(None);
-        }
-        // It may have been made between the two looks.
-        self.read_index()?.map(Some).ok_or_else(|| HeadsError::Unreadable {
-            path: self.files.index.clone(),
-            line: None,
-            reason: "the file is gone, though there was one".to_owned(),
-        })
-    }
-
     fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
         match regular::read(&self.files.index, MAX_LIST) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -98,15 +82,25 @@ impl FsHeads {
         }
     }
 
+    /// The index; one without names if there was none yet.
     pub(super) fn load(&self) -> Result<Index, HeadsError> {
-        match self.index_bytes()? {
-            Some(bytes) => Index::parse(&self.files.index, bytes),
-            None => Ok(Index::empty()),
-        }
+        // Where the lock file says that there was one, it may have been made between the two looks.
+        let bytes = match self.read_index()? {
+            None if FileLock::owner(&self.files.lock)?.is_some() => {
+                self.read_index()?.ok_or_else(|| HeadsError::Unreadable {
+                    path: self.files.index.clone(),
+                    line: None,
+                    reason: "the file is gone, though there was one".to_owned(),
+                })?
+            }
+            None => return Ok(Index::new()),
+            Some(bytes) => bytes,
+        };
+        index::parse(&self.files.index, &bytes)
     }
 
     pub(super) fn save(&self, lock: &FileLock, index: &Index) -> Result<(), HeadsError> {
-        durable_files::replace(&self.files.index, index.bytes())?;
+        durable_files::replace(&self.files.index, index::render(index).as_bytes())?;
         if lock.is_blank() {
             // Only a help for the day the index is lost; it is saved whether or not this can be noted.
             let _ = lock.write_owner(INDEX_MADE);
@@ -140,7 +134,7 @@ impl FsHeads {
         let mut index = self.load()?;
         let mut completed = false;
         for name in self.lines().names_removed_lately()? {
-            completed |= index.remove(&name);
+            completed |= index.remove(&name).is_some();
         }
         Ok((index, completed))
     }
@@ -155,13 +149,13 @@ impl FsHeads {
         check_name(name)?;
         let lock = self.locked()?;
         let (mut index, completed) = self.load_to_write()?;
-        if !is_at(index.get(name), expected) {
+        if !is_at(index.get(name).copied(), expected) {
             return self.give_up(&lock, &index, completed, name);
         }
         if expected.is_none() && self.lines().newest_of(name)?.is_some() {
             return Err(HeadsError::Removed { name: name.to_owned() });
         }
-        index.set(name, new);
+        index.insert(name.to_owned(), new);
         self.save(&lock, &index)?;
         Ok(Swap::Done)
     }
@@ -171,7 +165,7 @@ impl FsHeads {
         if completed {
             self.save(lock, index)?;
         }
-        Ok(Swap::Moved(index.get(name).map(head)))
+        Ok(Swap::Moved(index.get(name).copied().map(head)))
     }
 }
 
@@ -188,22 +182,14 @@ fn is_at(current: Option<Hash>, expected: Option<&Version>) -> bool {
 impl Heads for FsHeads {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         check_name(name)?;
-        let Some(bytes) = self.index_bytes()? else {
-            return Ok(None);
-        };
-        let hash = match index::lookup(&bytes, name) {
-            Some(hash) => Some(hash),
-            None => Index::parse(&self.files.index, bytes)?.get(name),
-        };
-        match hash {
-            Some(hash) if !self.lines().removed_lately(name)? => Ok(Some(head(hash))),
+        match self.load()?.get(name) {
+            Some(hash) if !self.lines().removed_lately(name)? => Ok(Some(head(*hash))),
             Some(_) | None => Ok(None),
         }
     }
 
     fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
-        let (index, _) = self.load_completed()?;
-        Ok(index.entries().map(|(name, hash)| (name.to_owned(), hash)).collect())
+        Ok(self.load_completed()?.0.into_iter().collect())
     }
 
     fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
@@ -221,7 +207,7 @@ impl Heads for FsHeads {
         }
         let lock = self.locked()?;
         let (mut index, completed) = self.load_to_write()?;
-        if !is_at(index.get(name), Some(expected)) {
+        if !is_at(index.get(name).copied(), Some(expected)) {
             return self.give_up(&lock, &index, completed, name);
         }
         // First the record, then the drop. A crash between the two leaves the name in both files, which means removed; the other

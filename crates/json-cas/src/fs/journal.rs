@@ -6,7 +6,7 @@ use std::path::Path;
 
 use durable_files::FileError;
 use durable_files::regular::{self, MAX_LIST, Refused};
-use memchr::{memchr, memmem, memrchr};
+use memchr::{memchr, memmem};
 use serde_json::Value;
 
 use crate::journal::Records;
@@ -91,11 +91,10 @@ impl Lines<'_> {
 
     fn newest_in(self, bytes: &[u8], name: &str) -> Option<Value> {
         let quoted = format!("\"{name}\"");
-        memmem::rfind_iter(bytes, &quoted).find_map(|at| {
-            let start = memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
-            let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
-            self.record(&bytes[start..end]).ok().filter(|record| self.name_in(record) == Some(name))
-        })
+        let mentions = |line: &&[u8]| memmem::find(line, quoted.as_bytes()).is_some();
+        let mut records =
+            bytes.rsplit(|byte| *byte == b'\n').filter(mentions).filter_map(|line| self.record(line).ok());
+        records.find(|record| self.name_in(record) == Some(name))
     }
 
     /// One line as a record. A last line that is whole but for its line break counts: the next append

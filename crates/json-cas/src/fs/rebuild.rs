@@ -45,10 +45,7 @@ impl FsHeads {
     pub fn salvage(&self) -> Salvaged {
         let seen = self.seen();
         match self.load() {
-            Ok(index) => {
-                let entries = index.entries().map(|(name, hash)| (name.to_owned(), hash)).collect();
-                Salvaged { entries, fault: None, seen }
-            }
+            Ok(index) => Salvaged { entries: index.into_iter().collect(), fault: None, seen },
             Err(fault) => {
                 let entries = seen.as_deref().map(index::salvage).unwrap_or_default();
                 Salvaged { entries, fault: Some(fault), seen }
@@ -83,10 +80,10 @@ impl FsHeads {
         ended: &[Value],
         suffix: &str,
     ) -> Result<bool, HeadsError> {
-        let mut index = Index::empty();
+        let mut index = Index::new();
         for (name, hash) in entries {
             check_name(name)?;
-            index.set(name, *hash);
+            index.insert(name.clone(), *hash);
         }
         if self.seen() != salvaged.seen {
             return Ok(false);

@@ -1,6 +1,6 @@
 //! The index in any YAML form. Every scalar keeps its text: a hash of digits stays what was written.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use yaml_tree::{Data, SyntaxError};
@@ -8,8 +8,8 @@ use yaml_tree::{Data, SyntaxError};
 use crate::hash::{Hash, HashError};
 use crate::heads::{HeadsError, is_name};
 
-/// Names and hashes in the order of the file.
-pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Hash)>, HeadsError> {
+/// Names and hashes of a file.
+pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<BTreeMap<String, Hash>, HeadsError> {
     let unreadable = |(line, reason)| HeadsError::Unreadable { path: path.to_owned(), line, reason };
     entries(bytes).map_err(unreadable)
 }
@@ -17,7 +17,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Hash)>, Hea
 /// The line, if one is to blame, and the reason.
 type Unreadable = (Option<usize>, String);
 
-fn entries(bytes: &[u8]) -> Result<Vec<(String, Hash)>, Unreadable> {
+fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Hash>, Unreadable> {
     if bytes.iter().all(|byte| matches!(byte, 0 | b' ' | b'\n' | b'\r')) {
         return Err((None, "the file has no content, as after a crash".to_owned()));
     }
@@ -27,14 +27,13 @@ fn entries(bytes: &[u8]) -> Result<Vec<(String, Hash)>, Unreadable> {
     if !matches!(root.data, Data::Mapping(_)) {
         return Err((Some(root.at.line), "a map of names to hashes is expected".to_owned()));
     }
-    let mut entries = Vec::new();
-    let mut names = HashSet::new();
+    let mut index = BTreeMap::new();
     for entry in root.entries() {
         let (name, line) = (&entry.key, Some(entry.key_at.line));
         if !is_name(name.as_bytes()) {
             return Err((line, format!("`{name}` cannot be a name")));
         }
-        if !names.insert(name) {
+        if index.contains_key(name) {
             return Err((line, format!("the name `{name}` occurs twice")));
         }
         let line = Some(entry.value.at.line);
@@ -42,7 +41,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<(String, Hash)>, Unreadable> {
             return Err((line, format!("the hash of `{name}` is expected, not a list or a map")));
         };
         let hash = text.parse().map_err(|error: HashError| (line, error.to_string()))?;
-        entries.push((name.clone(), hash));
+        index.insert(name.clone(), hash);
     }
-    Ok(entries)
+    Ok(index)
 }
