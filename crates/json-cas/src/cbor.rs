@@ -9,7 +9,6 @@ mod decode;
 mod encode;
 
 pub use decode::decode;
-pub(crate) use decode::{First, decode_first, decode_first_fields};
 pub use encode::encode;
 pub(crate) use encode::{write_head, write_text};
 

@@ -1,10 +1,8 @@
 //! Nodes: what is stored, and drafts of nodes before they are.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
-use crate::cbor::{self, CborError, First};
+use crate::cbor::{self, CborError};
 use crate::hash::{Hash, hash_bytes, xxh64};
 
 /// A stored node. Its hash covers type and payload, not the time.
@@ -34,41 +32,13 @@ impl Node {
         bytes
     }
 
-    /// Whether bytes are what [`Node::encode`] writes of a node, at whatever time.
-    pub(crate) fn is_encoded_as(bytes: &[u8], type_hash: Hash, payload_cbor: &[u8]) -> bool {
-        let encoded = Node::encode(type_hash, payload_cbor, 0);
-        let (_, before_time) = encoded.split_last().expect("a node has a time");
-        let time = bytes.strip_prefix(before_time).and_then(|time| Some((time, cbor::decode_first(time, 1).ok()?)));
-        time.is_some_and(|(bytes, time)| time.length == bytes.len() && time.value.is_u64())
-    }
-
     /// Reads a node's bytes and checks that they are those of `hash`; the error says why not.
     /// Also gives the payload's canonical CBOR.
-    pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Cow<'_, [u8]>), Unfit> {
-        if let Some((node, payload_cbor)) = Node::read_own(bytes, cbor::decode_first)
-            && Node::hash_of(node.type_hash, payload_cbor) == hash
-        {
-            return Ok((node, Cow::Borrowed(payload_cbor)));
-        }
+    pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {
         let node = Node::read(bytes).map_err(Unfit::Unreadable)?;
         let payload_cbor = cbor::encode(&node.payload).map_err(|error| Unfit::Unreadable(error.to_string()))?;
         let actual = Node::hash_of(node.type_hash, &payload_cbor);
-        if actual == hash { Ok((node, Cow::Owned(payload_cbor))) } else { Err(Unfit::OtherHash(actual)) }
-    }
-
-    /// As [`Node::decode`], checks and all, but a payload that is a map is given with no other fields than these.
-    pub(crate) fn decode_fields(hash: Hash, bytes: &[u8], fields: &[&str]) -> Result<Node, Unfit> {
-        if let Some((node, payload_cbor)) =
-            Node::read_own(bytes, |payload, depth| cbor::decode_first_fields(payload, depth, fields))
-            && Node::hash_of(node.type_hash, payload_cbor) == hash
-        {
-            return Ok(node);
-        }
-        let (mut node, _) = Node::decode(hash, bytes)?;
-        if let Value::Object(payload) = &mut node.payload {
-            payload.retain(|name, _| fields.contains(&name.as_str()));
-        }
-        Ok(node)
+        if actual == hash { Ok((node, payload_cbor)) } else { Err(Unfit::OtherHash(actual)) }
     }
 
     /// The hash of a node: a node that names as its type the hash of its own payload is
@@ -76,24 +46,6 @@ impl Node {
     fn hash_of(type_hash: Hash, payload_cbor: &[u8]) -> Hash {
         let alone = xxh64(payload_cbor);
         if alone == type_hash { alone } else { hash_bytes(&type_hash.to_ascii(), payload_cbor) }
-    }
-
-    /// Reads bytes that [`Node::encode`] has written: what stands there for the payload is its canonical CBOR, which need
-    /// not be made again. `None` for any other bytes, be they a node or not.
-    fn read_own(
-        bytes: &[u8],
-        read_payload: impl Fn(&[u8], usize) -> Result<First, CborError>,
-    ) -> Option<(Node, &[u8])> {
-        let (type_text, rest) = bytes.strip_prefix(b"\xa3\x64type\x6d")?.split_at_checked(Hash::LEN)?;
-        let type_hash = std::str::from_utf8(type_text).ok()?.parse().ok()?;
-        let rest = rest.strip_prefix(b"\x67payload")?;
-        let payload = read_payload(rest, 1).ok()?;
-        let (payload_cbor, rest) = rest.split_at(payload.length);
-        let timestamp = cbor::decode_first(rest.strip_prefix(b"\x69timestamp")?, 1).ok()?;
-        let is_all = timestamp.length + b"\x69timestamp".len() == rest.len();
-        let timestamp = timestamp.value.as_u64()?;
-        let node = Node { type_hash, payload: payload.value, timestamp };
-        (is_all && payload.is_canonical).then_some((node, payload_cbor))
     }
 
     fn read(bytes: &[u8]) -> Result<Node, String> {

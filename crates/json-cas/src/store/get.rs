@@ -24,13 +24,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::get`], but for a missing node.
     pub fn try_get(&self, hash: Hash) -> Result<Option<Node>, StoreError> {
-        let Some(bytes) = self.objects.get(hash)? else {
-            return Ok(None);
-        };
-        match Node::decode(hash, &bytes) {
-            Ok((node, _)) => Ok(Some(node)),
-            Err(unfit) => Err(StoreError::Corrupt { hash, reason: unfit.to_string() }),
-        }
+        Ok(self.try_get_encoded(hash)?.map(|(node, _)| node))
     }
 
     /// The node `hash`, checked against its hash, with the canonical CBOR of its payload: what a digest is made of.
@@ -38,22 +32,13 @@ impl Store {
     /// # Errors
     /// Those of [`Store::get`].
     pub fn get_encoded(&self, hash: Hash) -> Result<(Node, Vec<u8>), StoreError> {
-        let bytes = self.objects.get(hash)?.ok_or(StoreError::NotFound { hash })?;
-        match Node::decode(hash, &bytes) {
-            Ok((node, cbor)) => Ok((node, cbor.into_owned())),
-            Err(unfit) => Err(StoreError::Corrupt { hash, reason: unfit.to_string() }),
-        }
+        self.try_get_encoded(hash)?.ok_or(StoreError::NotFound { hash })
     }
 
-    /// The node `hash` with no more of its payload than these fields, if that is a map: for a caller that reads many nodes and needs
-    /// little of each. It is checked against its hash all the same.
-    ///
-    /// # Errors
-    /// Those of [`Store::get`].
-    pub fn get_fields(&self, hash: Hash, fields: &[&str]) -> Result<Node, StoreError> {
-        let bytes = self.objects.get(hash)?.ok_or(StoreError::NotFound { hash })?;
-        Node::decode_fields(hash, &bytes, fields)
-            .map_err(|unfit| StoreError::Corrupt { hash, reason: unfit.to_string() })
+    fn try_get_encoded(&self, hash: Hash) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
+        let Some(bytes) = self.objects.get(hash)? else { return Ok(None) };
+        let decoded = Node::decode(hash, &bytes);
+        decoded.map(Some).map_err(|unfit| StoreError::Corrupt { hash, reason: unfit.to_string() })
     }
 
     /// Whether something is stored as `hash`; it is not read.

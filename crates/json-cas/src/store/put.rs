@@ -177,10 +177,6 @@ impl Store {
         let Some(bytes) = self.objects.get(hash)? else {
             return Ok(Stored::Nothing);
         };
-        // What is nearly always found; only what differs has to be understood.
-        if Node::is_encoded_as(&bytes, draft.type_hash(), draft.cbor()) {
-            return Ok(Stored::Same);
-        }
         match Node::decode(hash, &bytes) {
             Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => Ok(Stored::Same),
             Ok(_) => Err(StoreError::Collision { hash }),

@@ -461,33 +461,3 @@ fn many_threads_may_put_the_same_nodes() {
     let report = store.verify(None).unwrap();
     assert_eq!((report.checked, report.problems), (22, Vec::new()));
 }
-
-#[test]
-fn some_fields_are_read_of_a_whole_node() {
-    let dir = TempDir::new().unwrap();
-    let store = Store::open_fs(dir.path());
-    let map = store.put_schema(json!({"type": "object"})).unwrap();
-    let hash = store.put(&draft(map, json!({"kept": {"in": 1}, "left": [{"out": "x"}], "last": 2}))).unwrap();
-    let node = store.get_fields(hash, &["kept", "last", "missing"]).unwrap();
-    assert_eq!((node.type_hash, node.payload), (map, json!({"kept": {"in": 1}, "last": 2})));
-    let text = store.put_schema(text_schema()).unwrap();
-    let text = store.put(&draft(text, json!("whole"))).unwrap();
-    assert_eq!(store.get_fields(text, &["kept"]).unwrap().payload, json!("whole"));
-
-    // Bytes that nobody asks for are checked as well, and a node that is written in another way is read all the same.
-    let good = fs::read(file(dir.path(), hash)).unwrap();
-    let spoiled = replaced(&good, b"\x61x", b"\x61y");
-    fs::write(file(dir.path(), hash), spoiled).unwrap();
-    assert!(matches!(store.get_fields(hash, &["kept"]), Err(StoreError::Corrupt { .. })));
-    let otherwise = replaced(&good, b"\x62in\x01", b"\x62in\x18\x01");
-    fs::write(file(dir.path(), hash), otherwise).unwrap();
-    assert_eq!(store.get_fields(hash, &["last"]).unwrap().payload, json!({"last": 2}));
-    fs::remove_file(file(dir.path(), hash)).unwrap();
-    assert!(matches!(store.get_fields(hash, &["kept"]), Err(StoreError::NotFound { .. })));
-}
-
-/// Bytes with one piece of them exchanged.
-fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
-    let at = bytes.windows(old.len()).position(|piece| piece == old).expect("it is there");
-    [&bytes[..at], new, &bytes[at + old.len()..]].concat()
-}

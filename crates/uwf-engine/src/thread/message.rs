@@ -9,17 +9,13 @@ use uwf_core::node::NodeKind;
 use crate::thread::error::Result;
 use crate::thread::nodes;
 
-/// The fields that are looked at in a detail, of whichever type it is.
-const LOOKED_AT: &[&str] = &["raw", "extractedBy", "text", "turns"];
-
 /// What a step's detail says beside the output, wherever the step was made: that of a role played by a workflow is the
 /// message of the step its thread ended with.
 ///
 /// # Errors
 /// Those of the nodes.
 pub fn of_detail(store: &Store, detail: Hash) -> Result<Option<String>> {
-    // A long prompt asks this a hundred times.
-    let node = store.get_fields(detail, LOOKED_AT)?;
+    let node = store.get(detail)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return of_node(store, detail, &node, None);
     }
