@@ -3,7 +3,6 @@
 //! Texts of agents are embedded so that nothing in them is taken for structure of the page: their headings are put
 //! below its own, what they leave open is closed, and what could still swallow the rest of the page is fenced.
 
-mod blocks;
 mod embed;
 mod inline;
 mod key_order;

@@ -1,178 +1,127 @@
 //! Markdown inside markdown.
 
-use super::blocks::{
-    Balance, CodeFence, ends_raw_block, has_html_heading, heading, indent_of, is_tag, is_text, outside_code, raw_block,
-    underline_level,
-};
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+
 use crate::extract::clean;
 use crate::prompt::fence::fenced;
 
+/// HTML elements that, left open, take the rest of the page into themselves.
+const CONTAINERS: [&str; 8] = ["details", "summary", "div", "table", "section", "article", "blockquote", "center"];
+
+/// Stands for what follows on the page.
+const REST_OF_PAGE: &str = "# Rest of the page";
+
 /// A text of somebody else as a part of a page: its highest heading gets `level`, those below it follow; a code block
 /// it leaves open is closed; a text that could take in what comes after it, or that has headings of HTML, is fenced as a
-/// whole. Ends with a newline,
-/// empty when there is nothing to show. Takes time linear in the text.
+/// whole. Ends with a newline, empty if there is nothing to show. Takes time linear in the text.
 pub fn embed(text: &str, level: usize) -> String {
     let text = clean::clean(text);
     let text = text.trim_end().trim_start_matches('\n');
     if text.is_empty() {
         return String::new();
     }
-    match scan(text) {
-        Ok(lines) => write(&lines, level),
-        Err(Unclear) => fenced("text", text),
-    }
+    contained(text, level).unwrap_or_else(|| fenced("text", text))
 }
 
-/// What ends a comment of HTML. Nothing in it is shown.
-const COMMENT_END: &str = "-->";
-
-/// A text that is left open somewhere, or whose structure can't be told for sure.
-struct Unclear;
-
-/// What a line is, as far as it matters to the page around it.
-enum MarkdownLine<'t> {
-    Heading {
-        level: usize,
-        text: String,
-    },
-    Other(&'t str),
-    /// Marks that close a code block left open at the end.
-    Closing(String),
-}
-
-fn write(lines: &[MarkdownLine<'_>], level: usize) -> String {
-    let levels = lines
-        .iter()
-        .filter_map(|line| if let MarkdownLine::Heading { level, .. } = line { Some(*level) } else { None });
-    let shift = levels.min().map_or(0, |highest| level.saturating_sub(highest));
-    let mut out = String::new();
-    for line in lines {
-        match line {
-            MarkdownLine::Heading { level, text } => {
-                out.push_str(&"#".repeat((level + shift).min(6)));
-                out.push(' ');
-                out.push_str(text);
+/// The text with headings of other levels and nothing left open; `None` if it cannot be told that this is all it takes.
+fn contained(text: &str, level: usize) -> Option<String> {
+    let page = format!("{text}\n\n{REST_OF_PAGE}\n");
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut headings: Vec<MarkdownHeading<'_>> = Vec::new();
+    let mut open_containers = [0_i64; CONTAINERS.len()];
+    let mut depth = 0_usize;
+    for (event, range) in Parser::new_ext(&page, options).into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                match tag {
+                    Tag::Heading { level, .. } if depth == 0 => {
+                        headings.push(MarkdownHeading::at(&page, range, level as usize)?);
+                    }
+                    Tag::CodeBlock(CodeBlockKind::Fenced(_)) => match unclosed(&page[range]) {
+                        Some(marks) if depth == 0 => return contained(&format!("{text}\n{marks}"), level),
+                        // What ends it is the end of the list around it, which not every reader sees alike.
+                        Some(_) => return None,
+                        None => {}
+                    },
+                    _ => {}
+                }
+                depth += 1;
             }
-            MarkdownLine::Other(text) => out.push_str(text),
-            MarkdownLine::Closing(marks) => out.push_str(marks),
+            Event::End(_) => depth -= 1,
+            Event::Html(html) | Event::InlineHtml(html) => {
+                if html.split('<').skip(1).any(is_html_heading) {
+                    return None;
+                }
+                count_containers(&html, &mut open_containers);
+            }
+            _ => {}
         }
-        out.push('\n');
     }
+    let rest = headings.pop().filter(|heading| page[heading.lines.clone()] == *REST_OF_PAGE)?;
+    let is_whole = rest.lines.start > text.len() && open_containers.iter().all(|open| *open == 0);
+    is_whole.then(|| with_levels(text, &headings, level))
+}
+
+/// A heading with `#` marks, or one that is underlined.
+struct MarkdownHeading<'t> {
+    lines: Range<usize>,
+    level: usize,
+    text: Vec<&'t str>,
+}
+
+impl<'t> MarkdownHeading<'t> {
+    fn at(page: &'t str, range: Range<usize>, level: usize) -> Option<MarkdownHeading<'t>> {
+        let source = page[range.clone()].trim_end();
+        let lines = page[..range.start].rfind('\n').map_or(0, |newline| newline + 1)..range.start + source.len();
+        let text = match source.trim_start().rsplit_once('\n') {
+            None => vec![source.trim_start().trim_start_matches('#').trim()],
+            // To some readers it is a table.
+            Some((paragraph, _)) if paragraph.contains('|') => return None,
+            Some((paragraph, _)) => paragraph.lines().map(str::trim).collect(),
+        };
+        Some(MarkdownHeading { lines, level, text })
+    }
+}
+
+fn with_levels(text: &str, headings: &[MarkdownHeading<'_>], level: usize) -> String {
+    let shift = headings.iter().map(|heading| heading.level).min().map_or(0, |highest| level.saturating_sub(highest));
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut from = 0;
+    for heading in headings {
+        out.push_str(&text[from..heading.lines.start]);
+        out.push_str(&format!("{} {}", "#".repeat((heading.level + shift).min(6)), heading.text.join(" ")));
+        from = heading.lines.end;
+    }
+    out.push_str(&text[from..]);
+    out.push('\n');
     out
 }
 
-fn scan(text: &str) -> Result<Vec<MarkdownLine<'_>>, Unclear> {
-    let mut scan = Scan::default();
-    for line in text.lines() {
-        if !scan.is_inside_block(line)? {
-            scan.line(line)?;
-        }
-    }
-    scan.end()
+/// The marks that close a fenced code block, if nothing does.
+fn unclosed(block: &str) -> Option<&str> {
+    let block = block.trim();
+    let mark = block.chars().next()?;
+    let marks = &block[..block.len() - block.trim_start_matches(mark).len()];
+    let last = block.rsplit_once('\n').map_or("", |(_, last)| last.trim());
+    let is_closed = last.len() >= marks.len() && last.chars().all(|symbol| symbol == mark);
+    (!is_closed).then_some(marks)
 }
 
-/// What is known of a text up to some line.
-#[derive(Default)]
-struct Scan<'t> {
-    lines: Vec<MarkdownLine<'t>>,
-    /// The code block the next line is in.
-    fence: Option<CodeFence>,
-    /// Indentation of the HTML block the next line is in, and what ends it.
-    raw: Option<(usize, &'static str)>,
-    /// Lines at the end that are text of one paragraph.
-    paragraph: usize,
-    /// Whether there was no empty line since one that may have begun a block of HTML.
-    may_be_html: bool,
-    /// Whether code between backticks may go on from a line before, since the last empty one.
-    may_be_code: bool,
-    balance: Balance,
+/// Whether what stands behind a `<` begins or ends a heading.
+fn is_html_heading(tag: &str) -> bool {
+    let name = tag.strip_prefix('/').unwrap_or(tag).as_bytes();
+    matches!(name, [b'h' | b'H', b'1'..=b'6', after @ ..] if after.first().is_none_or(|after| !after.is_ascii_alphanumeric()))
 }
 
-impl<'t> Scan<'t> {
-    /// Whether a line is inside a block in which nothing is markdown; it is taken then.
-    fn is_inside_block(&mut self, line: &'t str) -> Result<bool, Unclear> {
-        let indent = match (&self.fence, self.raw) {
-            (Some(fence), _) => fence.indent,
-            (None, Some((indent, _))) => indent,
-            (None, None) => return Ok(false),
-        };
-        // An indented block may be in a list; when that ends at this line, the block does too.
-        if indent > 0 && !line.trim().is_empty() && indent_of(line).0 < indent {
-            return Err(Unclear);
+fn count_containers(html: &str, open: &mut [i64; CONTAINERS.len()]) {
+    for tag in html.split('<').skip(1) {
+        let (step, name) = tag.strip_prefix('/').map_or((1, tag), |name| (-1, name));
+        let name = name.split(|symbol: char| !symbol.is_ascii_alphanumeric()).next().unwrap_or_default();
+        if let Some(at) = CONTAINERS.iter().position(|container| container.eq_ignore_ascii_case(name)) {
+            open[at] += step;
         }
-        if self.raw.is_some_and(|(_, end)| end != COMMENT_END) && has_html_heading(line, true) {
-            return Err(Unclear);
-        }
-        if self.fence.as_ref().is_some_and(|fence| fence.is_closed_by(line)) {
-            self.fence = None;
-        }
-        if self.raw.is_some_and(|(_, end)| ends_raw_block(line, end)) {
-            self.raw = None;
-        }
-        self.lines.push(MarkdownLine::Other(line));
-        Ok(true)
-    }
-
-    fn line(&mut self, line: &'t str) -> Result<(), Unclear> {
-        if has_html_heading(line, self.may_be_code) {
-            return Err(Unclear);
-        }
-        self.may_be_code = !line.trim().is_empty() && (self.may_be_code || outside_code(line).is_none());
-        self.balance.count(line);
-        let (indent, rest) = indent_of(line);
-        if indent > 3 {
-            // Code, unless a paragraph goes on.
-            self.may_be_html &= !rest.is_empty();
-            self.lines.push(MarkdownLine::Other(line));
-            self.paragraph = if self.paragraph > 0 && !rest.is_empty() { self.paragraph + 1 } else { 0 };
-            return Ok(());
-        }
-        self.may_be_html = !rest.is_empty() && (self.may_be_html || is_tag(rest));
-        if let Some(level) = underline_level(rest).filter(|_| self.paragraph > 0) {
-            return self.underline(level);
-        }
-        if let Some((level, text)) = heading(rest) {
-            self.lines.push(MarkdownLine::Heading { level, text: text.to_owned() });
-            self.paragraph = 0;
-            return Ok(());
-        }
-        self.fence = CodeFence::opened_by(indent, rest);
-        self.raw = raw_block(rest).map(|end| (indent, end));
-        if self.may_be_html && !is_tag(rest) && (self.fence.is_some() || self.raw.is_some()) {
-            return Err(Unclear);
-        }
-        self.lines.push(MarkdownLine::Other(line));
-        let goes_on = self.fence.is_none() && is_text(rest, self.paragraph > 0);
-        self.paragraph = if goes_on { self.paragraph + 1 } else { 0 };
-        Ok(())
-    }
-
-    /// The paragraph becomes a heading, unless it may be a table or HTML, where an underline is none.
-    fn underline(&mut self, level: usize) -> Result<(), Unclear> {
-        let paragraph = self.lines.split_off(self.lines.len() - self.paragraph);
-        let texts: Vec<&str> = paragraph
-            .iter()
-            .filter_map(|line| if let MarkdownLine::Other(text) = line { Some(text.trim()) } else { None })
-            .collect();
-        if self.may_be_html || texts.iter().any(|text| text.contains('|')) {
-            return Err(Unclear);
-        }
-        self.lines.push(MarkdownLine::Heading { level, text: texts.join(" ") });
-        self.paragraph = 0;
-        Ok(())
-    }
-
-    fn end(mut self) -> Result<Vec<MarkdownLine<'t>>, Unclear> {
-        if self.raw.is_some() || !self.balance.is_even() {
-            return Err(Unclear);
-        }
-        match self.fence {
-            None => {}
-            // Marks that are indented may belong to a list that has ended by now; those at the margin do not.
-            Some(open) if open.indent == 0 => self.lines.push(MarkdownLine::Closing(open.marks())),
-            Some(_) => return Err(Unclear),
-        }
-        Ok(self.lines)
     }
 }
 
