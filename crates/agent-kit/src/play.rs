@@ -116,7 +116,7 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
         let thread = context.thread();
         // What an agent said last is part of the error, and it may have said a key.
         let error = match context.redactor() {
-            Ok(redactor) => redactor.error(error),
+            Ok(redactor) => error.redacted(&redactor),
             Err(unreadable) => Error::new(error.kind, unreadable.message),
         };
         let attempt = attempt.opened.attempt.clone();

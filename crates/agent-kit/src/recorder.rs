@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use uwf_engine::attempt::environment::Redactor;
+use uwf_engine::attempt::error::AttemptError;
 use uwf_engine::attempt::live_trace::{self, Session, Writer};
 use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::error::Result;
@@ -98,11 +99,11 @@ impl Recorder {
         }
     }
 
-    fn check(&mut self, done: Result<()>) {
+    fn check(&mut self, done: Result<(), AttemptError>) {
         if let Err(error) = done {
             self.writer = None;
             // Nobody may be reading; the work goes on either way.
-            let _ = writeln!(std::io::stderr(), "the trace is not recorded any further: {}", error.message);
+            let _ = writeln!(std::io::stderr(), "the trace is not recorded any further: {error}");
         }
     }
 }

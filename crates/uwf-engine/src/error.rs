@@ -1,8 +1,9 @@
 //! The engine's error: what was being done to what, and which kind of failure it is.
 //!
-//! What the storage root and reading threads fail with is an enum beside their code, [`RootError`] and
-//! [`ThreadError`](crate::thread::error::ThreadError). It becomes an [`Error`] when it is shown to somebody.
+//! Each room below the verbs has an enum beside its code: [`RootError`], [`ThreadError`](crate::thread::error::ThreadError),
+//! [`AttemptError`](crate::attempt::error::AttemptError). It becomes an [`Error`] when it is shown to somebody.
 
+use crate::attempt::environment::Redactor;
 pub use crate::root::error::AtPath;
 use crate::root::error::{RootError, is_damage};
 
@@ -41,13 +42,20 @@ impl Error {
         self
     }
 
+    /// The error without secrets in what it says and suggests.
+    #[must_use]
+    pub fn redacted(&self, redactor: &Redactor) -> Error {
+        let hints = self.hints.iter().map(|hint| redactor.text(hint)).collect();
+        Error { hints, ..Error::new(self.kind, redactor.text(&self.message)) }
+    }
+
     /// A failed operation on a file.
     pub fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
         RootError::file(action, path, source).into()
     }
 
-    /// Whether this is because something is not what it should be, and will be so at the next try: bad data, a missing file,
-    /// one of another kind. Any other failure to read says nothing of what there is to read.
+    /// Whether something is damaged, so that trying again does not help: its data are bad, its file is missing, or something
+    /// else is in the file's place. Any other failure to read does not say what is there.
     pub fn is_damage(&self) -> bool {
         let mut cause = self.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static));
         while let Some(error) = cause {

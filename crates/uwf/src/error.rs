@@ -1,10 +1,7 @@
 //! What a command fails with: the engine's error, at the edge.
 
-use json_cas::StoreError;
 use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::root::error::RootError;
-use uwf_engine::thread::error::ThreadError;
 
 /// A failed command: which kind, why, and what to try next.
 #[derive(Debug)]
@@ -62,26 +59,9 @@ impl CommandError {
     }
 }
 
-impl From<Error> for CommandError {
-    fn from(error: Error) -> CommandError {
-        CommandError { hints: error.hints, ..CommandError::new(error.kind, error.message) }
-    }
-}
-
-impl From<RootError> for CommandError {
-    fn from(error: RootError) -> CommandError {
-        Error::from(error).into()
-    }
-}
-
-impl From<ThreadError> for CommandError {
-    fn from(error: ThreadError) -> CommandError {
-        Error::from(error).into()
-    }
-}
-
-impl From<StoreError> for CommandError {
-    fn from(error: StoreError) -> CommandError {
-        Error::from(error).into()
+impl<E: Into<Error>> From<E> for CommandError {
+    fn from(error: E) -> CommandError {
+        let Error { kind, message, hints, .. } = error.into();
+        CommandError { hints, ..CommandError::new(kind, message) }
     }
 }

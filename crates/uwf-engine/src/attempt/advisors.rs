@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::agent_process::{self, Ended, Job, Signals};
 use crate::attempt::agents;
 use crate::attempt::environment;
+use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::OutputFiles;
-use crate::error::{Error, ErrorKind, Result};
 use crate::root::env_file;
 use crate::root::log::{Log, log};
 use crate::thread::load::Thread;
@@ -80,7 +80,7 @@ impl Advisors<'_, '_> {
                 (verdict == Course::Kill).then_some(reason)
             }
             Err(error) => {
-                log!(self.log, "W3H7PX0M", Warn, "the supervisor failed: {}", error.message);
+                log!(self.log, "W3H7PX0M", Warn, "the supervisor failed: {error}");
                 None
             }
         }
@@ -93,7 +93,7 @@ impl Advisors<'_, '_> {
         match self.ask::<Summary>(SUMMARY, model, signals) {
             Ok(Summary { summary }) => Some(summary).filter(|summary| !summary.trim().is_empty()),
             Err(error) => {
-                log!(self.log, "J9V2CS6E", Warn, "there is no summary: {}", error.message);
+                log!(self.log, "J9V2CS6E", Warn, "there is no summary: {error}");
                 None
             }
         }
@@ -111,11 +111,12 @@ impl Advisors<'_, '_> {
         let err = agent_process::read_capped(&files.err, OUTPUT_CAP)?;
         // Left-overs only cost space; the next step sweeps them.
         let _ = std::fs::remove_file(&files.out).and_then(|()| std::fs::remove_file(&files.err));
-        let words = err.trim_end().lines().last().unwrap_or_default();
         match ended? {
-            Ended::Exited(0) => serde_json::from_str(out.trim())
-                .map_err(|error| Error::new(ErrorKind::AgentFailed, format!("its reply is not readable: {error}"))),
-            other => Err(Error::new(ErrorKind::AgentFailed, format!("{other:?}; its last words: {words}"))),
+            Ended::Exited(0) => serde_json::from_str(out.trim()).map_err(AttemptError::AdvisorReply),
+            ended => {
+                let last_words = err.trim_end().lines().last().unwrap_or_default().to_owned();
+                Err(AttemptError::AdvisorEnded { ended, last_words })
+            }
         }
     }
 

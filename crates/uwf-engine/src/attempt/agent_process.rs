@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 use durable_files::regular::{self, Refused};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
+pub use crate::attempt::ended::Ended;
+use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::{processes, program};
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::root::error::{AtPath, RootError};
 
 /// How often output files are looked at. A flooding agent writes some ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
@@ -48,21 +50,6 @@ pub struct Job {
     pub cap: u64,
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// By itself.
-    Exited(i32),
-    /// By a signal of somebody else.
-    Signaled(i32),
-    /// By us: it took longer than its timeout.
-    TimedOut(Duration),
-    /// By us: it printed nothing for longer than its idle timeout.
-    Idle(Duration),
-    /// By us: this signal told us to.
-    Cancelled(i32),
-}
-
 /// The signals that tell a keeper or window to end its agent, and the wake-up for a child's death.
 pub struct Signals {
     told: Arc<AtomicUsize>,
@@ -75,7 +62,7 @@ impl Signals {
     /// # Errors
     /// `Io` when the handlers cannot be installed.
     pub fn listen() -> Result<Signals> {
-        let install = || -> std::io::Result<Signals> {
+        let install = || -> io::Result<Signals> {
             let (wake, write) = UnixStream::pair()?;
             wake.set_nonblocking(true)?;
             let told = Arc::new(AtomicUsize::new(0));
@@ -88,7 +75,7 @@ impl Signals {
             }
             Ok(Signals { told, wake })
         };
-        install().map_err(|error| Error::new(ErrorKind::Io, format!("cannot listen for signals: {error}")))
+        install().map_err(AttemptError::Signals)
     }
 
     /// The signal that told us to stop, if one did.
@@ -164,10 +151,9 @@ fn check_workspace(dir: &Path) -> Result<()> {
     match std::fs::metadata(dir) {
         Ok(meta) if meta.is_dir() => Ok(()),
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(Error::io("look at", dir, error))
+            Err(RootError::file("look at", dir, error).into())
         }
-        _ => Err(Error::new(ErrorKind::NotFound, format!("the thread's workspace {} does not exist", dir.display()))
-            .hint("give another one: `--cwd DIR`")),
+        _ => Err(AttemptError::NoWorkspace(dir.to_owned())),
     }
 }
 
@@ -186,37 +172,18 @@ fn spawn(job: &Job) -> Result<Child> {
         .stderr(stderr)
         .process_group(0)
         .spawn()
-        .map_err(|source| cannot_start(program, args, &job.cwd, &source))
+        .map_err(|source| cannot_start(program, args, &job.cwd, source))
 }
 
-/// Why a program could not be started in a directory, in words that help.
-pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: &std::io::Error) -> Error {
-    use rustix::io::Errno;
-    // What the machine lacks at the moment is no fault of the configuration.
-    let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
-    let is_passing = source.raw_os_error().is_some_and(|code| lacks.iter().any(|lack| lack.raw_os_error() == code));
-    let kind = if is_passing { ErrorKind::Io } else { ErrorKind::Config };
-    let because = |why: &dyn std::fmt::Display| Error::new(kind, format!("cannot start agent `{program}`: {why}"));
+/// Why a program could not be started in a directory, as far as its file tells.
+pub fn cannot_start(program: &str, args: &[String], dir: &Path, source: io::Error) -> AttemptError {
     if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
         && let Err(why) = program::look_up(program, dir)
     {
-        return because(&why).hint(why.hint());
+        return AttemptError::Unusable { agent: program.to_owned(), why };
     }
-    let error = because(source);
-    match source.kind() {
-        io::ErrorKind::NotFound => error.hint("a program or library that the file itself asks for is missing"),
-        io::ErrorKind::ArgumentListTooLong => {
-            let longest = args.iter().map(String::len).max().unwrap_or(0);
-            error.hint(format!("an argument has {longest} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"))
-        }
-        io::ErrorKind::PermissionDenied => {
-            error.hint("may you execute the file and enter its directories? is its file system mounted `noexec`?")
-        }
-        _ if source.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
-            error.hint("a script begins with a line that names its interpreter, such as #!/bin/sh")
-        }
-        _ => error,
-    }
+    let longest_argument = args.iter().map(String::len).max().unwrap_or(0);
+    AttemptError::NotStarted { program: program.to_owned(), longest_argument, source }
 }
 
 /// Opens an output file so that every write goes to its end, also after the middle was cut out.
@@ -287,14 +254,8 @@ fn free_middle(path: &Path, size: u64, cap: u64) {
 #[cfg(not(target_os = "linux"))]
 fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
 
-/// The error of an agent that has put something else in the place of its output file.
-fn misplaced(path: &Path, error: &std::io::Error) -> Error {
-    let message = format!("the agent put something else in the place of its output file {}: {error}", path.display());
-    Error::new(ErrorKind::AgentFailed, message)
-}
-
 /// Whether there is something, and it is no file.
-fn is_misplaced(error: &std::io::Error) -> bool {
+fn is_misplaced(error: &io::Error) -> bool {
     matches!(Refused::of(error), Some(Refused::NotRegular(_))) || error.kind() == io::ErrorKind::IsADirectory
 }
 
@@ -305,7 +266,7 @@ fn is_misplaced(error: &std::io::Error) -> bool {
 /// `Io`; an absent file is empty.
 pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
     match read_capped(path, cap) {
-        Err(error) if error.kind == ErrorKind::AgentFailed => Ok(format!("[{error}]\n")),
+        Err(misplaced @ AttemptError::Misplaced { .. }) => Ok(format!("[{misplaced}]\n")),
         other => other,
     }
 }
@@ -319,7 +280,7 @@ pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
     use std::io::{Seek, SeekFrom};
     let mut file = match regular::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
-        Err(error) if is_misplaced(&error) => return Err(misplaced(path, &error)),
+        Err(source) if is_misplaced(&source) => return Err(AttemptError::Misplaced { path: path.to_owned(), source }),
         other => other.at("open", path)?,
     };
     let size = file.metadata().at("read", path)?.len();

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use json_cas::nearest;
 use serde::{Deserialize, Serialize};
 use uwf_core::config::{self, Config, OutputMode};
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::environment::Redactor;
+use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::program::{self, Unusable};
-use crate::error::{Error, ErrorKind, Result};
 
 /// An agent as it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,9 +95,7 @@ impl Bindings {
     pub fn check(&self, config: &Config, workflow: &Workflow, dir: &Path) -> Result<()> {
         for (role, agent) in &self.agents {
             if !workflow.roles.contains_key(role) {
-                let error = Error::new(ErrorKind::Usage, format!("workflow `{}` has no role `{role}`", workflow.name));
-                let near = nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str));
-                return Err(near.into_iter().fold(error, Error::hint));
+                return Err(AttemptError::no_role(workflow, role, true));
             }
             agent.spec(config, dir)?;
         }
@@ -123,9 +120,7 @@ pub fn choose(
         return named.spec(config, dir);
     }
     let Some(alias) = config.agent_for(workflow, role) else {
-        return Err(Error::new(ErrorKind::Config, format!("no agent is configured for role `{role}`"))
-            .hint("set `defaultAgent` in config.yaml")
-            .hint("or bind one to this thread: `uwf run THREAD --agent ALIAS`, or `--agent 'COMMAND ARGS'`"));
+        return Err(AttemptError::NoAgent { role: role.to_owned() });
     };
     let agent = config.agent(alias).ok_or_else(|| unknown(config, alias))?;
     Ok(AgentSpec::new(alias, agent))
@@ -139,10 +134,7 @@ impl Named {
     pub(crate) fn refuse_secret(&self, redactor: &Redactor) -> Result<()> {
         match redactor.found_in(&self.agent) {
             None => Ok(()),
-            Some(name) => {
-                Err(Error::new(ErrorKind::Usage, format!("the agent's command line has the value of {name} in it"))
-                    .hint(format!("leave it out and give the agent the variable: `env: [{name}]` in config.yaml")))
-            }
+            Some(variable) => Err(AttemptError::SecretInCommand { variable: variable.to_owned() }),
         }
     }
 
@@ -161,29 +153,19 @@ impl Named {
         let text = &self.agent;
         if let Some(agent) = config.agent(text) {
             if let Some(output) = self.output {
-                let output = output.as_str();
-                return Err(Error::new(
-                    ErrorKind::Usage,
-                    format!("`{text}` is an alias: --output belongs to a command line"),
-                )
-                .hint(format!(
-                    "what an alias prints is in config.yaml: `uwf config set agents.{text}.output {output}`"
-                )));
+                return Err(AttemptError::OutputOfAlias { alias: text.clone(), output });
             }
             return Ok(AgentSpec::new(text, agent));
         }
-        let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Usage,
-                format!("`{text}` is neither an agent alias nor a command line (unbalanced quotes?)"),
-            )
-        })?;
+        let words = shlex::split(text)
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| AttemptError::NotACommandLine(text.clone()))?;
         if let Err(why) = program::look_up(&words[0], dir)
             && !words[0].strip_prefix(BUILT_IN_PREFIX).is_some_and(|name| BUILT_IN.contains(&name))
         {
             return Err(match why {
                 Unusable::Missing(_) => unknown(config, text),
-                _ => Error::new(ErrorKind::Config, format!("cannot start agent `{text}`: {why}")).hint(why.hint()),
+                why => AttemptError::Unusable { agent: text.clone(), why },
             });
         }
         let output = self.output.unwrap_or_else(|| of_command_line(&words));
@@ -202,25 +184,8 @@ pub fn is_uwf_program(word: &str) -> bool {
     program::file_name(word).starts_with(BUILT_IN_PREFIX)
 }
 
-fn unknown(config: &Config, alias: &str) -> Error {
-    let known: Vec<&str> = config.agents.keys().map(String::as_str).collect();
-    let error = Error::new(ErrorKind::Config, format!("there is no agent `{alias}`"));
-    if BUILT_IN.contains(&alias) {
-        return error.hint(format!("the built-in agent of that name is `{BUILT_IN_PREFIX}{alias}`"));
-    }
-    if let Some(near) = nearest::nearest(alias, known.iter().copied()) {
-        return error.hint(format!("did you mean `{near}`?"));
-    }
-    let built_in = BUILT_IN.map(|name| format!("{BUILT_IN_PREFIX}{name}"));
-    if let Some(near) = nearest::nearest(alias, built_in.iter().map(String::as_str)) {
-        return error.hint(format!("did you mean `{near}`?"));
-    }
-    let error = if known.is_empty() {
-        error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`")
-    } else {
-        error.hint(format!("agents of config.yaml: {}", known.join(", ")))
-    };
-    error.hint("a program is found on PATH, or by a path relative to the thread's workspace")
+fn unknown(config: &Config, alias: &str) -> AttemptError {
+    AttemptError::UnknownAgent { alias: alias.to_owned(), known: config.agents.keys().cloned().collect() }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use json_cas::Draft;
 
 use crate::attempt::agents;
+use crate::attempt::error::Result;
 use crate::attempt::recorded::Opened;
-use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 
@@ -139,12 +139,6 @@ impl Redactor {
             }
         }
         clean
-    }
-
-    /// The error without secrets in what it says and suggests.
-    pub fn error(&self, error: &Error) -> Error {
-        let hints = error.hints.iter().map(|hint| self.text(hint)).collect();
-        Error { hints, ..Error::new(error.kind, self.text(&error.message)) }
     }
 
     /// The value with every text in it, keys included, without secrets.

@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
+use crate::attempt::ended::stopped_by;
+use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::processes;
-use crate::error::{AtPath, Error, ErrorKind, Result, SentError};
+use crate::error_kind::{ErrorKind, SentError};
+use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::missing_thread;
 
@@ -47,8 +50,8 @@ pub fn run<R: DeserializeOwned>(
     signals: &mut Signals,
     tick: &mut dyn FnMut(),
 ) -> Result<R> {
-    if signals.stop().is_some() {
-        return Err(stopped(signals));
+    if let Some(signal) = signals.stop() {
+        return Err(AttemptError::Stopped { signal });
     }
     let (mut keeper, mut reply) = start(home, thread, request)?;
     wait(&keeper, &reply, signals, tick);
@@ -68,34 +71,21 @@ fn report<R: DeserializeOwned>(
     signals: &Signals,
     reply: std::io::Result<Vec<u8>>,
 ) -> Result<R> {
-    match serde_json::from_slice(reply.as_deref().unwrap_or_default()) {
-        Ok(Reply::Done(report)) => Ok(*report),
-        Ok(Reply::Failed(told)) => Err(match told.kind {
-            ErrorKind::Interrupted | ErrorKind::Terminated if signals.stop().is_some() => {
-                Error { kind: stopped(signals).kind, ..told.into() }
-            }
-            _ => told.into(),
-        }),
-        Err(_) if signals.stop().is_some() => Err(stopped(signals)),
-        Err(_) => Err(match reply {
-            Err(why) => {
-                Error::new(ErrorKind::Io, format!("cannot read what the keeper of thread {thread} replied: {why}"))
-                    .hint("`uwf thread show` tells where the thread stands")
-            }
-            Ok(_) => Error::new(ErrorKind::Internal, format!("the keeper of thread {thread} died without a report"))
-                .hint("run the same step again: it takes over what the dead keeper left")
-                .hint(format!("its last words are in {}", keeper_log(home, thread).display())),
-        }),
-    }
-}
-
-fn stopped(signals: &Signals) -> Error {
-    let kind = if signals.stop() == Some(signal_hook::consts::SIGINT) {
-        ErrorKind::Interrupted
-    } else {
-        ErrorKind::Terminated
-    };
-    Error::new(kind, "stopped")
+    let replied = serde_json::from_slice(reply.as_deref().unwrap_or_default());
+    Err(match (replied, signals.stop()) {
+        (Ok(Reply::Done(report)), _) => return Ok(*report),
+        (Ok(Reply::Failed(failed)), Some(signal))
+            if matches!(failed.kind, ErrorKind::Interrupted | ErrorKind::Terminated) =>
+        {
+            AttemptError::Keeper(SentError { kind: stopped_by(signal), ..failed })
+        }
+        (Ok(Reply::Failed(failed)), _) => AttemptError::Keeper(failed),
+        (Err(_), Some(signal)) => AttemptError::Stopped { signal },
+        (Err(_), None) => match reply {
+            Err(source) => AttemptError::KeeperUnread { thread: thread.clone(), source },
+            Ok(_) => AttemptError::KeeperDied { thread: thread.clone(), log: keeper_log(home, thread) },
+        },
+    })
 }
 
 fn keeper_log(home: &Home, thread: &ThreadId) -> std::path::PathBuf {
@@ -112,7 +102,8 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     // Not the window's stderr: a reader of that would wait for the keeper after the window is gone.
     let log = keeper_log(home, thread);
     let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
-    let (reply, stdout) = std::io::pipe().map_err(|error| cannot_start(&error))?;
+    let cannot_start = |source| AttemptError::KeeperNotStarted { thread: thread.clone(), source };
+    let (reply, stdout) = std::io::pipe().map_err(cannot_start)?;
     let request = serde_json::to_string(request).expect("a request is plain texts");
     let keeper = Command::new(home.bin())
         .arg(KEEPER_ARGUMENT)
@@ -123,13 +114,8 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
         .stdout(stdout)
         .stderr(stderr)
         .spawn()
-        .map_err(|error| cannot_start(&error))?;
+        .map_err(cannot_start)?;
     Ok((keeper, reply))
-}
-
-fn cannot_start(error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("cannot start the keeper: {error}"))
-        .hint("nothing was changed: try again when the machine has room for another process")
 }
 
 /// Waits until the keeper replies or is gone, passing on the wish to stop once. The keeper replies when all is done.
@@ -151,16 +137,14 @@ fn wait(keeper: &Child, reply: &PipeReader, signals: &mut Signals, tick: &mut dy
 ///
 /// # Errors
 /// `Usage` when the request is not readable; failures of what was asked for are in the reply.
-pub fn main<Q: DeserializeOwned, R: Serialize>(
+pub fn main<Q: DeserializeOwned, R: Serialize, E: Into<SentError>>(
     request: &str,
-    perform: impl FnOnce(&Home, &Q, &mut Signals) -> Result<R>,
+    perform: impl FnOnce(&Q) -> Result<R, E>,
 ) -> Result<()> {
     processes::own_session();
     processes::become_subreaper();
-    let request: Q = serde_json::from_str(request)
-        .map_err(|error| Error::new(ErrorKind::Usage, format!("not a keeper's request: {error}")))?;
-    let done = Signals::listen().and_then(|mut signals| perform(&Home::from_environment()?, &request, &mut signals));
-    let reply = match done {
+    let request: Q = serde_json::from_str(request).map_err(AttemptError::KeeperRequest)?;
+    let reply = match perform(&request) {
         Ok(report) => Reply::Done(Box::new(report)),
         Err(error) => Reply::Failed(error.into()),
     };

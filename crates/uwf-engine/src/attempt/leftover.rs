@@ -8,13 +8,14 @@ use uwf_core::node::{self, Payload};
 
 use crate::attempt::agent_process;
 use crate::attempt::environment::Redactor;
+use crate::attempt::error::Result;
 use crate::attempt::live_trace::Trace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
 use crate::attempt::recorded::{self, Attempt, Closed, Outcome, OutputFiles};
 use crate::attempt::turns::Batch;
-use crate::error::{AtPath, Result};
 use crate::root::env_file;
+use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 

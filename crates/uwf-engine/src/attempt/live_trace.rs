@@ -21,9 +21,10 @@ use durable_files::regular;
 use serde::{Deserialize, Serialize};
 use uwf_core::node::Tokens;
 
+use crate::attempt::error::Result;
 use crate::attempt::recorded::OutputFiles;
 use crate::attempt::turns::{ToolCall, Turn};
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::root::error::AtPath;
 
 /// Bytes of a trace that are written, and read: the largest real sessions have some ten MB.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -126,7 +127,7 @@ impl Writer {
     pub fn under_way(&mut self, turn: &Turn) -> Result<()> {
         let stored = self.stored(turn)?;
         let new = self.open_turn.with_extension("turn-new");
-        regular::write(&new, json(&stored)?.as_bytes()).at("write", &new)?;
+        regular::write(&new, json(&stored).as_bytes()).at("write", &new)?;
         Ok(std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)?)
     }
 
@@ -161,7 +162,7 @@ impl Writer {
 
     /// Nothing is written beyond the limit: a turn whose texts are not all there is left out by the reader.
     fn write(&mut self, line: &Line) -> Result<()> {
-        let line = json(line)? + "\n";
+        let line = json(line) + "\n";
         match self.left.checked_sub(line.len() as u64) {
             Some(left) => self.left = left,
             None => {
@@ -173,9 +174,8 @@ impl Writer {
     }
 }
 
-fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write a trace: {error}")))
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("a trace is texts and numbers")
 }
 
 /// A trace as far as it got.

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use crate::attempt::agent_process;
 use crate::attempt::agents;
 use crate::attempt::environment;
+use crate::attempt::error::Result;
 use crate::attempt::live_trace::{self, Trace};
 use crate::attempt::processes;
 use crate::attempt::recorded::{Opened, OutputFiles};
-use crate::error::{Error, ErrorKind, Result};
 use crate::root::env_file;
+use crate::root::error::AtPath;
 use crate::root::home::Home;
 
 /// Name of the built-in agent that reads what was left. It is none of those one can configure.
@@ -30,14 +31,14 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
     let recorded = live_trace::read(files);
     let is_readable = opened.reextract.is_none() && opened.agent.leaves_trace();
-    if !recorded.turns.is_empty() || !is_readable || read_left(home, opened, files).is_err() {
-        return recorded;
+    if recorded.turns.is_empty() && is_readable && read_left(home, opened, files).unwrap_or(false) {
+        return live_trace::read(files);
     }
-    live_trace::read(files)
+    recorded
 }
 
-/// Lets a process of uwf write down the turns it can read.
-fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<()> {
+/// Lets a process of uwf write down the turns it can read. Whether it came to its end.
+fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> {
     let env_file = env_file::read(&home.env_file())?;
     let secrets = opened.secrets.iter().cloned().collect();
     let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
@@ -52,21 +53,18 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<()> {
     if opened.workspace.is_dir() {
         reader.current_dir(&opened.workspace);
     }
-    let failed =
-        |why: String| Error::new(ErrorKind::Internal, format!("the trace of a failed attempt cannot be read: {why}"));
-    let mut reader = reader.process_group(0).spawn().map_err(|error| failed(error.to_string()))?;
+    let mut reader = reader.process_group(0).spawn().at("start", home.bin())?;
     let begun = Instant::now();
     loop {
         match reader.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(failed(status.to_string())),
+            Ok(Some(status)) => return Ok(status.success()),
             Ok(None) if begun.elapsed() < LIMIT => std::thread::sleep(LOOK),
             Ok(None) => break,
-            Err(error) => return Err(failed(error.to_string())),
+            Err(_) => return Ok(false),
         }
     }
     processes::end_abandoned(&opened.attempt, Duration::ZERO);
     // It may have been collected with the others.
     let _ = reader.wait();
-    Err(failed(format!("it took longer than {} s", LIMIT.as_secs())))
+    Ok(false)
 }

@@ -8,9 +8,10 @@ use uwf_core::workflow::{Role, Workflow};
 
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::bindings::{self, Named};
+use crate::attempt::error::{AttemptError, Result};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, ErrorKind, Result};
+
 use crate::root::home::Home;
 use crate::root::project;
 use crate::thread::load::Thread;
@@ -42,12 +43,10 @@ impl Plan {
     /// # Errors
     /// `Data` when the workflow has no such role.
     pub fn role(&self, name: &str) -> Result<&Role> {
-        self.workflow.roles.get(name).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Data,
-                format!("workflow `{}` routes to role `{name}`, which it does not have", self.workflow.name),
-            )
-        })
+        self.workflow
+            .roles
+            .get(name)
+            .ok_or_else(|| AttemptError::RoutedNowhere { workflow: self.workflow.name.clone(), role: name.to_owned() })
     }
 
     /// Refuses a role that somebody named and the workflow does not have.
@@ -58,9 +57,7 @@ impl Plan {
         if self.workflow.roles.contains_key(name) {
             return Ok(());
         }
-        let known: Vec<&str> = self.workflow.roles.keys().map(String::as_str).collect();
-        Err(Error::new(ErrorKind::Usage, format!("workflow `{}` has no role `{name}`", self.workflow.name))
-            .hint(format!("its roles: {}", known.join(", "))))
+        Err(AttemptError::no_role(&self.workflow, name, false))
     }
 
     /// The agent that plays a role.
@@ -84,13 +81,7 @@ impl Plan {
             return Ok(spec);
         }
         if name == agents::COMMAND {
-            return Err(Error::new(
-                ErrorKind::Config,
-                format!(
-                    "`{name}` runs the program of an agent with `output: text` or `json`, and role `{role}` has none"
-                ),
-            )
-            .hint("bind one: `uwf run THREAD --agent ROLE=AGENT`"));
+            return Err(AttemptError::NoCommand { agent: agents::COMMAND, role: role.to_owned() });
         }
         let agent = config::Agent::from_command(format!("{}{name}", agents::BUILT_IN_PREFIX), Vec::new());
         Ok(self.with_keys(AgentSpec::new(&agent.command, &agent)))
@@ -141,8 +132,7 @@ impl Plan {
         if (steps as u64) < limit {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Limit, format!("the thread has {steps} steps, its limit is {limit}"))
-            .hint("raise `maxSteps` in config.yaml, or fork the thread with a higher limit"))
+        Err(AttemptError::TooManySteps { steps, limit })
     }
 }
 
@@ -150,7 +140,7 @@ impl Plan {
 fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
     let known = match Settings::load(home, thread) {
         // They are given again.
-        Err(error) if error.kind == ErrorKind::Data && cwd.is_some() => None,
+        Err(AttemptError::Settings { .. }) if cwd.is_some() => None,
         known => known?,
     };
     match (known, cwd) {
@@ -159,9 +149,6 @@ fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<
             let workspace = settings::workspace(cwd, cwd)?;
             Ok(Settings { workspace, ..known.unwrap_or_default() })
         }
-        (None, None) => {
-            Err(Error::new(ErrorKind::Usage, format!("this machine does not know where thread {thread} works"))
-                .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`")))
-        }
+        (None, None) => Err(AttemptError::UnknownWorkspace(thread.clone())),
     }
 }

@@ -32,7 +32,8 @@ use self::lines::Line;
 pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
 pub(crate) use self::output::hand_on;
 pub use self::output::{OutputFiles, sweep};
-use crate::error::{AtPath, Error, Result};
+use crate::attempt::error::Result;
+use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{history, record};
@@ -227,8 +228,7 @@ pub fn ended(home: &Home, finished: &history::Finished) {
 pub fn boot_id() -> Result<String> {
     let path = Path::new("/proc/sys/kernel/random/boot_id");
     match std::fs::read_to_string(path) {
-        Ok(id) => Ok(id.trim().to_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(Error::io("read", path, error)),
+        read => Ok(read.at("read", path)?.trim().to_owned()),
     }
 }

@@ -10,8 +10,8 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
-use crate::error::{AtPath, Error, ErrorKind, Result};
-use crate::root::error::RootError;
+use crate::attempt::error::{AttemptError, Result};
+use crate::root::error::{AtPath, RootError};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
 use crate::root::record;
@@ -53,8 +53,7 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
     if found.to_str().is_some() {
         return Ok(found);
     }
-    Err(Error::new(ErrorKind::Data, format!("the path of the workspace is not UTF-8: {}", found.display()))
-        .hint("agents can work in another directory: --cwd DIR"))
+    Err(AttemptError::WorkspaceNotText(found))
 }
 
 /// The project a thread belongs to: that of its workspace.
@@ -82,12 +81,10 @@ impl Settings {
     /// `Io` when the record cannot be read, `Data` when they are not what was written.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
         let record = record::read(home, thread)?;
-        record::settings_line(&record).map(serde_json::from_slice).transpose().map_err(|error| {
-            let path = home.record_file(thread);
-            Error::new(ErrorKind::Data, format!("the settings in {} are not readable: {error}", path.display()))
-                .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
-                .hint("agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`")
-        })
+        record::settings_line(&record)
+            .map(serde_json::from_slice)
+            .transpose()
+            .map_err(|source| AttemptError::Settings { thread: thread.clone(), path: home.record_file(thread), source })
     }
 
     /// These settings as a line of a record.

@@ -3,13 +3,17 @@
 use std::io;
 use std::path::Path;
 
-use durable_files::FileError;
 use json_cas::{HeadsError, StoreError, nearest};
+use rustix::io::Errno;
 use uwf_core::config::edit::EditError;
 use uwf_core::document::Problem;
 use uwf_core::node::OWN_TYPES;
 
 use super::{Error, ErrorKind};
+use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
+use crate::attempt::ended::{Ended, stopped_by};
+use crate::attempt::error::AttemptError;
+use crate::error_kind::SentError;
 use crate::ownership::owner;
 use crate::root::error::RootError;
 use crate::root::home::ROOT_VARIABLES;
@@ -21,11 +25,20 @@ const FREE_SPACE: &str = "free some space, then run the same command again: noth
 /// What to try when a thread is not found.
 const ALL_THREADS: &str = "`uwf thread list --all` lists every thread";
 
-impl From<RootError> for Error {
-    fn from(error: RootError) -> Error {
-        use RootError as Root;
-        let of = |kind| Error::new(kind, error.to_string());
-        let edge = match &error {
+impl<E: Into<AttemptError>> From<E> for Error {
+    fn from(error: E) -> Error {
+        match error.into() {
+            AttemptError::Thread(ThreadError::Root(error)) => of_root(error),
+            AttemptError::Thread(error) => of_thread(error),
+            error => of_attempt(error),
+        }
+    }
+}
+
+fn of_root(error: RootError) -> Error {
+    use RootError as Root;
+    let of = |kind| Error::new(kind, error.to_string());
+    let edge = match &error {
             Root::Durable(source) => when_full(of(ErrorKind::Io), source.is_disk_full()),
             Root::Store(source) => of_store(of(store_kind(source)), source),
             Root::Heads(source) => of_heads(of(heads_kind(source)), source),
@@ -90,8 +103,7 @@ impl From<RootError> for Error {
             Root::ConfigChanged(_) => of(ErrorKind::Busy),
             Root::NotText(_) | Root::EnvLine { .. } => of(ErrorKind::Config),
         };
-        Error { source: Some(Box::new(error)), ..edge }
-    }
+    Error { source: Some(Box::new(error)), ..edge }
 }
 
 fn with_hints(error: Error, problems: &[Problem]) -> Error {
@@ -119,55 +131,138 @@ fn other_types(typed: &str) -> String {
     })
 }
 
-impl From<ThreadError> for Error {
-    fn from(error: ThreadError) -> Error {
-        use ThreadError as Thread;
-        let of = |kind| Error::new(kind, error.to_string());
-        let edge = match error {
-            Thread::Root(source) => return source.into(),
-            Thread::Store(source) => return source.into(),
-            Thread::Heads(source) => return source.into(),
-            Thread::NoEnd { thread, source } => {
-                return Error::from(source).hint(format!(
-                    "history.jsonl says that thread {thread} ended there: `uwf recover` looks whether that line is damaged"
-                ));
-            }
-            Thread::HeadMoved(_) => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
-            Thread::Routing { ref thread, .. } => {
-                of(ErrorKind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
-            }
-            Thread::Expression(_)
-            | Thread::Evaluation { .. }
-            | Thread::WrongKind { .. }
-            | Thread::Shape { .. }
-            | Thread::Workflow { .. }
-            | Thread::TooDeep { .. } => of(ErrorKind::Data),
-            Thread::NotADigest(_) => of(ErrorKind::Usage).hint("a digest has 64 hexadecimal digits"),
-            Thread::NoStep { .. }
-            | Thread::Evaluator { .. }
-            | Thread::NoRequest(_)
-            | Thread::Request(_)
-            | Thread::NoDigest => of(ErrorKind::Internal),
-        };
-        Error { source: Some(Box::new(error)), ..edge }
-    }
+fn of_thread(error: ThreadError) -> Error {
+    use ThreadError as Thread;
+    let of = |kind| Error::new(kind, error.to_string());
+    let edge = match error {
+        Thread::Root(source) => return of_root(source),
+        Thread::NoEnd { thread, source } => {
+            return of_root(source.into()).hint(format!(
+                "history.jsonl says that thread {thread} ended there: `uwf recover` looks whether that line is damaged"
+            ));
+        }
+        Thread::HeadMoved { .. } => of(ErrorKind::Busy).hint("look at it with `uwf thread show`, then try again"),
+        Thread::Routing { ref thread, .. } => {
+            of(ErrorKind::Data).hint(format!("`uwf thread eval {thread} EXPR` shows what an expression gives"))
+        }
+        Thread::Expression(_)
+        | Thread::Evaluation { .. }
+        | Thread::WrongKind { .. }
+        | Thread::Shape { .. }
+        | Thread::Workflow { .. }
+        | Thread::TooDeep { .. } => of(ErrorKind::Data),
+        Thread::NotADigest(_) => of(ErrorKind::Usage).hint("a digest has 64 hexadecimal digits"),
+        Thread::NoStep { .. }
+        | Thread::Evaluator { .. }
+        | Thread::NoRequest(_)
+        | Thread::Request(_)
+        | Thread::NoDigest => of(ErrorKind::Internal),
+    };
+    Error { source: Some(Box::new(error)), ..edge }
 }
 
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Error {
-        RootError::from(error).into()
-    }
+fn of_attempt(error: AttemptError) -> Error {
+    use AttemptError as Attempt;
+    let of = |kind| Error::new(kind, error.to_string());
+    let edge = match &error {
+        Attempt::NoRole { role, known, is_bound: true, .. } => {
+            let near = nearest::did_you_mean(role, known.iter().map(String::as_str));
+            near.into_iter().fold(of(ErrorKind::Usage), Error::hint)
+        }
+        Attempt::NoRole { known, is_bound: false, .. } => {
+            of(ErrorKind::Usage).hint(format!("its roles: {}", known.join(", ")))
+        }
+        Attempt::NoAgent { .. } => of(ErrorKind::Config)
+            .hint("set `defaultAgent` in config.yaml")
+            .hint("or bind one to this thread: `uwf run THREAD --agent ALIAS`, or `--agent 'COMMAND ARGS'`"),
+        Attempt::UnknownAgent { alias, known } => with_other_agents(of(ErrorKind::Config), alias, known),
+        Attempt::SecretInCommand { variable } => of(ErrorKind::Usage)
+            .hint(format!("leave it out and give the agent the variable: `env: [{variable}]` in config.yaml")),
+        Attempt::OutputOfAlias { alias, output } => of(ErrorKind::Usage).hint(format!(
+            "what an alias prints is in config.yaml: `uwf config set agents.{alias}.output {}`",
+            output.as_str()
+        )),
+        Attempt::NoCommand { .. } => of(ErrorKind::Config).hint("bind one: `uwf run THREAD --agent ROLE=AGENT`"),
+        Attempt::WorkspaceNotText(_) => of(ErrorKind::Data).hint("agents can work in another directory: --cwd DIR"),
+        Attempt::NoWorkspace(_) => of(ErrorKind::NotFound).hint("give another one: `--cwd DIR`"),
+        Attempt::UnknownWorkspace(thread) => {
+            of(ErrorKind::Usage).hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))
+        }
+        Attempt::Settings { thread, .. } => {
+            of(ErrorKind::Data).hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`")).hint(
+                "agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`",
+            )
+        }
+        Attempt::TooManySteps { .. } => {
+            of(ErrorKind::Limit).hint("raise `maxSteps` in config.yaml, or fork the thread with a higher limit")
+        }
+        Attempt::Unusable { why, .. } => of(ErrorKind::Config).hint(why.hint()),
+        Attempt::NotStarted { longest_argument, source, .. } => {
+            with_start_hint(of(start_kind(source)), *longest_argument, source)
+        }
+        Attempt::NoResult { ended, printed, .. } => match ended {
+            Ended::Exited(_) if printed.is_some() => of(ErrorKind::AgentFailed)
+                .hint("an agent that prints its answer instead needs `output: text` or `output: json` in config.yaml"),
+            Ended::TimedOut(_) => of(ErrorKind::AgentFailed).hint("raise `timeout` of the agent in config.yaml"),
+            Ended::Idle(_) => of(ErrorKind::AgentFailed).hint("raise `idleTimeout` of the agent in config.yaml"),
+            Ended::Cancelled(signal) => of(stopped_by(*signal)),
+            Ended::Exited(_) | Ended::Signaled(_) => of(ErrorKind::AgentFailed),
+        },
+        Attempt::Stopped { signal } => of(stopped_by(*signal)),
+        Attempt::KeeperNotStarted { .. } => {
+            of(ErrorKind::Io).hint("nothing was changed: try again when the machine has room for another process")
+        }
+        Attempt::KeeperDied { log, .. } => of(ErrorKind::Internal)
+            .hint("run the same step again: it takes over what the dead keeper left")
+            .hint(format!("its last words are in {}", log.display())),
+        Attempt::KeeperUnread { .. } => of(ErrorKind::Io).hint("`uwf thread show` tells where the thread stands"),
+        Attempt::Keeper(SentError { kind, hints, .. }) => Error { hints: hints.clone(), ..of(*kind) },
+        Attempt::NotACommandLine(_) | Attempt::KeeperRequest(_) => of(ErrorKind::Usage),
+        Attempt::RoutedNowhere { .. } => of(ErrorKind::Data),
+        Attempt::Misplaced { .. } | Attempt::AdvisorEnded { .. } | Attempt::AdvisorReply(_) => {
+            of(ErrorKind::AgentFailed)
+        }
+        Attempt::Signals(_) => of(ErrorKind::Io),
+        Attempt::NotWritten { .. } | Attempt::Thread(_) => of(ErrorKind::Internal),
+    };
+    Error { source: Some(Box::new(error)), ..edge }
 }
 
-impl From<HeadsError> for Error {
-    fn from(error: HeadsError) -> Error {
-        RootError::from(error).into()
+fn with_other_agents(error: Error, alias: &str, known: &[String]) -> Error {
+    if BUILT_IN.contains(&alias) {
+        return error.hint(format!("the built-in agent of that name is `{BUILT_IN_PREFIX}{alias}`"));
     }
+    let built_in = BUILT_IN.map(|name| format!("{BUILT_IN_PREFIX}{name}"));
+    let near = nearest::nearest(alias, known.iter().map(String::as_str));
+    if let Some(near) = near.or_else(|| nearest::nearest(alias, built_in.iter().map(String::as_str))) {
+        return error.hint(format!("did you mean `{near}`?"));
+    }
+    let error = if known.is_empty() {
+        error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`")
+    } else {
+        error.hint(format!("agents of config.yaml: {}", known.join(", ")))
+    };
+    error.hint("a program is found on PATH, or by a path relative to the thread's workspace")
 }
 
-impl From<FileError> for Error {
-    fn from(error: FileError) -> Error {
-        RootError::from(error).into()
+/// What the machine lacks at the moment is no fault of the configuration.
+fn start_kind(source: &io::Error) -> ErrorKind {
+    let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::IO, Errno::NOSPC, Errno::INTR];
+    let is_passing = Errno::from_io_error(source).is_some_and(|errno| lacks.contains(&errno));
+    if is_passing { ErrorKind::Io } else { ErrorKind::Config }
+}
+
+fn with_start_hint(error: Error, longest_argument: usize, source: &io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::NotFound => error.hint("a program or library that the file itself asks for is missing"),
+        io::ErrorKind::ArgumentListTooLong => error.hint(format!("an argument has {longest_argument} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin")),
+        io::ErrorKind::PermissionDenied => {
+            error.hint("may you execute the file and enter its directories? is its file system mounted `noexec`?")
+        }
+        _ if Errno::from_io_error(source) == Some(Errno::NOEXEC) => {
+            error.hint("a script begins with a line that names its interpreter, such as #!/bin/sh")
+        }
+        _ => error,
     }
 }
 

@@ -243,8 +243,8 @@ impl<T> AtPath<T> for io::Result<T> {
     }
 }
 
-/// Whether a file cannot be read because it is not what it should be, and will be so at the next try: it is missing, or of
-/// another kind. Any other failure to read says nothing of what there is to read.
+/// Whether a file cannot be read because it is missing, or because something else is in its place. Trying again does not help
+/// then. Any other failure to read does not say what is there.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     let of_place = [Errno::NOENT, Errno::ISDIR, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
     Refused::of(error).is_some() || Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno))

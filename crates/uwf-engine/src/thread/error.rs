@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use json_cas::{Hash, HeadsError, StoreError};
+use json_cas::{Hash, StoreError};
 use uwf_core::moderator::{ConditionError, ModeratorError};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::PayloadError;
@@ -13,15 +13,9 @@ use crate::root::error::RootError;
 /// Why a thread was not read, or not sent on.
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadError {
-    /// A file of the storage root was not read, or the thread is not there.
+    /// A node, the index or a file of the storage root was not read, or the thread is not there.
     #[error(transparent)]
-    Root(#[from] RootError),
-    /// A node was not read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Index or history was not read.
-    #[error(transparent)]
-    Heads(#[from] HeadsError),
+    Root(RootError),
     /// The node at which the history says that a thread ended is missing.
     #[error("{source}")]
     NoEnd {
@@ -30,9 +24,14 @@ pub enum ThreadError {
         /// It has the hash.
         source: StoreError,
     },
-    /// Somebody moved the head of a thread that was to be ended.
-    #[error("the head of thread {0} moved while it was being ended")]
-    HeadMoved(ThreadId),
+    /// Somebody moved the head of a thread at the same time.
+    #[error("the head of thread {thread} moved while it was {meanwhile}")]
+    HeadMoved {
+        /// The thread.
+        thread: ThreadId,
+        /// What was being done to it; it completes "while it was …".
+        meanwhile: &'static str,
+    },
     /// A thread is not that long.
     #[error("thread {thread} has no step {step}")]
     NoStep {
@@ -120,3 +119,9 @@ pub enum ThreadError {
 
 /// What functions that read threads return.
 pub type Result<T, E = ThreadError> = std::result::Result<T, E>;
+
+impl<E: Into<RootError>> From<E> for ThreadError {
+    fn from(error: E) -> ThreadError {
+        ThreadError::Root(error.into())
+    }
+}

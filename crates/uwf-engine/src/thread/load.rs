@@ -7,6 +7,7 @@ use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
+use crate::root::error::RootError;
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -53,7 +54,11 @@ impl<'h> Thread<'h> {
     pub(crate) fn current_head(&self) -> Result<Head> {
         let head = self.home.heads().read(self.id.as_str())?;
         let head = head.ok_or_else(|| missing_thread::not_active(self.home, &self.id))?;
-        if head.hash == self.head { Ok(head) } else { Err(ThreadError::HeadMoved(self.id.clone())) }
+        if head.hash == self.head {
+            Ok(head)
+        } else {
+            Err(ThreadError::HeadMoved { thread: self.id.clone(), meanwhile: "being ended" })
+        }
     }
 
     /// Loads a thread, active or finished.
@@ -74,7 +79,7 @@ impl<'h> Thread<'h> {
     pub fn ended(home: &'h Home, line: &Finished) -> Result<Thread<'h>> {
         let id = &line.thread;
         Thread::at(home, id.clone(), line.head).map_err(|error| match error {
-            ThreadError::Store(source @ StoreError::NotFound { .. }) => {
+            ThreadError::Root(RootError::Store(source @ StoreError::NotFound { .. })) => {
                 ThreadError::NoEnd { thread: id.clone(), source }
             }
             error => error,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
-use crate::error::{AtPath, Result};
+use crate::error::{AtPath, Error, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -101,7 +101,7 @@ pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> 
         if let Some(reason) = marks::read(home, &thread, Mark::Paused)? {
             return Ok(Some((thread, reason)));
         }
-        at = match Settings::load(home, &thread) {
+        at = match Settings::load(home, &thread).map_err(Error::from) {
             Err(error) if !error.is_damage() => return Err(error),
             other => other.ok().flatten().and_then(|settings| settings.parent),
         };

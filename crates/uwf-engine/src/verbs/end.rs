@@ -110,7 +110,7 @@ fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
             let _ = marks::clear(home, &line.thread, &Mark::ALL);
             Ok(())
         }
-        Swap::Moved(_) => Err(ThreadError::HeadMoved(line.thread.clone()).into()),
+        Swap::Moved(_) => Err(ThreadError::HeadMoved { thread: line.thread.clone(), meanwhile: "being ended" }.into()),
     }
 }
 

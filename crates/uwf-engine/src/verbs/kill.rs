@@ -120,8 +120,9 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     };
     match left {
         Some(attempt) if attempt.finished.is_none() => {
-            leftover::fail(home, &attempt, None, "the thread was killed").map(drop)
+            leftover::fail(home, &attempt, None, "the thread was killed")?;
         }
-        Some(_) | None => Ok(()),
+        Some(_) | None => {}
     }
+    Ok(())
 }

@@ -7,12 +7,14 @@ use uwf_core::node::{Content, Payload, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 
+use crate::attempt::error::AttemptError;
 use crate::attempt::settings::Settings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::closure::{self, Bounds};
+use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 use crate::thread::message;
 use crate::thread::nodes;
@@ -80,22 +82,16 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
     let before = (at != thread.head).then_some(thread.head);
     if before.is_some() && !dry_run {
         home.store().put_all(&new.drafts)?;
-        let settings = Settings::load(home, id)?.ok_or_else(|| unplaced(id))?;
+        let settings = Settings::load(home, id)?.ok_or_else(|| AttemptError::UnknownWorkspace(id.clone()))?;
         new_thread::begin_anew(home, id, at, &settings)?;
         // It is derived, and of the head before.
         let _ = std::fs::remove_file(home.chain_file(id));
         if let Swap::Moved(_) = home.heads().swap(id.as_str(), &head.version, at)? {
-            return Err(Error::new(ErrorKind::Busy, format!("the head of thread {id} moved while it was repaired"))
-                .hint("look at it with `uwf thread show`, then try again"));
+            return Err(ThreadError::HeadMoved { thread: id.clone(), meanwhile: "repaired" }.into());
         }
         marks::clear(home, id, &[Mark::Waiting, Mark::Limited, Mark::Stuck, Mark::Open])?;
     }
     Ok(Repaired { thread: id.clone(), head: at, before, steps: new.rows })
-}
-
-fn unplaced(id: &ThreadId) -> Error {
-    Error::new(ErrorKind::Usage, format!("this machine does not know where thread {id} works"))
-        .hint(format!("say it once: `uwf thread step {id} --cwd DIR`"))
 }
 
 /// The StepNodes of a thread, oldest first, read from the nodes alone.

@@ -43,7 +43,7 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
         .envs(environment::of_attempt(home, &opened)?)
         .stdin(Stdio::null())
         .spawn()
-        .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, &source))?;
+        .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, source))?;
     let status = loop {
         if let Some(status) = process.try_wait().at("wait for", home.bin())? {
             break status;

@@ -133,7 +133,7 @@ pub(crate) fn pinned(home: &Home, workflow: &str, settings: &Settings) -> Result
 
 /// Whether the workflow has each role an agent is bound to, and there is such an agent.
 fn check_agents(home: &Home, config: &Config, hash: Hash, settings: &Settings) -> Result<()> {
-    settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)
+    Ok(settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)?)
 }
 
 /// Creates a thread whose head is a stored node: settings first, the head last.

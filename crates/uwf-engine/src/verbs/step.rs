@@ -68,7 +68,7 @@ impl Request {
 /// # Errors
 /// What the keeper reports; `Internal` when it dies without a report.
 pub fn in_keeper(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dyn FnMut()) -> Result<Report> {
-    keeper::run(home, &request.thread, request, signals, tick)
+    Ok(keeper::run(home, &request.thread, request, signals, tick)?)
 }
 
 /// The keeper's side of [`in_keeper`].
@@ -76,7 +76,8 @@ pub fn in_keeper(home: &Home, request: &Request, signals: &mut Signals, tick: &m
 /// # Errors
 /// `Usage` when the request is not readable.
 pub fn keeper_main(request: &str) -> Result<()> {
-    keeper::main(request, perform)
+    let performed = |request: &Request| perform(&Home::from_environment()?, request, &mut Signals::listen()?);
+    Ok(keeper::main(request, performed)?)
 }
 
 /// Performs one step while holding the thread's lock.
@@ -155,7 +156,7 @@ impl<'a, 'h> Step<'a, 'h> {
     /// Whether the thread may have another step.
     fn check_limit(&self, role: &str) -> Result<()> {
         let steps = self.thread.chain()?.len();
-        self.plan.check_limit(steps).inspect_err(|limit| self.mark(Mark::Limited, role, &limit.message))
+        Ok(self.plan.check_limit(steps).inspect_err(|limit| self.mark(Mark::Limited, role, &limit.to_string()))?)
     }
 
     fn advisors<'b, 't>(&'b self, thread: &'b Thread<'t>) -> Advisors<'b, 't> {

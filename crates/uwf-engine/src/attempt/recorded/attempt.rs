@@ -6,7 +6,9 @@ use super::lines::{Answered, Closed, Finished, GaveUp, Line, Named, Opened, Outc
 use super::output::size;
 use super::{OutputFiles, boot_id};
 use crate::attempt::agents::HUMAN;
-use crate::error::{AtPath, ErrorKind, Result};
+use crate::attempt::error::Result;
+use crate::error_kind::ErrorKind;
+use crate::root::error::AtPath;
 use crate::root::home::Home;
 
 /// How often a kept answer is read by processes that end without a word before its agent is run again: they may be dying

@@ -8,7 +8,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
-use crate::error::ErrorKind;
+use crate::error_kind::ErrorKind;
 use crate::root::history;
 use crate::root::record;
 use crate::thread::digest::Digest;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Result};
+use crate::attempt::error::Result;
+use crate::root::error::AtPath;
 use crate::root::home::Home;
 
 /// Files one attempt writes its output to.

@@ -100,7 +100,7 @@ impl Step<'_, '_> {
         // A damaged record of an earlier failure must not make the result of this attempt unsound.
         let earlier = earlier.into_iter().filter(|hash| self.is_sound(*hash)).collect();
         let digest = recorded_digest::at_head(self.thread).inspect_err(|error| {
-            log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {}", error.message);
+            log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {error}");
         });
         let planned = self.plan.attempt(self.thread, role, agent)?;
         let opened = Opened { earlier, reextract, rereads, digest: digest.ok(), ..planned };

@@ -64,7 +64,7 @@ impl Step<'_, '_> {
         let record = match recorded::read(self.home, &self.thread.id) {
             Ok(record) => record,
             // It may say that the agent had finished. Left open, the next step looks at it.
-            Err(unread) => return error.hint(format!("what came of the attempt is not known: {}", unread.message)),
+            Err(unread) => return error.hint(format!("what came of the attempt is not known: {unread}")),
         };
         if record.as_ref().is_some_and(|record| record.closed.is_some()) {
             return error;
@@ -107,11 +107,7 @@ impl Step<'_, '_> {
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) => {
                 let dir = self.home.attempts_dir(&self.thread.id);
-                error.hint(format!(
-                    "storing what it printed failed too ({}); it is still in {}",
-                    lost.message,
-                    dir.display()
-                ))
+                error.hint(format!("storing what it printed failed too ({lost}); it is still in {}", dir.display()))
             }
         }
     }
@@ -154,14 +150,14 @@ impl Step<'_, '_> {
     fn redacted(&self, opened: &Opened, error: &Error) -> Error {
         // Without the file no agent was started that could have told one.
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
-        Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
+        error.redacted(&Redactor::new(opened.secrets.iter().cloned(), &file))
     }
 
     /// Nothing failed: the step can be done later.
     fn suspend(&self, attempt: &Attempt, mark: Mark, error: Error) -> Error {
         let why = error.message.lines().next().map(str::to_owned);
         if let Err(lost) = leftover::suspend(self.home, attempt, why) {
-            log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {}", lost.message);
+            log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {lost}");
         }
         // Of a thread that is paused meanwhile that says it all: once resumed, it is as it was.
         let is_paused = matches!(child_threads::paused(self.home, &self.thread.id), Ok(Some(_)));

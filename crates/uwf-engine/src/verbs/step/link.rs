@@ -147,6 +147,6 @@ impl Step<'_, '_> {
     /// Concludes the record of an attempt.
     pub(super) fn close(&self, opened: &Opened, outcome: Outcome, error: Option<String>) -> Result<()> {
         let closed = Closed { attempt: opened.attempt.clone(), outcome, error, node: None, closed_at: ids::now_ms() };
-        recorded::closed(self.home, &opened.thread, closed)
+        Ok(recorded::closed(self.home, &opened.thread, closed)?)
     }
 }

@@ -1,0 +1,40 @@
+//! How the process of an agent ended, and what that says about a result.
+
+use std::fmt;
+use std::time::Duration;
+
+use signal_hook::consts::SIGINT;
+
+use crate::error_kind::ErrorKind;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Exited(i32),
+    /// By a signal of somebody else.
+    Signaled(i32),
+    /// By us: it took longer than its timeout.
+    TimedOut(Duration),
+    /// By us: it printed nothing for longer than its idle timeout.
+    Idle(Duration),
+    /// By us: this signal told us to.
+    Cancelled(i32),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Exited(code) => write!(out, "exited with {code}"),
+            Ended::Signaled(signal) => write!(out, "was ended by signal {signal}"),
+            Ended::TimedOut(limit) => write!(out, "was ended after its timeout of {} s", limit.as_secs_f64()),
+            Ended::Idle(limit) => write!(out, "was ended: it printed nothing for {} s", limit.as_secs_f64()),
+            Ended::Cancelled(_) => write!(out, "was ended on request"),
+        }
+    }
+}
+
+/// What a process fails with that a signal told to stop.
+pub(crate) fn stopped_by(signal: i32) -> ErrorKind {
+    if signal == SIGINT { ErrorKind::Interrupted } else { ErrorKind::Terminated }
+}

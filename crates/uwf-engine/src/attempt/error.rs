@@ -1,0 +1,238 @@
+//! What can go wrong with one try to have a role played.
+
+use std::io;
+use std::path::PathBuf;
+
+use uwf_core::config::OutputMode;
+use uwf_core::text::ellipsize;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::Workflow;
+
+use crate::attempt::ended::Ended;
+use crate::attempt::program::Unusable;
+use crate::error_kind::SentError;
+use crate::thread::error::ThreadError;
+
+/// Characters shown of a line that is not a result.
+const SHOWN: usize = 80;
+
+/// Why a role was not played.
+#[derive(Debug, thiserror::Error)]
+pub enum AttemptError {
+    /// The thread or a file of the storage root was not read or written.
+    #[error(transparent)]
+    Thread(ThreadError),
+
+    /// A role that somebody named is not in the workflow.
+    #[error("workflow `{workflow}` has no role `{role}`")]
+    NoRole {
+        /// Name of the workflow.
+        workflow: String,
+        /// The role that was named.
+        role: String,
+        /// The roles it has.
+        known: Vec<String>,
+        /// Whether an agent was to be bound to the role.
+        is_bound: bool,
+    },
+    /// The graph of a workflow leads to a role that the workflow does not have.
+    #[error("workflow `{workflow}` routes to role `{role}`, which it does not have")]
+    RoutedNowhere {
+        /// Name of the workflow.
+        workflow: String,
+        /// The role.
+        role: String,
+    },
+    /// Nobody says which agent plays a role.
+    #[error("no agent is configured for role `{role}`")]
+    NoAgent {
+        /// The role.
+        role: String,
+    },
+    /// No agent has this alias, and no program has this name.
+    #[error("there is no agent `{alias}`")]
+    UnknownAgent {
+        /// What was given.
+        alias: String,
+        /// The aliases of the configuration.
+        known: Vec<String>,
+    },
+    /// A command line has a secret in it.
+    #[error("the agent's command line has the value of {variable} in it")]
+    SecretInCommand {
+        /// The variable that holds the secret.
+        variable: String,
+    },
+    /// Somebody said what an alias prints, which the configuration says.
+    #[error("`{alias}` is an alias: --output belongs to a command line")]
+    OutputOfAlias {
+        /// The alias.
+        alias: String,
+        /// What was said.
+        output: OutputMode,
+    },
+    /// This is neither an alias nor a command line.
+    #[error("`{0}` is neither an agent alias nor a command line (unbalanced quotes?)")]
+    NotACommandLine(String),
+    /// The built-in agent that runs a command has no command for a role.
+    #[error("`{agent}` runs the program of an agent with `output: text` or `json`, and role `{role}` has none")]
+    NoCommand {
+        /// Name of the built-in agent.
+        agent: &'static str,
+        /// The role.
+        role: String,
+    },
+
+    /// The path of a workspace is not UTF-8.
+    #[error("the path of the workspace is not UTF-8: {}", .0.display())]
+    WorkspaceNotText(PathBuf),
+    /// The workspace of a thread is not there.
+    #[error("the thread's workspace {} does not exist", .0.display())]
+    NoWorkspace(PathBuf),
+    /// The record of a thread does not say where the thread works.
+    #[error("this machine does not know where thread {0} works")]
+    UnknownWorkspace(ThreadId),
+    /// The settings in the record of a thread are damaged.
+    #[error("the settings in {} are not readable: {source}", path.display())]
+    Settings {
+        /// The thread.
+        thread: ThreadId,
+        /// Its record.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// A thread has as many steps as it may have.
+    #[error("the thread has {steps} steps, its limit is {limit}")]
+    TooManySteps {
+        /// How many it has.
+        steps: usize,
+        /// How many it may have.
+        limit: u64,
+    },
+    /// An attempt cannot be written as JSON.
+    #[error("an attempt cannot be written: {source}")]
+    NotWritten {
+        /// Its id.
+        attempt: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+
+    /// The program of an agent cannot be started, for a reason that its file tells.
+    #[error("cannot start agent `{agent}`: {why}")]
+    Unusable {
+        /// The agent, or its program.
+        agent: String,
+        /// What is wrong with the file.
+        why: Unusable,
+    },
+    /// The program of an agent cannot be started.
+    #[error("cannot start agent `{program}`: {source}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// Bytes of its longest argument.
+        longest_argument: usize,
+        /// Why.
+        source: io::Error,
+    },
+    /// An agent ended without a result.
+    #[error("agent `{agent}` {ended}{}{}", instead_of_result(printed.as_deref()), with_last_words(last_words))]
+    NoResult {
+        /// The agent.
+        agent: String,
+        /// How it ended.
+        ended: Ended,
+        /// The last line of its stdout, if a hash should have been there.
+        printed: Option<String>,
+        /// The last line of its stderr.
+        last_words: String,
+    },
+    /// An agent has put something else in the place of an output file.
+    #[error("the agent put something else in the place of its output file {}: {source}", path.display())]
+    Misplaced {
+        /// The file.
+        path: PathBuf,
+        /// What the system says of it.
+        source: io::Error,
+    },
+    /// An advisor ended without a reply.
+    #[error("{ended:?}; its last words: {last_words}")]
+    AdvisorEnded {
+        /// How it ended.
+        ended: Ended,
+        /// The last line of its stderr.
+        last_words: String,
+    },
+    /// The reply of an advisor is not what it should be.
+    #[error("its reply is not readable: {0}")]
+    AdvisorReply(#[source] serde_json::Error),
+
+    /// This process cannot listen for signals.
+    #[error("cannot listen for signals: {0}")]
+    Signals(#[source] io::Error),
+    /// This process was told to stop.
+    #[error("stopped")]
+    Stopped {
+        /// The signal.
+        signal: i32,
+    },
+    /// The keeper of a thread cannot be started.
+    #[error("cannot start the keeper: {source}")]
+    KeeperNotStarted {
+        /// The thread.
+        thread: ThreadId,
+        /// Why.
+        source: io::Error,
+    },
+    /// A keeper does not understand what it is asked.
+    #[error("not a keeper's request: {0}")]
+    KeeperRequest(#[source] serde_json::Error),
+    /// The keeper of a thread died.
+    #[error("the keeper of thread {thread} died without a report")]
+    KeeperDied {
+        /// The thread.
+        thread: ThreadId,
+        /// The file with what it printed.
+        log: PathBuf,
+    },
+    /// The reply of a keeper cannot be read.
+    #[error("cannot read what the keeper of thread {thread} replied: {source}")]
+    KeeperUnread {
+        /// The thread.
+        thread: ThreadId,
+        /// Why.
+        source: io::Error,
+    },
+    /// What a keeper reports that it failed with.
+    #[error("{}", .0.message)]
+    Keeper(SentError),
+}
+
+/// What functions that have a role played return.
+pub type Result<T, E = AttemptError> = std::result::Result<T, E>;
+
+impl<E: Into<ThreadError>> From<E> for AttemptError {
+    fn from(error: E) -> AttemptError {
+        AttemptError::Thread(error.into())
+    }
+}
+
+impl AttemptError {
+    pub(crate) fn no_role(workflow: &Workflow, role: &str, is_bound: bool) -> AttemptError {
+        let known = workflow.roles.keys().cloned().collect();
+        AttemptError::NoRole { workflow: workflow.name.clone(), role: role.to_owned(), known, is_bound }
+    }
+}
+
+/// What else an agent printed where the hash of its result should have been.
+fn instead_of_result(printed: Option<&str>) -> String {
+    let Some(last) = printed else { return String::new() };
+    let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", ellipsize(last, SHOWN)) };
+    format!(", but the last line of its stdout is {printed} instead of a StepNode hash")
+}
+
+fn with_last_words(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("; its last words: {words}") }
+}
