@@ -42,7 +42,7 @@ pub enum StoreError {
         hash: Hash,
     },
     /// A payload does not fit its type.
-    #[error("the payload is not a valid {title}: {}", joined(violations))]
+    #[error("the payload is not a valid {title}: {}", joined(violations, "; "))]
     Invalid {
         /// The type.
         type_hash: Hash,
@@ -64,7 +64,7 @@ pub enum StoreError {
         type_hash: Hash,
     },
     /// A schema that cannot be used.
-    #[error("bad schema: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("bad schema: {}", joined(problems, "; "))]
     BadSchema {
         /// What is wrong, at least one error.
         problems: Vec<SchemaProblem>,
@@ -79,7 +79,7 @@ pub enum StoreError {
         prefix: String,
     },
     /// Several hashes begin like this.
-    #[error("{prefix} is the beginning of more than one hash: {}{}", list(matches), if *more { ", …" } else { "" })]
+    #[error("{prefix} is the beginning of more than one hash: {}{}", joined(matches, ", "), if *more { ", …" } else { "" })]
     AmbiguousPrefix {
         /// What was given, in upper case.
         prefix: String,
@@ -125,12 +125,6 @@ impl From<FileError> for StoreError {
     }
 }
 
-fn joined(violations: &[Violation]) -> String {
-    let texts: Vec<String> = violations.iter().map(ToString::to_string).collect();
-    texts.join("; ")
-}
-
-fn list(hashes: &[Hash]) -> String {
-    let texts: Vec<String> = hashes.iter().map(Hash::to_string).collect();
-    texts.join(", ")
+fn joined<T: ToString>(parts: &[T], between: &str) -> String {
+    parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }

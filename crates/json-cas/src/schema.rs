@@ -1,24 +1,24 @@
 //! JSON Schema (draft 2020-12): one validator for everything that is stored.
 //!
-//! This is the only place that knows the `jsonschema` crate.
+//! No other module knows the `jsonschema` crate.
 
 mod applicators;
 mod branches;
 mod check;
+mod describe;
 mod document;
-mod doubts;
 mod evaluate;
+mod evaluated;
 mod expansion;
 mod key_order;
 mod keywords;
-mod leaf;
-mod options;
+mod long_enum;
+mod messages;
 mod problem;
 mod refs;
-mod seen;
 mod violation;
 mod violations;
-mod words;
+mod warnings;
 
 pub use check::{MAX_SCHEMA_DEPTH, check, is_remote_ref};
 pub use problem::{SchemaProblem, Severity};
@@ -78,11 +78,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] with every error that [`check`] finds.
     pub fn compile(schema: &Value) -> Result<Schema, SchemaError> {
-        let mut problems = check(schema);
-        problems.retain(|problem| problem.severity == Severity::Error);
-        if !problems.is_empty() {
-            return Err(SchemaError { problems });
-        }
+        refuse_bad(schema)?;
         Schema::compile_stored(Arc::new(References::new(schema.clone())))
     }
 
@@ -103,7 +99,7 @@ impl Schema {
         }
     }
 
-    /// The schema. The keys of `properties` that `required` names come first, in its order: what is stored keeps the
+    /// The schema. The keys of `properties` that `required` names come first, in its order: the store keeps the
     /// author's order of lists, not of maps.
     pub fn value(&self) -> &Value {
         self.references.value()
@@ -118,8 +114,7 @@ impl Schema {
         self.value().get("title")?.as_str()
     }
 
-    /// Whether a payload fits. One that takes more than a million comparisons, where the schema allows
-    /// that, does not.
+    /// Whether a payload fits. It does not if the schema allows for more than a million comparisons and the payload needs them.
     pub fn is_valid(&self, payload: &Value) -> bool {
         self.verdict(payload) == Verdict::Fits
     }
@@ -146,6 +141,13 @@ impl Schema {
     pub fn refs(&self, payload: &Value) -> Vec<Hash> {
         self.references.of(payload)
     }
+}
+
+/// Refuses a schema that has errors.
+pub(crate) fn refuse_bad(schema: &Value) -> Result<(), SchemaError> {
+    let mut problems = check(schema);
+    problems.retain(|problem| problem.severity == Severity::Error);
+    if problems.is_empty() { Ok(()) } else { Err(SchemaError { problems }) }
 }
 
 /// How everything here is compiled: draft 2020-12 unless the schema names another, formats

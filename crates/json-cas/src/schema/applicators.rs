@@ -2,30 +2,30 @@
 
 use serde_json::Value;
 
-use super::document::{Document, Place};
+use super::document::{Document, Subschema};
 
 /// A subschema for one item or key, and the keyword it stands under.
-pub(super) type Rule<'s> = (&'static str, Place<'s>);
+pub(super) type Rule<'s> = (&'static str, Subschema<'s>);
 
 /// What a subschema says of the item at `index` of an array, less `contains`.
-pub(super) fn for_item(place: Place<'_>, index: usize) -> Vec<Rule<'_>> {
+pub(super) fn for_item(subschema: Subschema<'_>, index: usize) -> Vec<Rule<'_>> {
     // In drafts before 2020-12 the list was `items` itself, and the rest `additionalItems`.
     for (tuple, rest) in [("prefixItems", "items"), ("items", "additionalItems")] {
-        let Some(items) = place.keyword(tuple).and_then(Value::as_array) else {
+        let Some(items) = subschema.keyword(tuple).and_then(Value::as_array) else {
             continue;
         };
         return match items.get(index) {
-            Some(schema) => rules(place, vec![(tuple, schema)]),
-            None => rules(place, present(place, &[rest, "unevaluatedItems"])),
+            Some(schema) => rules(subschema, vec![(tuple, schema)]),
+            None => rules(subschema, present(subschema, &[rest, "unevaluatedItems"])),
         };
     }
-    rules(place, present(place, &["items", "unevaluatedItems"]))
+    rules(subschema, present(subschema, &["items", "unevaluatedItems"]))
 }
 
 /// What a subschema says of the value of `key`.
-pub(super) fn for_key<'s>(document: &Document<'s>, place: Place<'s>, key: &str) -> Vec<Rule<'s>> {
+pub(super) fn for_key<'s>(document: &Document<'s>, subschema: Subschema<'s>, key: &str) -> Vec<Rule<'s>> {
     let mut found = Vec::new();
-    let named = |keyword: &str| place.keyword(keyword).and_then(Value::as_object);
+    let named = |keyword: &str| subschema.keyword(keyword).and_then(Value::as_object);
     if let Some(schema) = named("properties").and_then(|named| named.get(key)) {
         found.push(("properties", schema));
     }
@@ -35,40 +35,46 @@ pub(super) fn for_key<'s>(document: &Document<'s>, place: Place<'s>, key: &str) 
         }
     }
     if found.is_empty() {
-        found = present(place, &["additionalProperties", "unevaluatedProperties"]);
+        found = present(subschema, &["additionalProperties", "unevaluatedProperties"]);
     }
-    rules(place, found)
+    rules(subschema, found)
 }
 
-fn present<'s>(place: Place<'s>, keywords: &[&'static str]) -> Vec<(&'static str, &'s Value)> {
-    keywords.iter().filter_map(|keyword| Some((*keyword, place.keyword(keyword)?))).collect()
+fn present<'s>(subschema: Subschema<'s>, keywords: &[&'static str]) -> Vec<(&'static str, &'s Value)> {
+    keywords.iter().filter_map(|keyword| Some((*keyword, subschema.keyword(keyword)?))).collect()
 }
 
-fn rules<'s>(place: Place<'s>, found: Vec<(&'static str, &'s Value)>) -> Vec<Rule<'s>> {
+fn rules<'s>(subschema: Subschema<'s>, found: Vec<(&'static str, &'s Value)>) -> Vec<Rule<'s>> {
     found
         .into_iter()
         .filter(|(_, schema)| schema.is_object() || schema.is_boolean())
-        .map(|(keyword, schema)| (keyword, place.enter(schema)))
+        .map(|(keyword, schema)| (keyword, subschema.enter(schema)))
         .collect()
 }
 
 /// The schemas in a keyword that holds a list of them.
-pub(super) fn branches<'s>(place: Place<'s>, keyword: &str) -> Vec<Place<'s>> {
-    place.keyword(keyword).and_then(Value::as_array).into_iter().flatten().map(|schema| place.enter(schema)).collect()
+pub(super) fn branches<'s>(subschema: Subschema<'s>, keyword: &str) -> Vec<Subschema<'s>> {
+    subschema
+        .keyword(keyword)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|schema| subschema.enter(schema))
+        .collect()
 }
 
 /// The schema in a keyword that holds one.
-pub(super) fn single<'s>(place: Place<'s>, keyword: &str) -> Option<Place<'s>> {
-    place.keyword(keyword).map(|schema| place.enter(schema))
+pub(super) fn single<'s>(subschema: Subschema<'s>, keyword: &str) -> Option<Subschema<'s>> {
+    subschema.keyword(keyword).map(|schema| subschema.enter(schema))
 }
 
 /// Schemas that apply once a key is there, with that key.
-pub(super) fn dependent(place: Place<'_>) -> Vec<(&str, Place<'_>)> {
+pub(super) fn dependent(subschema: Subschema<'_>) -> Vec<(&str, Subschema<'_>)> {
     ["dependentSchemas", "dependencies"]
         .into_iter()
-        .filter_map(|keyword| place.keyword(keyword)?.as_object())
+        .filter_map(|keyword| subschema.keyword(keyword)?.as_object())
         .flatten()
         .filter(|(_, schema)| schema.is_object() || schema.is_boolean())
-        .map(|(key, schema)| (key.as_str(), place.enter(schema)))
+        .map(|(key, schema)| (key.as_str(), subschema.enter(schema)))
         .collect()
 }

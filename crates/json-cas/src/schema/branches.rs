@@ -1,10 +1,10 @@
-//! None of several alternatives fits: which one was meant, and why does it not fit?
+//! Finds out which of several alternatives was meant if none fits, and why it does not.
 
 use serde_json::Value;
 
-use super::document::{Document, Place};
-use super::violation::{Finding, Findings, Mark, Violation};
-use super::words::{describe, found, listed};
+use super::describe::{describe, found, listed};
+use super::document::{Document, Subschema};
+use super::violation::{Finding, FindingKind, Findings, Violation};
 use crate::text::ellipsize;
 
 /// Most alternatives spelled out.
@@ -17,29 +17,29 @@ const MAX_REASONS: usize = 3;
 /// those of the alternatives below: without a limit the text grows exponentially with the depth of the value.
 const MAX_FORM: usize = 400;
 
-/// What to report. When one alternative is meant, its own findings are what helps; `anyOf: [T, null]`
-/// is reported as T, for example.
+/// What to report. If one alternative is meant, its own findings help most: `anyOf: [T, null]` is reported as T.
 pub(super) fn none_fits<'s>(
     document: &Document<'s>,
     keyword: &str,
-    branches: &[Place<'s>],
+    branches: &[Subschema<'s>],
     findings: &[Findings],
     value: &Value,
     path: &str,
 ) -> Vec<Finding> {
-    let marks = |index: usize| -> Vec<&Mark> {
+    let kinds = |index: usize| -> Vec<&FindingKind> {
         let at_root = findings[index].iter().filter(|f| f.violation.path == path);
-        at_root.map(|finding| &finding.mark).collect()
+        at_root.map(|finding| &finding.kind).collect()
     };
-    let is_null = |index: usize| marks(index) == [&Mark::Null];
+    let is_null = |index: usize| kinds(index) == [&FindingKind::Null];
     let nullable = (0..findings.len()).any(is_null);
     let mut meant: Vec<usize> = (0..findings.len()).filter(|index| !is_null(*index)).collect();
     if let Some(finding) = of_types(&meant, nullable, findings, keyword, value, path) {
         return vec![finding];
     }
     narrow(&mut meant, |index| {
-        let other_kind = |mark: &&Mark| matches!(mark, Mark::Type(_) | Mark::Value | Mark::Null);
-        !marks(index).iter().any(other_kind)
+        let other_kind =
+            |kind: &&FindingKind| matches!(kind, FindingKind::Type(_) | FindingKind::Value | FindingKind::Null);
+        !kinds(index).iter().any(other_kind)
     });
     narrow(&mut meant, |index| !fails_a_tag(&findings[index], path));
     if let [index] = meant[..] {
@@ -57,10 +57,10 @@ pub(super) fn none_fits<'s>(
         })
         .collect();
     let message = format!("fits none of the {} allowed forms; {}", findings.len(), reasons.join("; "));
-    vec![finding(path, keyword, message, Mark::Other)]
+    vec![Finding::new(path, keyword, message, FindingKind::Other)]
 }
 
-/// All alternatives want another type: they are reported as one list of types.
+/// One list of types, if all alternatives want another type.
 fn of_types(
     meant: &[usize],
     nullable: bool,
@@ -71,8 +71,8 @@ fn of_types(
 ) -> Option<Finding> {
     let mut types: Vec<String> = Vec::new();
     for index in meant {
-        let wanted = findings[*index].iter().find_map(|finding| match &finding.mark {
-            Mark::Type(wanted) if finding.violation.path == path => Some(wanted),
+        let wanted = findings[*index].iter().find_map(|finding| match &finding.kind {
+            FindingKind::Type(wanted) if finding.violation.path == path => Some(wanted),
             _ => None,
         })?;
         for name in wanted {
@@ -86,7 +86,7 @@ fn of_types(
         types.push("null".to_owned());
     }
     let message = format!("expected {}, found {}", listed(&types, "or"), found(value));
-    Some(finding(path, keyword, message, Mark::Type(types)))
+    Some(Finding::new(path, keyword, message, FindingKind::Type(types)))
 }
 
 /// Whether an alternative fails because a key right below has another fixed value, which is how
@@ -94,7 +94,7 @@ fn of_types(
 fn fails_a_tag(findings: &Findings, path: &str) -> bool {
     findings.iter().any(|finding| {
         let below = finding.violation.path.strip_prefix(path);
-        finding.mark == Mark::Value && below.is_some_and(|below| below.matches('/').count() == 1)
+        finding.kind == FindingKind::Value && below.is_some_and(|below| below.matches('/').count() == 1)
     })
 }
 
@@ -118,8 +118,4 @@ fn reasons(findings: &Findings, path: &str) -> String {
         })
         .collect();
     reasons.join(", ")
-}
-
-fn finding(path: &str, keyword: &str, message: String, mark: Mark) -> Finding {
-    Finding { violation: Violation { path: path.to_owned(), keyword: keyword.to_owned(), message }, mark }
 }

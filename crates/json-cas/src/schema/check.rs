@@ -3,16 +3,16 @@
 use jsonschema::Draft;
 use serde_json::{Map, Value, json};
 
-use super::document::{Document, Place};
+use super::describe::{brief, kind};
+use super::document::{Document, Subschema};
 use super::keywords::{self, Holds, subschemas};
 use super::problem::{SchemaProblem, Severity};
-use super::words::{brief, kind};
-use super::{MAX_PATTERN_SIZE, doubts, expansion, validator_options, violations};
+use super::{MAX_PATTERN_SIZE, expansion, validator_options, violations, warnings};
 use crate::nearest::nearest;
 use crate::pointer;
 
-/// Schemas that may be nested in one another as written. Deeper ones are not written by people,
-/// and every reader of schemas here goes down recursively.
+/// Levels of schemas within schemas as written. People do not write deeper ones, and every reader of schemas here
+/// recurses.
 pub const MAX_SCHEMA_DEPTH: usize = 48;
 
 /// Patterns that a schema may have: whoever reads it compiles each, up to [`MAX_PATTERN_SIZE`].
@@ -27,11 +27,11 @@ const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 
 /// All problems of a schema at once.
 ///
-/// Errors: keywords with values they cannot have, references to anything outside the schema or to
-/// nothing, patterns the linear-time engine does not know, more than
-/// 4096 references when written out, more than [`MAX_SCHEMA_DEPTH`] levels, more than 200 patterns, more than 5000 keys in one
-/// list, a schema that refers to itself by `$dynamicRef`. Warnings: words that are no keyword, formats that nobody checks, required keys that
-/// are no properties, limits that nothing fits. A note: `required` and `properties` in different orders.
+/// Errors: keywords with values they cannot have, references to anything outside the schema or to nothing, patterns the
+/// linear-time engine does not know, more than 4096 references when written out, more than [`MAX_SCHEMA_DEPTH`] levels, more
+/// than 200 patterns, more than 5000 keys in one list, a schema that refers to itself by `$dynamicRef`. Warnings: unknown
+/// keywords, formats that nobody checks, required keys that are not among the properties, limits that nothing fits. A note:
+/// `required` and `properties` in different orders.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {
         let message = format!("a schema is an object, true or false, not {}", kind(schema));
@@ -76,7 +76,7 @@ pub fn is_remote_ref(reference: &str) -> bool {
     !reference.starts_with('#')
 }
 
-/// Where a list of keys is too long; data that looks like one counts too.
+/// Finds a list of keys that is too long. Data that looks like one counts too.
 fn too_many_keys(schema: &Value, path: &str) -> Option<String> {
     let below = |key: &str, value: &Value| too_many_keys(value, &pointer::join(path, key));
     match schema {
@@ -95,7 +95,7 @@ fn too_many_keys(schema: &Value, path: &str) -> Option<String> {
     }
 }
 
-/// Where the nesting limit is passed. Counts every value, as a reference can lead anywhere.
+/// Finds where the nesting limit is passed. Every value counts, as a reference can lead anywhere.
 fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
     // A schema takes two levels: its own and that of the keyword that holds several.
     if depth > 2 * MAX_SCHEMA_DEPTH {
@@ -110,7 +110,7 @@ fn too_deep(value: &Value, path: String, depth: usize) -> Option<String> {
     }
 }
 
-/// What the meta-schema finds, without what the lint says better at the same place.
+/// Adds what the meta-schema finds, without what the lint says better at the same place.
 fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
     let Ok(meta) = jsonschema::meta::validator_for(schema) else {
         let message = "an unknown dialect; leave `$schema` out or name draft 2020-12";
@@ -136,16 +136,16 @@ struct Lint<'d, 's> {
 }
 
 impl<'s> Lint<'_, 's> {
-    fn schema(&mut self, place: Place<'s>, path: &str) {
-        let Some(map) = place.schema.as_object() else {
+    fn schema(&mut self, subschema: Subschema<'s>, path: &str) {
+        let Some(map) = subschema.schema.as_object() else {
             return;
         };
-        self.problems.extend(doubts::of(map, path));
+        self.problems.extend(warnings::of(map, path));
         for (keyword, value) in map {
             let below = pointer::join(path, keyword);
             match keyword.as_str() {
                 "type" => self.types(value, &below),
-                "$ref" | "$dynamicRef" | "$recursiveRef" => self.reference(place, value, &below),
+                "$ref" | "$dynamicRef" | "$recursiveRef" => self.reference(subschema, value, &below),
                 "pattern" => self.pattern(value.as_str(), &below),
                 "patternProperties" => self.patterns(value, &below),
                 "format" => self.format(value, &below),
@@ -153,7 +153,7 @@ impl<'s> Lint<'_, 's> {
             }
             self.keyword(keyword, value, &below);
             for (path, schema) in subschemas(keyword, value, &below) {
-                self.schema(place.enter(schema), &path);
+                self.schema(subschema.enter(schema), &path);
             }
         }
     }
@@ -168,10 +168,10 @@ impl<'s> Lint<'_, 's> {
         self.problems.push(SchemaProblem::error(path, message));
     }
 
-    /// Words that are no keyword, and keywords that hold no schema where they should.
+    /// Reports unknown keywords, and keywords that should hold a schema and do not.
     fn keyword(&mut self, keyword: &str, value: &Value, path: &str) {
         let Some(holds) = keywords::holds(keyword) else {
-            // The usual way to say that a word is one's own.
+            // By convention `x-` marks a keyword of one's own.
             if !keyword.starts_with("x-") {
                 let hint = nearest(keyword, keywords::names())
                     .map(|name| format!("; did you mean `{name}`?"))
@@ -225,11 +225,11 @@ impl<'s> Lint<'_, 's> {
         }
     }
 
-    fn reference(&mut self, place: Place<'s>, value: &Value, path: &str) {
+    fn reference(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) {
         let Some(text) = value.as_str() else {
             return;
         };
-        if self.document.resolve(place, text).is_some() {
+        if self.document.resolve(subschema, text).is_some() {
             return;
         }
         let message = if is_remote_ref(text) {

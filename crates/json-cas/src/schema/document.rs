@@ -14,24 +14,24 @@ use crate::pointer;
 /// A subschema together with the resource it belongs to, against which its references are
 /// resolved.
 #[derive(Debug, Copy, Clone)]
-pub(super) struct Place<'s> {
+pub(super) struct Subschema<'s> {
     pub(super) schema: &'s Value,
     resource: &'s Value,
 }
 
-impl<'s> Place<'s> {
+impl<'s> Subschema<'s> {
     /// Something to recognise the subschema by while the document is borrowed.
     pub(super) fn id(self) -> usize {
         std::ptr::from_ref(self.schema) as usize
     }
 
     /// A subschema of this one. An `$id` begins a resource of its own.
-    pub(super) fn enter(self, schema: &'s Value) -> Place<'s> {
+    pub(super) fn enter(self, schema: &'s Value) -> Subschema<'s> {
         let resource = match own_id(schema) {
             Some(_) => schema,
             None => self.resource,
         };
-        Place { schema, resource }
+        Subschema { schema, resource }
     }
 
     /// The value of a keyword.
@@ -48,11 +48,11 @@ pub(super) struct Document<'s> {
     /// Resource → its absolute `$id`.
     ids: HashMap<usize, String>,
     /// Anchor → every subschema that has it, with its resource.
-    anchors: HashMap<&'s str, Vec<Place<'s>>>,
+    anchors: HashMap<&'s str, Vec<Subschema<'s>>>,
     /// Patterns of keys met so far: compiling one takes longer than matching a thousand keys.
     patterns: RefCell<HashMap<&'s str, Option<Validator>>>,
     /// Where the references of a subschema lead, as far as it was asked.
-    targets: RefCell<HashMap<usize, Rc<[Place<'s>]>>>,
+    targets: RefCell<HashMap<usize, Rc<[Subschema<'s>]>>>,
     /// Whether a `$ref` is all that counts where it stands, as it was before draft 2019-09.
     refs_stand_alone: bool,
 }
@@ -74,59 +74,59 @@ impl<'s> Document<'s> {
     }
 
     /// The document itself.
-    pub(super) fn root(&self) -> Place<'s> {
-        Place { schema: self.root, resource: self.root }
+    pub(super) fn root(&self) -> Subschema<'s> {
+        Subschema { schema: self.root, resource: self.root }
     }
 
-    fn collect(&mut self, place: Place<'s>, base: &str) {
-        let Some(map) = place.schema.as_object() else {
+    fn collect(&mut self, subschema: Subschema<'s>, base: &str) {
+        let Some(map) = subschema.schema.as_object() else {
             return;
         };
-        let base = match own_id(place.schema) {
+        let base = match own_id(subschema.schema) {
             Some(id) => {
                 let id = resolve_uri(base, id);
-                self.resources.insert(id.clone(), place.schema);
-                self.ids.insert(place.id(), id.clone());
+                self.resources.insert(id.clone(), subschema.schema);
+                self.ids.insert(subschema.id(), id.clone());
                 id
             }
             None => base.to_owned(),
         };
         for keyword in ["$anchor", "$dynamicAnchor"] {
             if let Some(Value::String(name)) = map.get(keyword) {
-                self.anchors.entry(name).or_default().push(place);
+                self.anchors.entry(name).or_default().push(subschema);
             }
         }
         for (keyword, value) in map {
             for (_, schema) in subschemas(keyword, value, "") {
-                self.collect(place.enter(schema), &base);
+                self.collect(subschema.enter(schema), &base);
             }
         }
     }
 
-    /// The subschemas that the references of `place` lead to: one per `$ref`, and for a
+    /// The subschemas that the references of `subschema` lead to: one per `$ref`, and for a
     /// `$dynamicRef`, which depends on the way taken, every one it could be.
-    pub(super) fn targets(&self, place: Place<'s>) -> Rc<[Place<'s>]> {
-        self.targets.borrow_mut().entry(place.id()).or_insert_with(|| self.find_targets(place).into()).clone()
+    pub(super) fn targets(&self, subschema: Subschema<'s>) -> Rc<[Subschema<'s>]> {
+        self.targets.borrow_mut().entry(subschema.id()).or_insert_with(|| self.find_targets(subschema).into()).clone()
     }
 
-    fn find_targets(&self, place: Place<'s>) -> Vec<Place<'s>> {
-        let text = |keyword: &str| place.keyword(keyword).and_then(Value::as_str);
+    fn find_targets(&self, subschema: Subschema<'s>) -> Vec<Subschema<'s>> {
+        let text = |keyword: &str| subschema.keyword(keyword).and_then(Value::as_str);
         let mut targets = Vec::new();
-        targets.extend(text("$ref").and_then(|text| self.resolve(place, text)));
-        targets.extend(text("$recursiveRef").and_then(|text| self.resolve(place, text)));
+        targets.extend(text("$ref").and_then(|text| self.resolve(subschema, text)));
+        targets.extend(text("$recursiveRef").and_then(|text| self.resolve(subschema, text)));
         if let Some(text) = text("$dynamicRef") {
             let name = text.split_once('#').map_or("", |(_, fragment)| fragment);
             match self.anchors.get(name) {
-                Some(places) => targets.extend(places),
-                None => targets.extend(self.resolve(place, text)),
+                Some(subschemas) => targets.extend(subschemas),
+                None => targets.extend(self.resolve(subschema, text)),
             }
         }
         targets
     }
 
-    /// Whether nothing beside the `$ref` of this place counts.
-    pub(super) fn is_only_a_reference(&self, place: Place<'s>) -> bool {
-        self.refs_stand_alone && place.keyword("$ref").is_some_and(Value::is_string)
+    /// Whether the `$ref` of a subschema is all of it that counts.
+    pub(super) fn is_only_a_reference(&self, subschema: Subschema<'s>) -> bool {
+        self.refs_stand_alone && subschema.keyword("$ref").is_some_and(Value::is_string)
     }
 
     /// Whether a pattern matches a key, by the same engine that validates. A pattern it cannot compile is taken to
@@ -138,16 +138,16 @@ impl<'s> Document<'s> {
         validator.as_ref().is_none_or(|validator| validator.is_valid(&Value::from(key)))
     }
 
-    /// The subschema that a reference in `place` names; `None` when it is not in the document.
-    pub(super) fn resolve(&self, place: Place<'s>, reference: &str) -> Option<Place<'s>> {
+    /// The subschema that a reference in `subschema` names; `None` when it is not in the document.
+    pub(super) fn resolve(&self, subschema: Subschema<'s>, reference: &str) -> Option<Subschema<'s>> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = if uri.is_empty() {
-            place.resource
+            subschema.resource
         } else {
-            let base = self.ids.get(&(std::ptr::from_ref(place.resource) as usize)).map_or("", String::as_str);
+            let base = self.ids.get(&(std::ptr::from_ref(subschema.resource) as usize)).map_or("", String::as_str);
             self.resources.get(&resolve_uri(base, uri)).copied()?
         };
-        let found = Place { schema: resource, resource };
+        let found = Subschema { schema: resource, resource };
         if fragment.is_empty() {
             return Some(found);
         }
@@ -155,20 +155,24 @@ impl<'s> Document<'s> {
             return descend(found, &percent_decoded(fragment)?);
         }
         let id = found.id();
-        self.anchors.get(fragment)?.iter().copied().find(|place| std::ptr::from_ref(place.resource) as usize == id)
+        self.anchors
+            .get(fragment)?
+            .iter()
+            .copied()
+            .find(|subschema| std::ptr::from_ref(subschema.resource) as usize == id)
     }
 }
 
 /// Follows a JSON pointer from a resource.
-fn descend<'s>(from: Place<'s>, pointer: &str) -> Option<Place<'s>> {
-    pointer.split('/').skip(1).try_fold(from, |place, segment| {
+fn descend<'s>(from: Subschema<'s>, pointer: &str) -> Option<Subschema<'s>> {
+    pointer.split('/').skip(1).try_fold(from, |subschema, segment| {
         let segment = pointer::unescape(segment);
-        let next = match place.schema {
+        let next = match subschema.schema {
             Value::Object(map) => map.get(&segment)?,
             Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
             _ => return None,
         };
-        Some(place.enter(next))
+        Some(subschema.enter(next))
     })
 }
 

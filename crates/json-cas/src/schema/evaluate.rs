@@ -1,11 +1,10 @@
 //! Whether and why a payload does not fit: a walk over schema and payload together.
 //!
-//! As a rule the validator decides whether a payload fits, and this explains. The validator's own
-//! list of errors would do, but it grows exponentially where alternatives are nested (a union of
-//! twelve kinds, five levels deep: 16 seconds). For schemas on which the validator itself has no
-//! bound (see [`super::expansion::is_unbounded`]) this decides too: each pair of subschema and
-//! value is looked at once, and there is a limit on how many. What a keyword without subschemas
-//! means is asked of the validator in either case.
+//! As a rule the validator decides whether a payload fits, and this explains why not. The validator's own list of errors
+//! would do, but it grows exponentially with nested alternatives (a union of twelve kinds, five levels deep: 16 seconds).
+//! For schemas on which the validator itself has no bound (see [`super::expansion::is_unbounded`]) this decides too: it
+//! looks at each pair of subschema and value once, and at a limited number of them. In either case the validator judges
+//! keywords without subschemas.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -16,12 +15,12 @@ use serde_json::{Map, Value};
 
 use super::applicators::{branches, dependent, for_item, for_key, single};
 use super::branches::none_fits;
-use super::document::{Document, Place};
+use super::describe::{brief, describe, found, listed};
+use super::document::{Document, Subschema};
 use super::keywords::{self, Holds};
-use super::options::{Options, long_enum};
-use super::violation::{Finding, Findings, MAX_VIOLATIONS, Mark, Violation};
-use super::words::{brief, describe, found, listed};
-use super::{leaf, validator_options};
+use super::long_enum::{AllowedValues, long_enum};
+use super::violation::{Finding, FindingKind, Findings, MAX_VIOLATIONS, Violation};
+use super::{messages, validator_options};
 use crate::nearest::nearest;
 use crate::pointer;
 
@@ -62,12 +61,12 @@ pub(super) struct Evaluator<'d, 's> {
     /// Validators of the keywords of a subschema that have no subschemas.
     leaves: HashMap<usize, Option<Rc<Validator>>>,
     /// The values of long enums.
-    options: HashMap<usize, Rc<Options>>,
+    options: HashMap<usize, Rc<AllowedValues>>,
     /// Keys as values, kept so that no other value gets the address of one.
     #[expect(clippy::vec_box, reason = "a plain vector would move them when it grows")]
     names: Vec<Box<Value>>,
     none: Findings,
-    /// What is found in place of words when nobody wants any.
+    /// Stands for any fault if nobody wants words.
     fault: Findings,
     question: Question,
     /// Pairs that may still be looked at.
@@ -105,7 +104,7 @@ impl<'d, 's> Evaluator<'d, 's> {
             options: HashMap::new(),
             names: Vec::new(),
             none: Rc::default(),
-            fault: one("", "", ""),
+            fault: Rc::new(vec![other("", "", String::new())]),
             question,
             left: limit,
             gave_up: false,
@@ -137,14 +136,14 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 
     /// What is wrong with `value`, which is at `path`, under one subschema.
-    pub(super) fn pair(&mut self, place: Place<'s>, value: &Value, path: &str) -> Findings {
-        if let Value::Bool(allowed) = place.schema {
+    pub(super) fn pair(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> Findings {
+        if let Value::Bool(allowed) = subschema.schema {
             return match allowed {
                 true => self.none.clone(),
-                false => one(path, "false", "nothing is allowed here"),
+                false => Rc::new(vec![other(path, "false", "nothing is allowed here".to_owned())]),
             };
         }
-        let pair = (place.id(), std::ptr::from_ref(value) as usize);
+        let pair = (subschema.id(), std::ptr::from_ref(value) as usize);
         if let Some(findings) = self.known.get(&pair) {
             return findings.clone();
         }
@@ -157,14 +156,14 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
         self.spend(1);
         let mut found = Vec::new();
-        if !self.document.is_only_a_reference(place) {
-            self.leaf(place, value, path, &mut found);
+        if !self.document.is_only_a_reference(subschema) {
+            self.leaf(subschema, value, path, &mut found);
         }
         if !self.is_enough(&found) {
-            self.in_place(place, value, path, &mut found);
+            self.in_place(subschema, value, path, &mut found);
         }
-        if !self.is_enough(&found) && !self.document.is_only_a_reference(place) {
-            self.below(place, value, path, &mut found);
+        if !self.is_enough(&found) && !self.document.is_only_a_reference(subschema) {
+            self.below(subschema, value, path, &mut found);
         }
         found.truncate(MAX_FINDINGS);
         self.open.remove(&pair);
@@ -186,33 +185,32 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 
     /// Subschemas that apply to the parts of a value.
-    fn below(&mut self, place: Place<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+    fn below(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
         match value {
-            Value::Object(map) => self.keys(place, value, map, path, out),
-            Value::Array(items) => self.items(place, value, items, path, out),
+            Value::Object(map) => self.keys(subschema, value, map, path, out),
+            Value::Array(items) => self.items(subschema, value, items, path, out),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
-    pub(super) fn fits(&mut self, place: Place<'s>, value: &Value, path: &str) -> bool {
-        self.pair(place, value, path).is_empty()
+    pub(super) fn fits(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> bool {
+        self.pair(subschema, value, path).is_empty()
     }
 
     /// Keywords without subschemas, by the validator itself, but for a long `enum`.
-    fn leaf(&mut self, place: Place<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
-        if let Some(options) = long_enum(place)
-            && !self.options(place, options).has(value)
+    fn leaf(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+        if let Some(options) = long_enum(subschema)
+            && !self.options(subschema, options).has(value)
         {
             match self.question {
                 Question::Whether => return out.extend_from_slice(&self.fault),
                 Question::Why => {
-                    let message = leaf::options_message(options, value);
-                    let violation = Violation { path: path.to_owned(), keyword: "enum".to_owned(), message };
-                    out.push(Finding { violation, mark: Mark::Value });
+                    let message = messages::options_message(options, value);
+                    out.push(Finding::new(path, "enum", message, FindingKind::Value));
                 }
             }
         }
-        let Some(validator) = self.leaf_validator(place) else {
+        let Some(validator) = self.leaf_validator(subschema) else {
             return;
         };
         if self.question == Question::Whether {
@@ -224,32 +222,30 @@ impl<'d, 's> Evaluator<'d, 's> {
         // A thousand keys that are required may be missing.
         for error in validator.iter_errors(value).take(MAX_FINDINGS) {
             let message = match error.kind() {
-                ValidationErrorKind::Required { property } => self.missing_key(place, property),
-                _ => leaf::message(&error),
+                ValidationErrorKind::Required { property } => self.missing_key(subschema, property),
+                _ => messages::message(&error),
             };
-            let mark = match error.kind() {
-                ValidationErrorKind::Type { kind } => match leaf::wanted_types(kind) {
-                    only_null if only_null == ["null"] => Mark::Null,
-                    types => Mark::Type(types),
+            let kind = match error.kind() {
+                ValidationErrorKind::Type { kind: wanted } => match messages::wanted_types(wanted) {
+                    only_null if only_null == ["null"] => FindingKind::Null,
+                    types => FindingKind::Type(types),
                 },
-                ValidationErrorKind::Constant { expected_value } if expected_value.is_null() => Mark::Null,
-                ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => Mark::Value,
-                _ => Mark::Other,
+                ValidationErrorKind::Constant { expected_value } if expected_value.is_null() => FindingKind::Null,
+                ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => FindingKind::Value,
+                _ => FindingKind::Other,
             };
-            let below = error.instance_path().to_string();
-            let keyword = error.kind().keyword().to_owned();
-            let path = format!("{path}{below}");
-            out.push(Finding { violation: Violation { path, keyword, message }, mark });
+            let path = format!("{path}{}", error.instance_path());
+            out.push(Finding::new(&path, error.kind().keyword(), message, kind));
         }
     }
 
-    fn leaf_validator(&mut self, place: Place<'s>) -> Option<Rc<Validator>> {
+    fn leaf_validator(&mut self, subschema: Subschema<'s>) -> Option<Rc<Validator>> {
         let root = self.document.root();
         self.leaves
-            .entry(place.id())
+            .entry(subschema.id())
             .or_insert_with(|| {
-                let mut own = leaf_keywords(place.schema.as_object()?);
-                if long_enum(place).is_some() {
+                let mut own = leaf_keywords(subschema.schema.as_object()?);
+                if long_enum(subschema).is_some() {
                     own.remove("enum");
                 }
                 if own.is_empty() {
@@ -263,63 +259,70 @@ impl<'d, 's> Evaluator<'d, 's> {
             .clone()
     }
 
-    fn options(&mut self, place: Place<'s>, options: &[Value]) -> Rc<Options> {
-        self.options.entry(place.id()).or_insert_with(|| Rc::new(Options::of(options))).clone()
+    fn options(&mut self, subschema: Subschema<'s>, options: &[Value]) -> Rc<AllowedValues> {
+        self.options.entry(subschema.id()).or_insert_with(|| Rc::new(AllowedValues::of(options))).clone()
     }
 
-    fn missing_key(&self, place: Place<'s>, property: &Value) -> String {
+    fn missing_key(&self, subschema: Subschema<'s>, property: &Value) -> String {
         let key = property.as_str().unwrap_or_default();
-        let described = place
+        let described = subschema
             .keyword("properties")
             .and_then(|properties| properties.get(key))
-            .map(|schema| format!(" ({})", describe(self.document, place.enter(schema))))
+            .map(|schema| format!(" ({})", describe(self.document, subschema.enter(schema))))
             .unwrap_or_default();
         format!("missing key `{key}`{described}")
     }
 
     /// Subschemas that apply to the same value.
-    fn in_place(&mut self, place: Place<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+    fn in_place(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
         // More than one target is a dynamic reference whose meaning depends on the way taken.
-        if let [target] = self.document.targets(place)[..] {
+        if let [target] = self.document.targets(subschema)[..] {
             out.extend_from_slice(&self.pair(target, value, path));
         }
-        if self.document.is_only_a_reference(place) {
+        if self.document.is_only_a_reference(subschema) {
             return;
         }
-        for branch in branches(place, "allOf") {
+        for branch in branches(subschema, "allOf") {
             if self.is_enough(out) {
                 return;
             }
             out.extend_from_slice(&self.pair(branch, value, path));
         }
         for keyword in ["anyOf", "oneOf"] {
-            self.alternatives(place, keyword, value, path, out);
+            self.alternatives(subschema, keyword, value, path, out);
         }
-        if let Some(condition) = single(place, "if") {
+        if let Some(condition) = single(subschema, "if") {
             let then = match self.fits(condition, value, path) {
-                true => single(place, "then"),
-                false => single(place, "else"),
+                true => single(subschema, "then"),
+                false => single(subschema, "else"),
             };
             if let Some(then) = then {
                 out.extend_from_slice(&self.pair(then, value, path));
             }
         }
-        if let Some(forbidden) = single(place, "not")
+        if let Some(forbidden) = single(subschema, "not")
             && self.fits(forbidden, value, path)
         {
             let what = describe(self.document, forbidden);
             let message = format!("must not be {what}, found {}", found(value));
-            out.extend_from_slice(&one(path, "not", &message));
+            out.push(other(path, "not", message));
         }
-        for (key, schema) in dependent(place) {
+        for (key, schema) in dependent(subschema) {
             if value.get(key).is_some() {
                 out.extend_from_slice(&self.pair(schema, value, path));
             }
         }
     }
 
-    fn alternatives(&mut self, place: Place<'s>, keyword: &str, value: &Value, path: &str, out: &mut Vec<Finding>) {
-        let branches = branches(place, keyword);
+    fn alternatives(
+        &mut self,
+        subschema: Subschema<'s>,
+        keyword: &str,
+        value: &Value,
+        path: &str,
+        out: &mut Vec<Finding>,
+    ) {
+        let branches = branches(subschema, keyword);
         if self.question == Question::Whether {
             if !branches.is_empty() && !self.is_one_of(&branches, keyword, value, path) {
                 out.extend_from_slice(&self.fault);
@@ -340,20 +343,27 @@ impl<'d, 's> Evaluator<'d, 's> {
                 each.len(),
                 listed(&fitting, "and")
             );
-            out.extend_from_slice(&one(path, keyword, &message));
+            out.push(other(path, keyword, message));
         }
     }
 
     /// Whether as many of the alternatives fit as must.
-    fn is_one_of(&mut self, branches: &[Place<'s>], keyword: &str, value: &Value, path: &str) -> bool {
+    fn is_one_of(&mut self, branches: &[Subschema<'s>], keyword: &str, value: &Value, path: &str) -> bool {
         if keyword == "anyOf" {
             return branches.iter().any(|branch| self.fits(*branch, value, path));
         }
         branches.iter().filter(|branch| self.fits(**branch, value, path)).take(2).count() == 1
     }
 
-    fn keys(&mut self, place: Place<'s>, value: &Value, map: &Map<String, Value>, path: &str, out: &mut Vec<Finding>) {
-        let names = single(place, "propertyNames");
+    fn keys(
+        &mut self,
+        subschema: Subschema<'s>,
+        value: &Value,
+        map: &Map<String, Value>,
+        path: &str,
+        out: &mut Vec<Finding>,
+    ) {
+        let names = single(subschema, "propertyNames");
         let mut evaluated = None;
         for (key, item) in map {
             if self.is_enough(out) {
@@ -362,15 +372,15 @@ impl<'d, 's> Evaluator<'d, 's> {
             if let Some(names) = names {
                 self.name(names, key, path, out);
             }
-            for (keyword, schema) in for_key(self.document, place, key) {
+            for (keyword, schema) in for_key(self.document, subschema, key) {
                 if keyword == "unevaluatedProperties" {
-                    let seen = evaluated.get_or_insert_with(|| self.seen_in_place(place, value, path));
-                    if seen.key(key) {
+                    let evaluated = evaluated.get_or_insert_with(|| self.evaluated_in_place(subschema, value, path));
+                    if evaluated.keys.contains(key) {
                         continue;
                     }
                 }
                 if schema.schema == &Value::Bool(false) && keyword != "properties" {
-                    out.extend_from_slice(&one(path, keyword, &unknown_key(place, key)));
+                    out.push(other(path, keyword, unknown_key(subschema, key)));
                     continue;
                 }
                 let below = self.path(|| pointer::join(path, key));
@@ -379,38 +389,45 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    fn name(&mut self, names: Place<'s>, key: &str, path: &str, out: &mut Vec<Finding>) {
+    fn name(&mut self, names: Subschema<'s>, key: &str, path: &str, out: &mut Vec<Finding>) {
         let name = Box::new(Value::from(key));
         for finding in self.pair(names, &name, "").iter() {
             let message = format!("bad key `{}`: {}", brief(key), finding.violation.message);
-            out.extend_from_slice(&one(path, "propertyNames", &message));
+            out.push(other(path, "propertyNames", message));
         }
         self.names.push(name);
     }
 
-    fn items(&mut self, place: Place<'s>, value: &Value, items: &[Value], path: &str, out: &mut Vec<Finding>) {
+    fn items(&mut self, subschema: Subschema<'s>, value: &Value, items: &[Value], path: &str, out: &mut Vec<Finding>) {
         let mut evaluated = None;
         for (index, item) in items.iter().enumerate() {
             if self.is_enough(out) {
                 return;
             }
             let below = self.path(|| format!("{path}/{index}"));
-            for (keyword, schema) in for_item(place, index) {
+            for (keyword, schema) in for_item(subschema, index) {
                 if keyword == "unevaluatedItems" {
-                    let seen = evaluated.get_or_insert_with(|| self.seen_in_place(place, value, path));
-                    if seen.item(index) {
+                    let evaluated = evaluated.get_or_insert_with(|| self.evaluated_in_place(subschema, value, path));
+                    if evaluated.items.contains(&index) {
                         continue;
                     }
                 }
                 out.extend_from_slice(&self.pair(schema, item, &below));
             }
         }
-        if let Some(wanted) = single(place, "contains") {
-            self.contains(place, wanted, items, path, out);
+        if let Some(wanted) = single(subschema, "contains") {
+            self.contains(subschema, wanted, items, path, out);
         }
     }
 
-    fn contains(&mut self, place: Place<'s>, wanted: Place<'s>, items: &[Value], path: &str, out: &mut Vec<Finding>) {
+    fn contains(
+        &mut self,
+        subschema: Subschema<'s>,
+        wanted: Subschema<'s>,
+        items: &[Value],
+        path: &str,
+        out: &mut Vec<Finding>,
+    ) {
         let mut count = 0;
         for (index, item) in items.iter().enumerate() {
             let below = self.path(|| format!("{path}/{index}"));
@@ -418,7 +435,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
         // A whole number may be written as 2.0.
         let whole = |number: &Value| number.as_u64().or_else(|| number.as_f64().map(|float| float as u64));
-        let bound = |keyword: &str| place.keyword(keyword).and_then(whole);
+        let bound = |keyword: &str| subschema.keyword(keyword).and_then(whole);
         let what = || describe(self.document, wanted);
         let message = match (bound("minContains").unwrap_or(1), bound("maxContains")) {
             (1, _) if count == 0 => format!("no item is {}", what()),
@@ -430,7 +447,7 @@ impl<'d, 's> Evaluator<'d, 's> {
             }
             (_, _) => return,
         };
-        out.extend_from_slice(&one(path, "contains", &message));
+        out.push(other(path, "contains", message));
     }
 }
 
@@ -462,8 +479,8 @@ fn leaf_keywords(schema: &Map<String, Value>) -> Map<String, Value> {
     own
 }
 
-fn unknown_key(place: Place<'_>, key: &str) -> String {
-    let known: Vec<&str> = place
+fn unknown_key(subschema: Subschema<'_>, key: &str) -> String {
+    let known: Vec<&str> = subschema
         .keyword("properties")
         .and_then(Value::as_object)
         .into_iter()
@@ -481,11 +498,8 @@ fn unknown_key(place: Place<'_>, key: &str) -> String {
     format!("unknown key `{}`{hint}", brief(key))
 }
 
-fn one(path: &str, keyword: &str, message: &str) -> Findings {
-    Rc::new(vec![Finding {
-        violation: Violation { path: path.to_owned(), keyword: keyword.to_owned(), message: message.to_owned() },
-        mark: Mark::Other,
-    }])
+fn other(path: &str, keyword: &str, message: String) -> Finding {
+    Finding::new(path, keyword, message, FindingKind::Other)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::document::{Document, Place};
+use super::document::{Document, Subschema};
 use super::keywords::subschemas;
-use super::options::MAX_PLAIN_LIST;
+use super::long_enum::MAX_PLAIN_LIST;
 use super::problem::SchemaProblem;
 
 /// References that a schema may have when all of them are written out, those of definitions that
@@ -41,10 +41,8 @@ pub(super) fn is_unbounded(schema: &Value) -> bool {
     }
     let document = Document::new(schema);
     Graph::new(&document).is_ok_and(|graph| {
-        let circles = circles(&graph.all);
-        let in_circle =
-            |(number, targets): (usize, &Vec<usize>)| targets.iter().any(|to| circles[*to] == circles[number]);
-        graph.all.iter().enumerate().any(in_circle) || graph.size(&circles).refs > MAX_PLAIN_REFS
+        let reached = graph.reached();
+        (0..reached.len()).any(|number| reached[number][number]) || graph.size().refs > MAX_PLAIN_REFS
     })
 }
 
@@ -57,16 +55,26 @@ pub(super) fn unjudgeable(schema: &Value) -> Option<SchemaProblem> {
 }
 
 fn is_dynamic(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().any(|(key, value)| {
-            matches!(key.as_str(), "$dynamicRef" | "$recursiveRef") && value.is_string() || is_dynamic(value)
+    let mut is_dynamic = false;
+    each_entry(schema, &mut |key, value| {
+        is_dynamic |= matches!(key, "$dynamicRef" | "$recursiveRef") && value.is_string();
+    });
+    is_dynamic
+}
+
+/// Looks at every key of every object with its value.
+fn each_entry(value: &Value, look: &mut impl FnMut(&str, &Value)) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            look(key, value);
+            each_entry(value, look);
         }),
-        Value::Array(items) => items.iter().any(is_dynamic),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Value::Array(items) => items.iter().for_each(|item| each_entry(item, look)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// Words that make a schema costly, wherever they stand; data that looks like them counts too.
+/// Keywords that make a schema costly, wherever they stand. Data that looks like them counts too.
 #[derive(Debug, Default)]
 struct Mentioned {
     references: usize,
@@ -78,28 +86,15 @@ struct Mentioned {
 impl Mentioned {
     fn of(schema: &Value) -> Mentioned {
         let mut mentioned = Mentioned::default();
-        mentioned.add(schema);
-        mentioned
-    }
-
-    fn add(&mut self, value: &Value) {
-        match value {
-            Value::Object(map) => {
-                for (key, value) in map {
-                    match key.as_str() {
-                        "$ref" | "$dynamicRef" | "$recursiveRef" => self.references += 1,
-                        "unevaluatedProperties" | "unevaluatedItems" => self.unevaluated += 1,
-                        "enum" | "anyOf" | "oneOf" | "allOf" => {
-                            self.longest = self.longest.max(value.as_array().map_or(0, Vec::len));
-                        }
-                        _ => {}
-                    }
-                    self.add(value);
-                }
+        each_entry(schema, &mut |key, value| match key {
+            "$ref" | "$dynamicRef" | "$recursiveRef" => mentioned.references += 1,
+            "unevaluatedProperties" | "unevaluatedItems" => mentioned.unevaluated += 1,
+            "enum" | "anyOf" | "oneOf" | "allOf" => {
+                mentioned.longest = mentioned.longest.max(value.as_array().map_or(0, Vec::len));
             }
-            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
+            _ => {}
+        });
+        mentioned
     }
 }
 
@@ -137,16 +132,16 @@ struct Graph {
 impl Graph {
     fn new(document: &Document<'_>) -> Result<Graph, Limit> {
         let mut graph = Graph { all: Vec::new(), in_place: Vec::new() };
-        let mut places = vec![document.root()];
+        let mut subschemas = vec![document.root()];
         let mut numbers = HashMap::from([(document.root().id(), 0)]);
-        while let Some(place) = places.get(graph.all.len()).copied() {
+        while let Some(subschema) = subschemas.get(graph.all.len()).copied() {
             let mut found = Vec::new();
-            collect(document, place, true, &mut found);
+            collect(document, subschema, true, &mut found);
             let (mut all, mut in_place) = (Vec::new(), Vec::new());
             for (target, applies_in_place) in found {
                 let number = *numbers.entry(target.id()).or_insert_with(|| {
-                    places.push(target);
-                    places.len() - 1
+                    subschemas.push(target);
+                    subschemas.len() - 1
                 });
                 all.push(number);
                 if applies_in_place {
@@ -155,7 +150,7 @@ impl Graph {
             }
             graph.all.push(all);
             graph.in_place.push(in_place);
-            if places.len() > MAX_TARGETS {
+            if subschemas.len() > MAX_TARGETS {
                 return Err(Limit::Targets);
             }
         }
@@ -168,7 +163,7 @@ impl Graph {
             let mut walk = InPlace { edges: &self.in_place, open: HashSet::new(), refs: 0 };
             walk.visit(start)?;
         }
-        let whole = self.size(&circles(&self.all));
+        let whole = self.size();
         if whole.refs > MAX_EXPANDED_REFS {
             return Err(Limit::Refs);
         }
@@ -178,23 +173,44 @@ impl Graph {
         Ok(())
     }
 
-    /// The whole schema written out, each circle once.
-    fn size(&self, circles: &[usize]) -> Size {
-        let mut sizes: HashMap<usize, Size> = HashMap::new();
-        // Circles are numbered so that what a circle names comes before it.
-        let last = circles.iter().copied().max().unwrap_or(0);
-        for circle in 0..=last {
-            let mut size = Size::default();
-            for (number, targets) in self.all.iter().enumerate() {
-                for target in targets.iter().filter(|_| circles[number] == circle) {
-                    let inner = sizes.get(&circles[*target]).copied().unwrap_or_default();
-                    size.refs = size.refs.saturating_add(inner.refs).saturating_add(1);
-                    size.depth = size.depth.max(inner.depth + 1);
+    /// Which definitions each one leads to, over however many others.
+    fn reached(&self) -> Vec<Vec<bool>> {
+        let from = |start: &Vec<usize>| {
+            let mut reached = vec![false; self.all.len()];
+            let mut open = start.clone();
+            while let Some(number) = open.pop() {
+                if !std::mem::replace(&mut reached[number], true) {
+                    open.extend(&self.all[number]);
                 }
             }
-            sizes.insert(circle, size);
+            reached
+        };
+        self.all.iter().map(from).collect()
+    }
+
+    /// The whole schema written out. Definitions that lead to each other are a circle, which is written out once.
+    fn size(&self) -> Size {
+        let reached = self.reached();
+        let leads_back = |a: usize, b: usize| reached[a][b] && reached[b][a];
+        // A circle has the number of its first definition.
+        let circle_of = |number: usize| (0..number).find(|first| leads_back(*first, number)).unwrap_or(number);
+        self.size_of(0, &(0..self.all.len()).map(circle_of).collect::<Vec<_>>(), &mut HashMap::new())
+    }
+
+    fn size_of(&self, circle: usize, circles: &[usize], known: &mut HashMap<usize, Size>) -> Size {
+        if let Some(size) = known.get(&circle) {
+            return *size;
         }
-        sizes.get(&circles[0]).copied().unwrap_or_default()
+        let mut size = Size::default();
+        let members = (0..circles.len()).filter(|number| circles[*number] == circle);
+        for target in members.flat_map(|number| &self.all[number]) {
+            let is_inside = circles[*target] == circle;
+            let inner = if is_inside { Size::default() } else { self.size_of(circles[*target], circles, known) };
+            size.refs = size.refs.saturating_add(inner.refs).saturating_add(1);
+            size.depth = size.depth.max(inner.depth + 1);
+        }
+        known.insert(circle, size);
+        size
     }
 }
 
@@ -205,18 +221,23 @@ struct Size {
     depth: usize,
 }
 
-/// The references in a definition, each with whether it applies in place.
-fn collect<'s>(document: &Document<'s>, place: Place<'s>, in_place: bool, found: &mut Vec<(Place<'s>, bool)>) {
-    let targets = document.targets(place);
+/// The references in a definition, each with whether it applies to the same value.
+fn collect<'s>(
+    document: &Document<'s>,
+    subschema: Subschema<'s>,
+    in_place: bool,
+    found: &mut Vec<(Subschema<'s>, bool)>,
+) {
+    let targets = document.targets(subschema);
     found.extend(targets.iter().map(|target| (*target, in_place)));
-    for (keyword, value) in place.schema.as_object().into_iter().flatten() {
+    for (keyword, value) in subschema.schema.as_object().into_iter().flatten() {
         // Definitions count where they are named.
         if matches!(keyword.as_str(), "$defs" | "definitions") {
             continue;
         }
         let still = in_place && applies_in_place(keyword);
         for schema in below(keyword, value) {
-            collect(document, place.enter(schema), still, found);
+            collect(document, subschema.enter(schema), still, found);
         }
     }
 }
@@ -256,62 +277,5 @@ impl InPlace<'_> {
         }
         self.open.remove(&number);
         Ok(())
-    }
-}
-
-/// For every definition the number of its circle: definitions that can reach each other share one,
-/// and what a circle names has a lower number (strongly connected components by Tarjan's method).
-fn circles(edges: &[Vec<usize>]) -> Vec<usize> {
-    let mut search = Circles {
-        edges,
-        order: vec![None; edges.len()],
-        low: vec![0; edges.len()],
-        circle: vec![None; edges.len()],
-        stack: Vec::new(),
-        visited: 0,
-        finished: 0,
-    };
-    for number in 0..edges.len() {
-        if search.order[number].is_none() {
-            search.visit(number);
-        }
-    }
-    search.circle.into_iter().map(|circle| circle.unwrap_or(0)).collect()
-}
-
-struct Circles<'g> {
-    edges: &'g [Vec<usize>],
-    order: Vec<Option<usize>>,
-    low: Vec<usize>,
-    circle: Vec<Option<usize>>,
-    stack: Vec<usize>,
-    visited: usize,
-    finished: usize,
-}
-
-impl Circles<'_> {
-    /// Goes at most [`MAX_TARGETS`] deep.
-    fn visit(&mut self, number: usize) {
-        self.order[number] = Some(self.visited);
-        self.low[number] = self.visited;
-        self.visited += 1;
-        let height = self.stack.len();
-        self.stack.push(number);
-        for target in &self.edges[number] {
-            match (self.order[*target], self.circle[*target]) {
-                (None, _) => {
-                    self.visit(*target);
-                    self.low[number] = self.low[number].min(self.low[*target]);
-                }
-                (Some(order), None) => self.low[number] = self.low[number].min(order),
-                (Some(_), Some(_)) => {}
-            }
-        }
-        if self.order[number] == Some(self.low[number]) {
-            for member in self.stack.split_off(height) {
-                self.circle[member] = Some(self.finished);
-            }
-            self.finished += 1;
-        }
     }
 }

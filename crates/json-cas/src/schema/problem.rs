@@ -13,16 +13,28 @@ pub struct SchemaProblem {
     pub severity: Severity,
 }
 
-/// How bad a [`SchemaProblem`] is.
+/// How bad a problem is.
 #[derive(Debug, Copy, Clone, Eq, PartialEq, Ord, PartialOrd, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The schema cannot be used.
+    /// What has it cannot be used.
     Error,
-    /// The schema can be used but may not mean what its author thinks.
+    /// It can be used but may not mean what its author thinks.
     Warning,
     /// Nothing is wrong; the author may want to know.
     Note,
+}
+
+impl Severity {
+    /// `error`, `warning` or `note`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
 }
 
 impl fmt::Display for SchemaProblem {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::CAS_REF;
 use super::applicators::{branches, dependent, for_item, for_key, single};
-use super::document::{Document, Place};
+use super::document::{Document, Subschema};
 use super::key_order::required_first;
 use crate::hash::Hash;
 
@@ -58,35 +58,35 @@ struct Search<'d, 's> {
 }
 
 impl<'s> Search<'_, 's> {
-    /// Looks through a value to which any of `places` can apply. Each value is visited once and,
-    /// for it, each subschema once, so a schema that multiplies itself costs nothing more.
-    fn value(&mut self, value: &Value, places: Vec<Place<'s>>) {
-        if places.is_empty() {
+    /// Looks through a value to which any of `subschemas` can apply. It visits each value once and, for it, each subschema
+    /// once, so a schema that multiplies itself costs nothing more.
+    fn value(&mut self, value: &Value, subschemas: Vec<Subschema<'s>>) {
+        if subschemas.is_empty() {
             return;
         }
         match value {
-            Value::String(text) => self.text(text, &self.applying(places)),
+            Value::String(text) => self.text(text, &self.applying(subschemas)),
             Value::Array(items) => {
-                let applying = self.applying(places);
+                let applying = self.applying(subschemas);
                 for (index, item) in items.iter().enumerate() {
                     let below = applying
                         .iter()
-                        .flat_map(|place| {
-                            let contains = single(*place, "contains");
-                            let rules = for_item(*place, index).into_iter();
-                            rules.map(|(_, place)| place).chain(contains)
+                        .flat_map(|subschema| {
+                            let contains = single(*subschema, "contains");
+                            let rules = for_item(*subschema, index).into_iter();
+                            rules.map(|(_, subschema)| subschema).chain(contains)
                         })
                         .collect();
                     self.value(item, below);
                 }
             }
             Value::Object(map) => {
-                let applying = self.applying(places);
+                let applying = self.applying(subschemas);
                 for (key, item) in map {
                     let below = applying
                         .iter()
-                        .flat_map(|place| for_key(self.document, *place, key))
-                        .map(|(_, place)| place)
+                        .flat_map(|subschema| for_key(self.document, *subschema, key))
+                        .map(|(_, subschema)| subschema)
                         .collect();
                     self.value(item, below);
                 }
@@ -95,8 +95,8 @@ impl<'s> Search<'_, 's> {
         }
     }
 
-    fn text(&mut self, text: &str, applying: &[Place<'s>]) {
-        let is_ref = |place: &Place<'s>| place.keyword("format").and_then(Value::as_str) == Some(CAS_REF);
+    fn text(&mut self, text: &str, applying: &[Subschema<'s>]) {
+        let is_ref = |subschema: &Subschema<'s>| subschema.keyword("format").and_then(Value::as_str) == Some(CAS_REF);
         if !applying.iter().any(is_ref) {
             return;
         }
@@ -107,24 +107,24 @@ impl<'s> Search<'_, 's> {
         }
     }
 
-    /// `places` and everything that applies in place along with them.
-    fn applying(&self, places: Vec<Place<'s>>) -> Vec<Place<'s>> {
+    /// `subschemas` and all others that apply to the same value along with them.
+    fn applying(&self, subschemas: Vec<Subschema<'s>>) -> Vec<Subschema<'s>> {
         let mut seen = HashSet::new();
-        let mut all: Vec<Place<'s>> = Vec::new();
-        let mut waiting = places;
-        while let Some(place) = waiting.pop() {
-            if !seen.insert(place.id()) {
+        let mut all: Vec<Subschema<'s>> = Vec::new();
+        let mut waiting = subschemas;
+        while let Some(subschema) = waiting.pop() {
+            if !seen.insert(subschema.id()) {
                 continue;
             }
-            all.push(place);
-            waiting.extend(self.document.targets(place).iter());
+            all.push(subschema);
+            waiting.extend(self.document.targets(subschema).iter());
             for keyword in ["allOf", "anyOf", "oneOf"] {
-                waiting.extend(branches(place, keyword));
+                waiting.extend(branches(subschema, keyword));
             }
             for keyword in ["if", "then", "else"] {
-                waiting.extend(single(place, keyword));
+                waiting.extend(single(subschema, keyword));
             }
-            waiting.extend(dependent(place).into_iter().map(|(_, place)| place));
+            waiting.extend(dependent(subschema).into_iter().map(|(_, subschema)| subschema));
         }
         all
     }

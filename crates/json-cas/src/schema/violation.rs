@@ -27,12 +27,18 @@ impl fmt::Display for Violation {
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     pub(super) violation: Violation,
-    pub(super) mark: Mark,
+    pub(super) kind: FindingKind,
+}
+
+impl Finding {
+    pub(super) fn new(path: &str, keyword: &str, message: String, kind: FindingKind) -> Finding {
+        Finding { violation: Violation { path: path.to_owned(), keyword: keyword.to_owned(), message }, kind }
+    }
 }
 
 /// What kind of violation it is, as far as it helps to distinguish alternatives.
 #[derive(Debug, Clone, Eq, PartialEq)]
-pub(super) enum Mark {
+pub(super) enum FindingKind {
     /// The value is of another type than these, each with its article.
     Type(Vec<String>),
     /// The value is not the one wanted, or not one of those wanted.

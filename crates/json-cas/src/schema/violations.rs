@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::document::Document;
 use super::evaluate::{Evaluator, MAX_CHECKS};
-use super::leaf;
+use super::messages;
 use super::violation::{MAX_VIOLATIONS, Violation};
 
 /// The violations of a payload that was found not to fit.
@@ -35,7 +35,7 @@ pub(super) fn of_meta_schema(meta: &MetaValidator<'_>, schema: &Value) -> Vec<Vi
         .map(|error| Violation {
             path: error.instance_path().to_string(),
             keyword: error.kind().keyword().to_owned(),
-            message: leaf::message(&error),
+            message: messages::message(&error),
         })
         .collect()
 }

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::node::{Draft, Node, Unfit};
 use crate::objects::Put;
-use crate::schema::{self, References, Schema, Severity};
+use crate::schema::{References, Schema, refuse_bad};
 
 /// What is stored under a draft's hash.
 enum Stored {
@@ -65,12 +65,12 @@ impl Store {
     }
 
     /// The node of a JSON Schema, which is checked: it is one, refers to nothing outside itself
-    /// and stays within the limits of [`schema::check`].
+    /// and stays within the limits of [`crate::schema::check`].
     ///
     /// # Errors
     /// [`StoreError::BadSchema`] with every error of the schema, [`StoreError::Cbor`] when it is nested too deeply.
     pub fn schema_draft(schema: Value) -> Result<Draft, StoreError> {
-        refuse_bad_schema(&schema)?;
+        refuse_bad(&schema)?;
         Ok(Draft::new(bootstrap::HASH, schema)?.trusted())
     }
 
@@ -92,11 +92,11 @@ impl Store {
         if type_hash == bootstrap::HASH {
             return match draft.hash() == bootstrap::HASH || draft.is_trusted() {
                 true => Ok(()),
-                false => refuse_bad_schema(draft.payload()),
+                false => Ok(refuse_bad(draft.payload())?),
             };
         }
         if draft.hash() == type_hash {
-            refuse_bad_schema(draft.payload())?;
+            refuse_bad(draft.payload())?;
         }
         let schema = match compiled.get(&type_hash) {
             Some(schema) => schema.clone(),
@@ -108,7 +108,7 @@ impl Store {
         };
         refuse_invalid(type_hash, &schema, draft.payload())?;
         if self.is_meta_schema(type_hash, batch)? {
-            refuse_bad_schema(draft.payload())?;
+            refuse_bad(draft.payload())?;
         }
         Ok(())
     }
@@ -210,12 +210,6 @@ impl<'d> Batch<'d> {
     fn get(&self, hash: Hash) -> Option<&'d Draft> {
         self.by_hash.get(&hash).copied()
     }
-}
-
-fn refuse_bad_schema(schema: &Value) -> Result<(), StoreError> {
-    let mut problems = schema::check(schema);
-    problems.retain(|problem| problem.severity == Severity::Error);
-    if problems.is_empty() { Ok(()) } else { Err(StoreError::BadSchema { problems }) }
 }
 
 fn refuse_invalid(type_hash: Hash, schema: &Schema, payload: &Value) -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub use json_cas::schema::Severity;
 use serde::Serialize;
 use yaml_tree::Position;
 
@@ -22,30 +23,6 @@ pub struct Problem {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-}
-
-/// How bad a [`Problem`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// The file is refused.
-    Error,
-    /// The file is used; `--strict` makes this an error.
-    Warning,
-    /// Nothing is wrong; the author may want to know.
-    Note,
-}
-
-impl Severity {
-    /// `error`, `warning` or `note`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        }
-    }
 }
 
 /// Characters of a message. A key or a value that a message quotes may be as long as the file.

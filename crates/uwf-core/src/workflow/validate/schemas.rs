@@ -2,7 +2,7 @@
 
 use json_cas::{Hash, schema};
 
-use crate::document::{Positions, Problems, join};
+use crate::document::{Positions, Problems, Severity, join};
 use crate::workflow::model::{Meta, WorkflowDraft};
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
@@ -17,10 +17,10 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         for found in schema::check(value) {
             let at = format!("{pointer}{}", found.path);
             match found.severity {
-                schema::Severity::Error => problems.error("bad-schema", positions.value(&at), found.message, None),
-                schema::Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
+                Severity::Error => problems.error("bad-schema", positions.value(&at), found.message, None),
+                Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
                 // An unknown keyword is a key; that is where to look.
-                schema::Severity::Warning => {
+                Severity::Warning => {
                     problems.warning("schema-warning", positions.key(&at), found.message, None);
                 }
             }

@@ -1,9 +1,9 @@
-//! Schemas and values in a few words.
+//! Describes schemas and values in a few words.
 
 use serde_json::Value;
 
 use super::CAS_REF;
-use super::document::{Document, Place};
+use super::document::{Document, Subschema};
 use crate::text::ellipsize;
 
 /// Longest excerpt of a text or value in a message, in characters.
@@ -82,13 +82,13 @@ pub(super) fn listed_values(values: &[Value], last: &str) -> String {
 }
 
 /// What a schema asks for: `string`, `array of strings`, `"a" or "b"`, `object with keys x, y`.
-pub(super) fn describe<'s>(document: &Document<'s>, place: Place<'s>) -> String {
-    description(document, place, 0)
+pub(super) fn describe<'s>(document: &Document<'s>, subschema: Subschema<'s>) -> String {
+    description(document, subschema, 0)
 }
 
-fn description<'s>(document: &Document<'s>, place: Place<'s>, nesting: usize) -> String {
-    let Some(map) = place.schema.as_object() else {
-        let anything = place.schema.as_bool() == Some(true);
+fn description<'s>(document: &Document<'s>, subschema: Subschema<'s>, nesting: usize) -> String {
+    let Some(map) = subschema.schema.as_object() else {
+        let anything = subschema.schema.as_bool() == Some(true);
         return if anything { "any value" } else { "nothing" }.to_owned();
     };
     if let Some(value) = map.get("const") {
@@ -98,39 +98,39 @@ fn description<'s>(document: &Document<'s>, place: Place<'s>, nesting: usize) ->
         return listed_values(options, "or");
     }
     if nesting < MAX_NESTING {
-        if let [target, ..] = document.targets(place)[..] {
+        if let [target, ..] = document.targets(subschema)[..] {
             return description(document, target, nesting + 1);
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = map.get(keyword) {
                 let texts: Vec<String> =
-                    branches.iter().map(|branch| description(document, place.enter(branch), nesting + 1)).collect();
+                    branches.iter().map(|branch| description(document, subschema.enter(branch), nesting + 1)).collect();
                 return listed(&texts, "or");
             }
         }
     }
     match map.get("type") {
-        Some(Value::String(name)) => typed(document, place, name, nesting),
+        Some(Value::String(name)) => typed(document, subschema, name, nesting),
         Some(Value::Array(names)) => {
             let texts: Vec<String> =
-                names.iter().filter_map(Value::as_str).map(|name| typed(document, place, name, nesting)).collect();
+                names.iter().filter_map(Value::as_str).map(|name| typed(document, subschema, name, nesting)).collect();
             listed(&texts, "or")
         }
-        Some(_) | None if map.contains_key("properties") => typed(document, place, "object", nesting),
+        Some(_) | None if map.contains_key("properties") => typed(document, subschema, "object", nesting),
         Some(_) | None => "any value".to_owned(),
     }
 }
 
-fn typed<'s>(document: &Document<'s>, place: Place<'s>, name: &str, nesting: usize) -> String {
+fn typed<'s>(document: &Document<'s>, subschema: Subschema<'s>, name: &str, nesting: usize) -> String {
     match name {
-        "string" => match place.keyword("format").and_then(Value::as_str) {
+        "string" => match subschema.keyword("format").and_then(Value::as_str) {
             Some(CAS_REF) => "hash of a node".to_owned(),
             Some(format) => format!("string, {format}"),
             None => name.to_owned(),
         },
-        "array" => match place.keyword("items") {
+        "array" => match subschema.keyword("items") {
             Some(items) if nesting < MAX_NESTING => {
-                let items = description(document, place.enter(items), nesting + 1);
+                let items = description(document, subschema.enter(items), nesting + 1);
                 match items.as_str() {
                     "string" | "number" | "integer" | "boolean" | "object" => {
                         format!("array of {items}s")
@@ -141,7 +141,7 @@ fn typed<'s>(document: &Document<'s>, place: Place<'s>, name: &str, nesting: usi
             }
             Some(_) | None => name.to_owned(),
         },
-        "object" => match place.keyword("properties").and_then(Value::as_object) {
+        "object" => match subschema.keyword("properties").and_then(Value::as_object) {
             Some(map) if !map.is_empty() => {
                 let keys: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
                 format!("object with {}", listed(&keys, "and"))

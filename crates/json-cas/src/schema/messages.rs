@@ -1,17 +1,17 @@
-//! One error of the validator about one value, in words.
+//! The message for one error of the validator.
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
 use super::CAS_REF;
-use super::words::{a_type, brief, found, json, listed, listed_values};
+use super::describe::{a_type, brief, found, json, listed, listed_values};
 use crate::nearest::nearest;
 
 /// Allowed values among which one is looked for that was meant.
 const MAX_CANDIDATES: usize = 1000;
 
-/// What an error says, without looking at the schema around it.
+/// The message for an error, made without the schema around it.
 pub(super) fn message(error: &ValidationError<'_>) -> String {
     let value = error.instance();
     match error.kind() {

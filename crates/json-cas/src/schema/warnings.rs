@@ -1,11 +1,11 @@
-//! What a schema says that its author can hardly mean: it may be used, and the lint says so.
+//! Warnings and notes about a schema that can be used, but says what its author can hardly mean.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::describe::brief;
 use super::problem::SchemaProblem;
-use super::words::brief;
 use crate::pointer;
 
 /// Pairs of limits of which the first must not be above the second.
@@ -32,7 +32,7 @@ const ALSO_APPLIED: [&str; 11] = [
     "patternProperties",
 ];
 
-/// What is doubtful about one schema, those within it left aside.
+/// The warnings and notes about one schema, without those within it.
 pub(super) fn of(schema: &Map<String, Value>, path: &str) -> Vec<SchemaProblem> {
     let mut problems = limits(schema, path);
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -91,8 +91,8 @@ fn unlisted(
 
 /// A different order of the same keys: `required` wins, since the store keeps the order of lists only.
 fn order(properties: &Map<String, Value>, required: &[&str], path: &str) -> Option<SchemaProblem> {
-    let place: BTreeMap<&str, usize> = properties.keys().enumerate().map(|(at, key)| (key.as_str(), at)).collect();
-    let listed: Vec<(usize, &str)> = required.iter().filter_map(|key| Some((*place.get(key)?, *key))).collect();
+    let position: BTreeMap<&str, usize> = properties.keys().enumerate().map(|(at, key)| (key.as_str(), at)).collect();
+    let listed: Vec<(usize, &str)> = required.iter().filter_map(|key| Some((*position.get(key)?, *key))).collect();
     let (before, after) = listed.windows(2).find(|pair| pair[0].0 > pair[1].0).map(|pair| (pair[0].1, pair[1].1))?;
     let message = format!(
         "`required` has `{}` before `{}`, `properties` has them the other way round; agents are asked in the order of \
