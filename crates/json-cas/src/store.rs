@@ -49,8 +49,6 @@ pub struct Store {
 /// What is known of a type.
 #[derive(Clone)]
 enum Type {
-    /// Something is stored under its hash.
-    Stored,
     /// It was read, for references.
     Read(Arc<References>),
     /// It was read and compiled.

@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn a_broken_text_is_refused_where_it_is_broken() {
         let problems = Document::parse("a: 1\na: 2\n", "f.yaml").unwrap_err();
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            messages,
             ["f.yaml:2:1: error[duplicate-key]: the key `a` is here a second time; the first is at line 1"]
         );
     }

@@ -1,8 +1,8 @@
 //! Phase ③, the pure part: an agent's text becomes a value that is valid under its role's schema, or a failure that
 //! says in words what is wrong.
 //!
-//! The reader is tolerant of how an answer is written and strict about what it says: every tolerance is told in
-//! [`Found::fixes`], nothing is made up, and the schema has the last word.
+//! The reader is tolerant of how an answer is written and strict about what it says: it lists every tolerance in
+//! [`Found::fixes`], makes nothing up, and the schema has the last word.
 
 pub(crate) mod clean;
 mod feedback;

@@ -140,7 +140,6 @@ pub trait Payload: Serialize {
 
 /// First node of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-
 pub struct StartNode {
     /// The workflow this thread runs, for ever.
     pub workflow: Hash,
@@ -156,7 +155,6 @@ pub struct StartNode {
 
 /// One completed role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-
 pub struct StepNode {
     /// The thread's start node.
     pub start: Hash,
@@ -202,7 +200,6 @@ pub enum EndStatus {
 
 /// A text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-
 pub struct Content {
     /// The text.
     pub text: String,
@@ -210,7 +207,6 @@ pub struct Content {
 
 /// An agent instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-
 pub struct Agent {
     /// Alias in the configuration, or the command line it was given as.
     pub name: String,
@@ -220,7 +216,7 @@ pub struct Agent {
     pub args: Vec<String>,
     /// Further settings, never a secret.
     pub config: Map<String, Value>,
-    /// Version the agent told.
+    /// Version the agent reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Model alias it was given.
@@ -315,7 +311,6 @@ pub struct ResumedSession {
 
 /// One rung of the extraction ladder as it went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-
 pub struct Rung {
     /// `submit`, `frontmatter`, `json`, `feedback`, `llm`.
     pub rung: String,
@@ -341,7 +336,6 @@ pub enum ExtractedBy {
 
 /// Token counts of a turn or a session; `None` is "not told".
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-
 pub struct Tokens {
     /// Tokens read.
     pub input: Option<u64>,
@@ -426,12 +420,12 @@ mod tests {
 
     #[test]
     fn pinned_hashes_are_those_of_the_files() {
-        let told: Vec<String> = OWN_TYPES.iter().map(|own| format!("{} {}", own.kind.title(), own.hash)).collect();
+        let pinned: Vec<String> = OWN_TYPES.iter().map(|own| format!("{} {}", own.kind.title(), own.hash)).collect();
         let made: Vec<String> = OWN_TYPES
             .iter()
             .zip(schema_drafts())
             .map(|(own, draft)| format!("{} {}", own.kind.title(), draft.hash()))
             .collect();
-        assert_eq!(told, made);
+        assert_eq!(pinned, made);
     }
 }

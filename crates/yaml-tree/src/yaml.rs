@@ -24,9 +24,9 @@ const TEXT_UNIT: usize = 64;
 /// # Errors
 /// [`SyntaxError`] at the first place after which the rest cannot be understood.
 pub fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
-    let places = Places::new(text);
-    let body = &text[places.begin..];
-    let mut builder = Builder { text, places, root: None, open: Vec::new(), anchors: HashMap::new(), repeated: 0 };
+    let offsets = ByteOffsets::new(text);
+    let body = &text[offsets.begin..];
+    let mut builder = Builder { text, offsets, root: None, open: Vec::new(), anchors: HashMap::new(), repeated: 0 };
     for event in Parser::new_from_str(body) {
         let (event, span) = event.map_err(|error| unreadable(&error, body))?;
         builder.event(event, span)?;
@@ -56,8 +56,8 @@ fn position(marker: Marker) -> Position {
     Position { line: marker.line(), column: marker.col() + 1 }
 }
 
-/// From the parser's character positions to bytes.
-struct Places {
+/// Turns the parser's character positions into byte offsets.
+struct ByteOffsets {
     /// Where the text begins after a byte order mark, which the parser does not get to see.
     begin: usize,
     /// Byte of each character; `None` for ASCII, where they are the same.
@@ -65,12 +65,12 @@ struct Places {
     end: usize,
 }
 
-impl Places {
-    fn new(text: &str) -> Places {
+impl ByteOffsets {
+    fn new(text: &str) -> ByteOffsets {
         let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let body = &text[begin..];
         let bytes = (!body.is_ascii()).then(|| body.char_indices().map(|(at, _)| at + begin).collect());
-        Places { begin, bytes, end: text.len() }
+        ByteOffsets { begin, bytes, end: text.len() }
     }
 
     fn byte(&self, marker: Marker) -> usize {
@@ -112,7 +112,7 @@ struct Anchored {
 
 struct Builder<'t> {
     text: &'t str,
-    places: Places,
+    offsets: ByteOffsets,
     root: Option<Node>,
     open: Vec<Open>,
     anchors: HashMap<usize, Anchored>,
@@ -122,7 +122,7 @@ struct Builder<'t> {
 impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), SyntaxError> {
         let at = position(span.start);
-        let (start, end) = (self.places.byte(span.start), self.places.byte(span.end));
+        let (start, end) = (self.offsets.byte(span.start), self.offsets.byte(span.end));
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
                 let error = SyntaxError::new("many-documents", at, "a second document starts here");

@@ -1,6 +1,5 @@
 //! One file per object in one flat directory.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,27 +71,16 @@ impl Objects for FsObjects {
     }
 
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
-        // A name twice in one batch would make the second temporary file for nothing.
-        let mut first_at = HashMap::with_capacity(objects.len());
         let mut files = Vec::with_capacity(objects.len());
         for (hash, bytes) in objects {
             if bytes.len() as u64 > MAX_OBJECT {
                 let refused = Refused::TooLarge { limit: MAX_OBJECT };
                 return Err(FileError::at("write", &self.path(*hash))(refused.into()).into());
             }
-            first_at.entry(*hash).or_insert_with(|| {
-                files.push((PathBuf::from(file_name(*hash)), bytes.as_slice()));
-                files.len() - 1
-            });
+            files.push((PathBuf::from(file_name(*hash)), bytes.as_slice()));
         }
         let published = durable_files::publish_all(&self.dir, &files)?;
-        Ok(objects
-            .iter()
-            .map(|(hash, _)| match first_at.remove(hash) {
-                Some(file) if published[file] => Put::Published,
-                Some(_) | None => Put::Present,
-            })
-            .collect())
+        Ok(published.into_iter().map(|is_new| if is_new { Put::Published } else { Put::Present }).collect())
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {

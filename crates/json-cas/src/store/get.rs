@@ -69,7 +69,7 @@ impl Store {
         match self.types().get(&type_hash) {
             Some(Type::Read(references)) => return Ok(references.clone()),
             Some(Type::Compiled(schema)) => return Ok(schema.references().clone()),
-            Some(Type::Stored) | None => {}
+            None => {}
         }
         let schema = match self.try_get(type_hash)? {
             Some(node) if self.is_schema(type_hash, &node)? => node.payload,

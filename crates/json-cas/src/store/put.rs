@@ -136,14 +136,10 @@ impl Store {
     }
 
     fn require_type(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<(), StoreError> {
-        if batch.get(type_hash).is_some() || self.types().contains_key(&type_hash) {
-            return Ok(());
-        }
-        if !self.objects.contains(type_hash)? {
-            return Err(StoreError::UnknownType { type_hash });
-        }
-        self.types().insert(type_hash, Type::Stored);
-        Ok(())
+        let is_there = batch.get(type_hash).is_some()
+            || self.types().contains_key(&type_hash)
+            || self.objects.contains(type_hash)?;
+        if is_there { Ok(()) } else { Err(StoreError::UnknownType { type_hash }) }
     }
 
     fn write(&self, batch: &Batch<'_>) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ use json_cas::schema::Schema;
 use super::Failure;
 use crate::prompt::{AnswerForm, header_example, json_example};
 
-/// Errors told at once; a model mends a few things at a time.
+/// Errors in one text: a model mends a few things at a time.
 const MAX_ERRORS: usize = 20;
 
 /// What keeps a model from inventing what it was not asked for in time.

@@ -41,6 +41,12 @@ pub(super) struct AnswerPlace {
     pub(super) wrapped: bool,
 }
 
+impl AnswerPlace {
+    fn new(mark: AnswerMark, block: Range<usize>, whole: Range<usize>) -> AnswerPlace {
+        AnswerPlace { mark, block, whole, wrapped: false }
+    }
+}
+
 /// Lines with the position they start at and the position the next one does.
 fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = (Range<usize>, &str)> {
     let mut at = range.start;
@@ -66,25 +72,19 @@ pub(super) fn at_start(text: &str, keys: &Keys<'_>) -> Vec<AnswerPlace> {
             }
             let close = lines(text, inner).find(|(_, line)| closes(line, Some(fence)));
             let close = close.map_or(text.len()..text.len(), |(range, _)| range);
-            vec![AnswerPlace {
-                mark: AnswerMark::Start,
-                block: first.end..close.start,
-                whole: first.start..close.end,
-                wrapped: true,
-            }]
+            let place = AnswerPlace::new(AnswerMark::Start, first.end..close.start, first.start..close.end);
+            vec![AnswerPlace { wrapped: true, ..place }]
         }
         Some(_) => Vec::new(),
         None if opens(line) => header(text, first, None, keys),
         None if line.trim_start().starts_with('{') => {
             let end = balanced(text, first.end - text[first.clone()].trim_start().len());
-            end.map(|block| AnswerPlace { mark: AnswerMark::Start, whole: block.clone(), block, wrapped: false })
-                .into_iter()
-                .collect()
+            end.map(|block| AnswerPlace::new(AnswerMark::Start, block.clone(), block)).into_iter().collect()
         }
         None if KeyLine::of(line).is_some_and(|line| keys.knows(line.key)) => {
             let block = cut(text, first.start..text.len(), keys);
             let end = closing_rule(text, block.end).unwrap_or(block.end);
-            vec![AnswerPlace { mark: AnswerMark::Start, whole: first.start..end, block, wrapped: false }]
+            vec![AnswerPlace::new(AnswerMark::Start, block, first.start..end)]
         }
         None => Vec::new(),
     }
@@ -113,20 +113,11 @@ fn header(text: &str, opening: Range<usize>, around: Option<CodeFence<'_>>, keys
     let mut places = Vec::new();
     let short = cut(text, full.clone(), keys);
     if closed || short == full {
-        places.push(AnswerPlace {
-            mark: AnswerMark::Start,
-            block: full.clone(),
-            whole: opening.start..close.end,
-            wrapped: false,
-        });
+        places.push(AnswerPlace::new(AnswerMark::Start, full.clone(), opening.start..close.end));
     }
     if short != full {
-        places.push(AnswerPlace {
-            mark: AnswerMark::Start,
-            whole: opening.start..short.end,
-            block: short,
-            wrapped: false,
-        });
+        let whole = opening.start..short.end;
+        places.push(AnswerPlace::new(AnswerMark::Start, short, whole));
     }
     places
 }
@@ -206,11 +197,9 @@ impl Marks {
     pub(super) fn between_rules(&self, in_fence: bool) -> Vec<AnswerPlace> {
         let rules: Vec<&(Range<usize>, bool, bool)> = self.rules.iter().collect();
         let pairs = rules.windows(2).rev().filter(|pair| pair[0].1 && pair[0].2 == in_fence);
-        let place = |open: &Range<usize>, close: &Range<usize>| AnswerPlace {
-            mark: if in_fence { AnswerMark::Fence } else { AnswerMark::Rules },
-            block: open.end..close.start,
-            whole: open.start..close.end,
-            wrapped: false,
+        let mark = if in_fence { AnswerMark::Fence } else { AnswerMark::Rules };
+        let place = |open: &Range<usize>, close: &Range<usize>| {
+            AnswerPlace::new(mark, open.end..close.start, open.start..close.end)
         };
         pairs.map(|pair| place(&pair[0].0, &pair[1].0)).collect()
     }
@@ -223,7 +212,7 @@ impl Marks {
                 let close = lines(text, first.end..inner.end).find(|(_, line)| is_rule(line));
                 block = first.end..close.map_or(inner.end, |(close, _)| close.start);
             }
-            AnswerPlace { mark: AnswerMark::Fence, block, whole: whole.clone(), wrapped: false }
+            AnswerPlace::new(AnswerMark::Fence, block, whole.clone())
         };
         self.fences.iter().rev().map(place).collect()
     }
@@ -234,7 +223,7 @@ impl Marks {
         let ends = rules.iter().skip(1).map(|rule| rule.0.start).chain([text.len()]);
         let headers = rules.iter().zip(ends).filter(|(rule, _)| rule.1).map(|(rule, end)| {
             let block = cut(text, rule.0.end..end, keys);
-            AnswerPlace { mark: AnswerMark::Unclosed, whole: rule.0.start..block.end, block, wrapped: false }
+            AnswerPlace::new(AnswerMark::Unclosed, block.clone(), rule.0.start..block.end)
         });
         let mut places: Vec<AnswerPlace> = headers.collect();
         places.reverse();
@@ -258,7 +247,7 @@ pub(super) fn bare(text: &str, keys: &Keys<'_>) -> Vec<AnswerPlace> {
     for start in starts.into_iter().rev() {
         let end = ends.pop().unwrap_or(text.len());
         let block = cut(text, start..end, keys);
-        places.push(AnswerPlace { mark: AnswerMark::Bare, whole: block.clone(), block, wrapped: false });
+        places.push(AnswerPlace::new(AnswerMark::Bare, block.clone(), block));
     }
     places
 }
@@ -284,9 +273,7 @@ pub(super) fn in_braces(text: &str, lists: bool) -> Vec<AnswerPlace> {
             None => break,
         }
     }
-    let place =
-        |block: Range<usize>| AnswerPlace { mark: AnswerMark::Braces, whole: block.clone(), block, wrapped: false };
-    found.into_iter().rev().map(place).collect()
+    found.into_iter().rev().map(|block| AnswerPlace::new(AnswerMark::Braces, block.clone(), block)).collect()
 }
 
 /// From an opening brace or bracket to the one that closes it, texts in double quotes skipped.

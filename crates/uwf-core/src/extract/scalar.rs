@@ -109,7 +109,7 @@ fn number(written: Written<'_>, whole: bool) -> Option<Fit> {
     let digits = without_grouping(text)?;
     let value = parse_number(&digits, whole)?;
     let natural = written.style.is_bare() && written.uncut.is_none() && digits == written.text;
-    // `3.0` for an integer is told; `3` or `1e3` for a number is nothing to tell.
+    // `3.0` for an integer is a fix; `3` or `1e3` for a number is none.
     if natural && (!whole || core(&digits) == value) {
         return Some(Fit::plain(value));
     }

@@ -16,7 +16,7 @@ mod text;
 mod walk;
 
 #[cfg(test)]
-mod equivalence;
+mod tests;
 
 pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;

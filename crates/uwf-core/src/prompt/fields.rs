@@ -6,10 +6,10 @@ use super::example::bare;
 use crate::schema_shape::{Shape, Unlisted, shape};
 use crate::text::one_line;
 
-/// Nesting told; what is deeper is named by its type only.
+/// Nesting described; what is deeper is named by its type only.
 const MAX_DEPTH: usize = 6;
 
-/// Lists within lists told in one line.
+/// Lists within lists described in one line.
 const MAX_LISTS: usize = 3;
 
 /// Lines of the list; a schema with more is described by its first ones.

@@ -6,10 +6,10 @@ use super::embed::embed;
 use super::inline::inline;
 use crate::prompt::fence::fenced;
 
-/// Characters of a value that is told on the line of its name; longer ones get lines of their own.
+/// Characters of a value that stands on the line of its name; longer ones get lines of their own.
 const LINE: usize = 100;
 
-/// Nesting that lists can show; what lies deeper is told as JSON.
+/// Nesting that lists can show; what lies deeper is shown as JSON.
 const DEPTH: usize = 3;
 
 /// A structured output as a markdown list: a line for each field, longer texts and nested values below their names.
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn any_value_can_be_an_output() {
-        let told: Vec<String> = [
+        let outputs: Vec<String> = [
             json!(null),
             json!("x"),
             json!(3),
@@ -214,7 +214,7 @@ mod tests {
         .iter()
         .map(output)
         .collect();
-        insta::assert_debug_snapshot!(told, @r#"
+        insta::assert_debug_snapshot!(outputs, @r#"
         [
             "null\n",
             "x\n",

@@ -7,7 +7,7 @@ use super::embed::embed;
 use super::inline::{code, inline, sentence};
 use super::step::{Section, start_of};
 
-/// Failed tries a page tells; the newest. A thread can fail every minute for a night.
+/// Failed tries that a page shows, the newest ones: a thread can fail every minute for a night.
 const FAILURES: usize = 5;
 
 /// A page: what is known of a thread, and the sections of the steps it shows.
@@ -17,7 +17,7 @@ pub struct Page {
     pub workflow: String,
     /// Where the thread stands, in short phrases of markdown.
     pub standing: Vec<String>,
-    /// What the thread was started with; `None` on a page that does not tell it.
+    /// What the thread was started with; `None` on a page that does not show it.
     pub task: Option<Section>,
     /// Steps before those shown.
     pub older: Option<LeftOut>,
@@ -109,10 +109,10 @@ fn failures(failures: &[Failure]) -> String {
     }
     for failure in &failures[hidden..] {
         let agent = failure.agent.as_ref().map(|agent| format!(" by {}", inline(agent))).unwrap_or_default();
-        let code_told = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+        let exit_code = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
         let command = code(&format!("uwf thread step-details {}", failure.attempt));
         text.push_str(&format!(
-            "- {}{agent}{code_told}: {}\n  (all it printed: {command})\n",
+            "- {}{agent}{exit_code}: {}\n  (all it printed: {command})\n",
             inline(&failure.role),
             sentence(&failure.error)
         ));

@@ -11,15 +11,15 @@ pub const START: &str = "$START";
 
 pub use crate::moderator::END;
 
-/// A workflow in its stored form: serialised it is the payload of a `Workflow` node.
+/// A workflow. In its stored form `M` is the hash of a role's schema: serialised it is the payload of a `Workflow` node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Workflow {
+pub struct Workflow<M = Hash> {
     /// What people call it; the registry maps this name to the node's hash.
     pub name: String,
     /// What it is for; may be empty.
     pub description: String,
     /// Role name → role.
-    pub roles: BTreeMap<String, Role>,
+    pub roles: BTreeMap<String, Role<M>>,
     /// Condition name → condition.
     pub conditions: BTreeMap<String, NamedCondition>,
     /// Role or [`START`] → transitions, tried in order.
@@ -28,7 +28,7 @@ pub struct Workflow {
 
 /// One role: pure data, it never names an agent. All texts may be empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Role {
+pub struct Role<M = Hash> {
     /// One line for listings.
     pub description: String,
     /// Who the agent is and what it is after.
@@ -39,8 +39,8 @@ pub struct Role {
     pub procedure: String,
     /// What to hand in, in words.
     pub output: String,
-    /// The JSON Schema node of the structured output.
-    pub meta: Hash,
+    /// The JSON Schema of the structured output: stored, the node of it.
+    pub meta: M,
 }
 
 /// A condition transitions refer to by name.
@@ -62,37 +62,11 @@ pub struct Transition {
     pub condition: Option<String>,
 }
 
-/// A workflow as read from a file: the same shape, with schemas still inline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkflowDraft {
-    /// See [`Workflow::name`].
-    pub name: String,
-    /// See [`Workflow::description`].
-    pub description: String,
-    /// See [`Workflow::roles`].
-    pub roles: BTreeMap<String, RoleDraft>,
-    /// See [`Workflow::conditions`].
-    pub conditions: BTreeMap<String, NamedCondition>,
-    /// See [`Workflow::graph`].
-    pub graph: BTreeMap<String, Vec<Transition>>,
-}
+/// A workflow as read from a file, with schemas still inline.
+pub type WorkflowDraft = Workflow<Meta>;
 
 /// A role as read from a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoleDraft {
-    /// See [`Role::description`].
-    pub description: String,
-    /// See [`Role::goal`].
-    pub goal: String,
-    /// See [`Role::capabilities`].
-    pub capabilities: Vec<String>,
-    /// See [`Role::procedure`].
-    pub procedure: String,
-    /// See [`Role::output`].
-    pub output: String,
-    /// The schema of the structured output.
-    pub meta: Meta,
-}
+pub type RoleDraft = Role<Meta>;
 
 /// Where a role's output schema is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,31 +85,16 @@ impl WorkflowDraft {
     /// # Errors
     /// Whatever `store` fails with.
     pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<Hash, E>) -> Result<Workflow, E> {
-        let mut roles = BTreeMap::new();
-        for (name, role) in self.roles {
-            let meta = match role.meta {
+        let Workflow { name: workflow, description, roles, conditions, graph } = self;
+        let roles = roles.into_iter().map(|(name, role)| {
+            let Role { description, goal, capabilities, procedure, output, meta } = role;
+            let meta = match meta {
                 Meta::Stored(hash) => hash,
-                Meta::Inline(schema) => store(&name, titled(schema, &self.name, &name))?,
+                Meta::Inline(schema) => store(&name, titled(schema, &workflow, &name))?,
             };
-            roles.insert(
-                name,
-                Role {
-                    description: role.description,
-                    goal: role.goal,
-                    capabilities: role.capabilities,
-                    procedure: role.procedure,
-                    output: role.output,
-                    meta,
-                },
-            );
-        }
-        Ok(Workflow {
-            name: self.name,
-            description: self.description,
-            roles,
-            conditions: self.conditions,
-            graph: self.graph,
-        })
+            Ok((name, Role { description, goal, capabilities, procedure, output, meta }))
+        });
+        Ok(Workflow { roles: roles.collect::<Result<_, E>>()?, name: workflow, description, conditions, graph })
     }
 }
 

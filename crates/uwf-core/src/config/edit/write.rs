@@ -14,20 +14,18 @@ pub(super) enum Language {
 /// A value on one line.
 pub(super) fn inline(value: &Value, language: Language) -> String {
     match value {
-        _ if language == Language::Json => json(value),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => scalar(text, language),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(|item| inline(item, language)).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::Object(map) if map.is_empty() => "{}".to_owned(),
         Value::Object(map) => {
-            let pairs: Vec<String> = map
-                .iter()
-                .map(|(key, value)| format!("{}: {}", scalar(key, language), inline(value, language)))
-                .collect();
-            format!("{{ {} }}", pairs.join(", "))
+            let pair =
+                |(key, value): (&String, &Value)| format!("{}: {}", scalar(key, language), inline(value, language));
+            let pairs: Vec<String> = map.iter().map(pair).collect();
+            let blank = if language == Language::Json || map.is_empty() { "" } else { " " };
+            format!("{{{blank}{}{blank}}}", pairs.join(", "))
         }
     }
 }
@@ -48,18 +46,5 @@ pub(super) fn scalar(text: &str, language: Language) -> String {
     match language {
         Language::Yaml => in_yaml(text, Context::Flow),
         Language::Json => quoted(text),
-    }
-}
-
-fn json(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(", ")),
-        Value::Object(map) => {
-            let pairs: Vec<String> =
-                map.iter().map(|(key, value)| format!("{}: {}", quoted(key), json(value))).collect();
-            format!("{{{}}}", pairs.join(", "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }

@@ -54,7 +54,7 @@ impl Allowed<'_> {
         let branches = |key: &str| map.get(key).and_then(Value::as_array);
         for key in ["anyOf", "oneOf"] {
             let Some(branches) = branches(key) else { continue };
-            // No early end: what each branch allows is told.
+            // No early end: the message says what each branch allows.
             let allowing = branches.iter().filter(|branch| self.allows(branch, literal, depth - 1)).count();
             if allowing == 0 {
                 return false;

@@ -67,7 +67,7 @@ impl Check<'_> {
         }
         for read in condition.field_reads() {
             match &read.role {
-                // Told already.
+                // Reported already.
                 Some(role) if unknown.contains(role.as_str()) => {}
                 Some(role) => self.read_of(role, read, problems),
                 None => last.iter().for_each(|role| self.read_of(role, read, problems)),
@@ -163,7 +163,7 @@ impl Check<'_> {
 
 /// What a field is instead of the value it is compared with, and what to write.
 fn reason(never: &Never, literal: &Value) -> (String, Option<String>) {
-    /// Values told; more are cut.
+    /// Values in a message; more are cut.
     const SHOWN: usize = 8;
     match never {
         Never::OtherValues(values) => {
