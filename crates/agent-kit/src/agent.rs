@@ -19,7 +19,7 @@ pub const DESCRIBE_ARGUMENT: &str = "--uwf-describe";
 
 /// Makes a program an agent: reads thread and role from its arguments (`THREAD ROLE`, or `-t THREAD -r ROLE`), lets
 /// `work` answer, stores the step and prints its hash as the last line. Failures go to stderr and into the attempt's
-/// record; the exit code tells which kind it was. No prompt is made for it: where `work` wants one, [`AgentContext::prompt`]
+/// record; the exit code says which kind it was. No prompt is made for it: where `work` wants one, [`AgentContext::prompt`]
 /// makes it. Called with `--uwf-describe` it says its name and nothing more: [`create_described_agent`] says what it can do.
 ///
 /// ```no_run
@@ -58,7 +58,7 @@ pub fn create_described_agent(
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody may be reading; the exit code still tells.
+            // Nobody may be reading; the exit code still shows it.
             let _ = writeln!(std::io::stderr(), "error: {error}");
             error.hints.iter().for_each(|hint| drop(writeln!(std::io::stderr(), "hint: {hint}")));
             ExitCode::from(error.kind.exit_code())

@@ -12,7 +12,7 @@ use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::environment::{Redactor, own_environment};
 use uwf_engine::attempt::processes;
-use uwf_engine::attempt::recorded::{self, Attempt, Opened};
+use uwf_engine::attempt::recorded::{self, Attempt, Opened, OutputFiles};
 use uwf_engine::error::{Error, ErrorKind, Result};
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
@@ -25,7 +25,7 @@ use uwf_engine::thread::nodes;
 const MAX_SESSION_ID: usize = 128;
 
 /// Whether a text can be handed to a program as the id of a session: never taken for an option or a path.
-fn is_session_id(id: &str) -> bool {
+pub fn is_session_id(id: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     id.starts_with(|c: char| c.is_ascii_alphanumeric())
         && id.len() <= MAX_SESSION_ID
@@ -58,7 +58,7 @@ impl<'h> AgentContext<'h> {
         AgentContext::within(home, thread, role, running.as_deref())
     }
 
-    /// The same for a process that was told its attempt in another way than by its environment.
+    /// The same for a process that learnt its attempt in another way than by its environment.
     ///
     /// # Errors
     /// As [`AgentContext::load`].
@@ -143,6 +143,15 @@ impl<'h> AgentContext<'h> {
             Error::new(ErrorKind::Usage, "this agent needs to know what it is played with, and is not run by uwf")
                 .hint("`uwf thread step THREAD` runs a step, `uwf agent run NAME THREAD ROLE` a built-in agent by hand")
         })
+    }
+
+    /// The files that the agent of the attempt prints into.
+    ///
+    /// # Errors
+    /// As [`AgentContext::opened`].
+    pub fn output_files(&self) -> Result<OutputFiles> {
+        let opened = self.opened()?;
+        Ok(OutputFiles::of(self.thread.home(), &opened.thread, &opened.attempt))
     }
 
     /// The form of answer that `output` of the attempt's agent asks for: one JSON object, or else a text under a header.

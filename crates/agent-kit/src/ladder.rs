@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `submit` | a value the agent gave as such, through the submit tool or as its whole answer |
 //! | `frontmatter`, `json` | the answer's text, by the form it was asked for in |
-//! | `feedback` | what the agent's own session says when it is told what is wrong |
+//! | `feedback` | what the agent's own session says when it gets feedback |
 //! | `llm` | what a model finds in the text |
 //!
 //! A rung that fails twice with the same errors is not tried again: saying the same a third time helps nobody.
@@ -14,7 +14,7 @@ use json_cas::Schema;
 use serde_json::{Map, Value};
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::{self, Extraction, Failure};
-use uwf_core::node::{ExtractedBy, Rung as RungRecord, Tokens};
+use uwf_core::node::{ExtractedBy, Rung as RungRecord};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::error::Result;
 
@@ -240,21 +240,9 @@ impl Answer {
         self.turns.extend(reply.turns);
         self.duration_ms = self.duration_ms.saturating_add(reply.duration_ms);
         self.tokens = match (self.tokens.take(), reply.tokens) {
-            (Some(a), Some(b)) => Some(sum(&a, &b)),
+            (Some(a), Some(b)) => Some(a.plus(&b)),
             // What one of them cost is not what both cost.
             _ => None,
         };
-    }
-}
-
-/// Token counts of both; a kind that one of them does not tell is not known for both.
-fn sum(a: &Tokens, b: &Tokens) -> Tokens {
-    let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-    Tokens {
-        input: add(a.input, b.input),
-        output: add(a.output, b.output),
-        cached: add(a.cached, b.cached),
-        reasoning: add(a.reasoning, b.reasoning),
-        cost: a.cost.zip(b.cost).map(|(a, b)| a + b),
     }
 }

@@ -22,7 +22,7 @@ pub const SERVER_NAME: &str = "uwf";
 /// Tool that takes the role's output.
 pub const SUBMIT: &str = "submit";
 
-/// Tool that tells task, role and steps.
+/// Tool that returns task, role and steps.
 pub const CONTEXT: &str = "context";
 
 /// Tool that reads a node of the store.

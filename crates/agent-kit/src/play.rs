@@ -15,7 +15,7 @@ use crate::context::AgentContext;
 use crate::ladder::{Extractor, Ladder};
 use crate::{submit, submitted_value};
 
-/// What plays a role: something that answers a prompt and, if it has sessions, can be told more in the same one.
+/// What plays a role: something that answers a prompt and, if it has sessions, can be asked again in the same one.
 pub trait Agent {
     /// Reads its settings, before it is asked for anything, and changes nothing. What it decides here can depend on the
     /// role.
@@ -44,7 +44,7 @@ pub trait Agent {
         Ok(prompt)
     }
 
-    /// What the model is told before the prompt, when there is such a thing.
+    /// The system message before the prompt, if there is one.
     ///
     /// # Errors
     /// `Config` when its settings cannot be used.

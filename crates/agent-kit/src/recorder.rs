@@ -6,13 +6,12 @@ use std::io::Write;
 use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::error::AttemptError;
 use uwf_engine::attempt::live_trace::{self, Session, Writer};
-use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::error::Result;
 
 use crate::answer::{Answer, ToolCall, Turn};
 use crate::context::AgentContext;
 
-/// Records turns as they happen. A trace never costs the work it tells of: when it cannot be written, that is said once
+/// Records turns as they happen. A trace never costs the work that it records: when it cannot be written, that is said once
 /// on stderr, and nothing more is recorded.
 pub struct Recorder {
     writer: Option<Writer>,
@@ -27,10 +26,8 @@ impl Recorder {
     /// `Config` when `.env` is not readable.
     pub fn begin(context: &AgentContext<'_>, source: &str) -> Result<Recorder> {
         let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
-        if let Some(attempt) = context.attempt() {
-            let opened = &attempt.opened;
-            let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
-            let begun = Writer::begin(&files).map(|writer| recorder.writer = Some(writer));
+        if context.attempt().is_some() {
+            let begun = Writer::begin(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
             recorder.check(begun);
             recorder.session(source, None);
         }
@@ -42,12 +39,7 @@ impl Recorder {
     /// # Errors
     /// As [`Recorder::begin`].
     pub(crate) fn unless_recorded(context: &AgentContext<'_>, answer: &Answer) -> Result<Option<Recorder>> {
-        let recorded = context.attempt().is_some_and(|attempt| {
-            let opened = &attempt.opened;
-            let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
-            !live_trace::read(&files).turns.is_empty()
-        });
-        if recorded {
+        if context.attempt().is_some() && !live_trace::read(&context.output_files()?).turns.is_empty() {
             return Ok(None);
         }
         let mut recorder = Recorder::begin(context, &answer.source)?;

@@ -73,7 +73,7 @@ fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) {
     }
 }
 
-/// The same for a role that was played by a child thread: `detail` is that thread's last step, which tells how the
+/// The same for a role that was played by a child thread: `detail` is that thread's last step, which shows how the
 /// output came to be. Of the answer only the output is stored anew.
 ///
 /// # Errors
@@ -141,12 +141,12 @@ fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &F
 /// What was wrong at each rung. Nothing but this says so of an answer that is never stored as a step.
 fn each(rungs: &[node::Rung]) -> String {
     let mut before: Option<&node::Rung> = None;
-    let told = rungs.iter().map(|rung| {
+    let reasons = rungs.iter().map(|rung| {
         let is_same = before.replace(rung).is_some_and(|before| before.errors == rung.errors);
         let errors = if is_same { "the same".to_owned() } else { rung.errors.join("; ") };
         format!("[{}] {errors}", rung.rung)
     });
-    told.collect::<Vec<_>>().join("; ")
+    reasons.collect::<Vec<_>>().join("; ")
 }
 
 fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {

@@ -1,8 +1,9 @@
 //! Any agent that speaks the Agent Client Protocol over stdio, as an agent of uwf.
 //!
-//! `session.rs` is the way a session goes, `client.rs` the process at the other end. Everything else is pure:
-//! `wire.rs` the lines, `transcript.rs` what is told of the work, `permission.rs` what is answered, `offer.rs` what can
-//! be chosen, `usage.rs` what it cost, `preset.rs` what is known of whom.
+//! `session.rs` is the way a session goes, `client.rs` the process at the other end, `progress.rs` what is shown on stderr.
+//! Everything else is pure: `messages.rs` the lines, `transcript.rs` what the agent reports of its work, `permission.rs`
+//! what it is answered, `session_options.rs` what it lets choose, `usage.rs` what it cost, `preset.rs` which agents are
+//! known.
 
 mod call;
 mod client;
@@ -26,7 +27,7 @@ use settings::Settings;
 /// Where traces of these agents come from.
 const SOURCE: &str = "acp";
 
-/// The agent of one attempt. Its process lives as long as this does, so that its session can be told more.
+/// The agent of one attempt. Its process lives as long as this does, so that its session can be prompted again.
 #[derive(Default)]
 pub struct AcpAgent {
     settings: Option<Settings>,
@@ -55,7 +56,7 @@ impl AcpAgent {
     }
 }
 
-/// A prompt for an agent that is given the server with the tool `submit`: it is told of it.
+/// A prompt for an agent that is given the server with the tool `submit`: the prompt mentions it.
 pub(crate) fn with_instruction(context: &AgentContext<'_>, mut prompt: Prompt, mcp: bool) -> Prompt {
     if mcp && context.offers_submit() {
         prompt.parts.push(Part { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
@@ -80,7 +81,7 @@ impl Agent for AcpAgent {
             None => AcpSession::open(context, context.opened()?, self.settings_in(context)?, None)?,
         };
         let session = self.session.insert(session);
-        let prompted = session.prompt(context, parts(prompt), true)?;
+        let prompted = session.prompt(context, prompt.texts(), true)?;
         Ok(answer(session, prompted))
     }
 
@@ -94,7 +95,7 @@ impl Agent for AcpAgent {
         if session.id().as_deref() != Some(earlier) {
             return Ok(None);
         }
-        let prompted = session.prompt(context, parts(prompt), true)?;
+        let prompted = session.prompt(context, prompt.texts(), true)?;
         Ok(Some(answer(session, prompted)))
     }
 
@@ -105,20 +106,14 @@ impl Agent for AcpAgent {
     }
 }
 
-fn parts(prompt: &Prompt) -> Vec<String> {
-    prompt.parts.iter().map(|part| part.text.clone()).collect()
-}
-
 fn answer(session: &AcpSession, prompted: Prompted) -> Answer {
     let Prompted { answer, turn } = prompted;
     Answer {
-        raw: answer,
-        value: None,
         duration_ms: turn.latency_ms,
         source: SOURCE.to_owned(),
         session_id: session.id(),
         tokens: turn.tokens.clone(),
         turns: vec![turn],
-        is_resumed: false,
+        ..Answer::text(answer)
     }
 }

@@ -89,8 +89,8 @@ fn request(instruction: &str, overview: &str) -> ChatRequest {
     ChatRequest { temperature: Some(0.0), ..ChatRequest::new(messages) }
 }
 
-fn print(told: &impl Serialize) -> Result<()> {
-    let line = serde_json::to_string(told)
+fn print(advice: &impl Serialize) -> Result<()> {
+    let line = serde_json::to_string(advice)
         .map_err(|error| Error::new(ErrorKind::Internal, format!("advice that is not JSON: {error}")))?;
     // Nobody may be listening any more.
     let _ = writeln!(std::io::stdout(), "{line}");

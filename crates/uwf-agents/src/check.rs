@@ -50,7 +50,7 @@ fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
     }
     // A relative path is looked for in the workspace of a thread, which may be anywhere.
     let is_relative = command.contains('/') && !command.starts_with('/');
-    // What has arguments in it is told of by the core.
+    // The core reports a command that has arguments in it.
     if is_relative || command.contains(char::is_whitespace) {
         return None;
     }

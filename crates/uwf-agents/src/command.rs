@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
@@ -17,11 +16,13 @@ use serde_json::{Value, json};
 use uwf_core::node::Tokens;
 use uwf_core::prompt::Prompt;
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::recorded::{self, Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::acp;
+use crate::model_exchange::millis;
+use crate::program::how_it_ended;
 use crate::progress;
 use crate::settings;
 use crate::trace::{Format, Trace};
@@ -125,8 +126,7 @@ impl Agent for CommandAgent {
             Ran::Elsewhere(trace) => {
                 progress::line(&format!("{}: session {session} is gone; a new one gets the whole prompt", agent.name));
                 // What it printed is not part of the answer to come.
-                let files =
-                    OutputFiles::of(context.thread().home(), &context.opened()?.thread, &context.opened()?.attempt);
+                let files = context.output_files()?;
                 agent_process::create(&files.raw)?.set_len(0).at("empty", &files.raw)?;
                 self.aside = trace.filter(|trace| !trace.turns.is_empty()).map(|trace| (trace.turns, trace.tokens));
                 Ok(None)
@@ -139,9 +139,9 @@ impl CommandAgent {
     fn run(&mut self, context: &AgentContext<'_>, run: &Run<'_>) -> Result<Ran> {
         let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
-        let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+        let files = context.output_files()?;
         let begun = Instant::now();
-        let input = parts(run.prompt);
+        let input = run.prompt.texts();
         let expected = Expected::before(opened);
         let status = execute(opened, run.args, &run.prompt.text(), &files)?;
         self.exit_code = status.code();
@@ -162,9 +162,9 @@ impl CommandAgent {
         // Should this process not come to its end, the answer is read by the next one. Without the line the agent is run
         // again, which is no reason to fail now.
         let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
-        let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let duration_ms = millis(begun.elapsed());
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
-            return told(&spec.name, trace, format, duration_ms).map(Ran::Answered);
+            return answer_of(&spec.name, trace, format, duration_ms).map(Ran::Answered);
         }
         let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
         Ok(Ran::Answered(Answer {
@@ -178,7 +178,7 @@ impl CommandAgent {
     fn with_aside(&mut self, answer: Answer) -> Answer {
         let Some((mut turns, tokens)) = self.aside.take() else { return answer };
         turns.extend(answer.turns);
-        let tokens = tokens.zip(answer.tokens).map(|(one, other)| sum(&one, &other));
+        let tokens = tokens.zip(answer.tokens).map(|(one, other)| one.plus(&other));
         Answer { turns, tokens, ..answer }
     }
 }
@@ -188,18 +188,6 @@ impl CommandAgent {
 fn went_on(trace: Option<&Trace>, session: &str, spec: &AgentSpec, status: ExitStatus) -> bool {
     let succeeded = status.code().is_some_and(|code| spec.succeeded(code));
     trace.is_some_and(|trace| trace.session_id.as_deref() == Some(session) && (succeeded || !trace.turns.is_empty()))
-}
-
-/// Tokens of two runs; what one of them does not tell is not known of both.
-fn sum(one: &Tokens, other: &Tokens) -> Tokens {
-    let both = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one.saturating_add(other));
-    Tokens {
-        input: both(one.input, other.input),
-        output: both(one.output, other.output),
-        cached: both(one.cached, other.cached),
-        reasoning: both(one.reasoning, other.reasoning),
-        cost: one.cost.zip(other.cost).map(|(one, other)| one + other),
-    }
 }
 
 /// The arguments with which the program goes on in a session, `{session}` being its id; `None` when it is not to do so.
@@ -233,13 +221,18 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     })
 }
 
-fn parts(prompt: &Prompt) -> Vec<String> {
-    prompt.parts.iter().map(|part| part.text.clone()).collect()
+/// The format its stdout is a trace in, when `config.trace` says that it is one.
+fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
+    settings::read::<Settings>(spec).map(|settings| settings.trace)
 }
 
-/// The format its stdout is a trace in, when `config.trace` says that it is one.
-pub(crate) fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
-    settings::read::<Settings>(spec).map(|settings| settings.trace)
+/// What the agent's program printed, read as the trace that it is; `None` if it is none.
+pub(crate) fn printed_trace(spec: &AgentSpec, printed: &str) -> Result<Option<Trace>> {
+    let format = match trace_format(spec)? {
+        None if spec.is_built_in(CURSOR) => Format::of(printed),
+        format => format,
+    };
+    Ok(format.map(|format| format.read(printed)))
 }
 
 /// Whether the prompt speaks of the tool `submit`, which the user has set up for the program.
@@ -247,8 +240,8 @@ fn says_tool(spec: &AgentSpec) -> Result<bool> {
     settings::read::<Settings>(spec).map(|settings| settings.mcp)
 }
 
-/// The answer a trace tells: its final message, with everything before it.
-fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<Answer> {
+/// The answer in a trace: its final message, with everything before it.
+fn answer_of(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<Answer> {
     if let Some(gaps) = trace.gaps() {
         progress::line(&format!("{agent}: trace: {gaps}"));
     }
@@ -261,14 +254,12 @@ fn told(agent: &str, trace: Trace, format: Format, duration_ms: u64) -> Result<A
         ));
     };
     Ok(Answer {
-        raw,
-        value: None,
         turns: trace.turns,
         duration_ms,
         source: trace.source,
         session_id: trace.session_id,
         tokens: trace.tokens,
-        is_resumed: false,
+        ..Answer::text(raw)
     })
 }
 
@@ -351,11 +342,9 @@ fn check_status(
     cap: u64,
     trace: Option<&Trace>,
 ) -> Result<()> {
-    let how = match (status.code(), status.signal()) {
-        (Some(code), _) if spec.succeeded(code) => return Ok(()),
-        (Some(code), _) => format!("exited with {code}"),
-        (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
-    };
+    if status.code().is_some_and(|code| spec.succeeded(code)) {
+        return Ok(());
+    }
     let said = match trace.and_then(|trace| trace.error.clone()) {
         Some(error) => error,
         // Whatever became of the file, this is not why the agent failed.
@@ -363,7 +352,7 @@ fn check_status(
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
-    Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {how}{words}", spec.name)))
+    Err(Error::new(ErrorKind::AgentFailed, format!("agent `{}` {}{words}", spec.name, how_it_ended(status))))
 }
 
 /// The file that the run is to make or change, as it was before.
@@ -372,7 +361,7 @@ struct Expected {
     before: Option<Stamp>,
 }
 
-/// What tells a file from itself at another time: device, inode, size, and the times (seconds, nanoseconds) of its last
+/// What distinguishes a file from itself at another time: device, inode, size, and the times (seconds, nanoseconds) of its last
 /// change in content and in anything. They are compared with each other, never with a clock: that of a file system is
 /// coarser than ours, and may be another machine's.
 #[derive(PartialEq, Eq)]

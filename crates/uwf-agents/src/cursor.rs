@@ -1,6 +1,6 @@
 //! The command line of Cursor, `cursor-agent`.
 //!
-//! Its events (`stream-json`) tell the turns, the tool calls and the id of the chat, which feedback goes to (`--resume`).
+//! Its events (`stream-json`) report the turns, the tool calls and the id of the chat, which feedback goes to (`--resume`).
 //! With `outputFormat: text` only its answer is known.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use durable_files::regular;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_core::prompt::Prompt;
-use uwf_engine::attempt::recorded::{Opened, OutputFiles};
+use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::error::AtPath;
 use uwf_engine::thread::steps::Parts;
 
@@ -24,7 +24,7 @@ use crate::trace::{Format, Trace};
 /// The program, unless `command` says otherwise.
 const COMMAND: &str = "cursor-agent";
 
-/// What it is told when the prompt is too long for an argument.
+/// What it is asked when the prompt is too long for an argument.
 const READ_PROMPT: &str = "Read the whole of the file at this path and do what it says:";
 
 /// Keys of an output or a task that name the directory a thread works in, the most telling first.
@@ -116,7 +116,7 @@ impl CursorAgent {
             command.args(["--resume", chat]);
         }
         command.args(&opened.agent.args);
-        let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+        let files = context.output_files()?;
         // What a failed attempt keeps is the work, not what was said about it afterwards.
         let program = if resume.is_none() { program.keeping(&files) } else { program };
         let ran = program
@@ -136,19 +136,17 @@ impl CursorAgent {
         if let (Some(wanted), Some(found)) = (resume, &trace.session_id)
             && wanted != found
         {
-            let told = format!("cursor was to go on with chat {wanted}, but answered in chat {found}");
-            return Err(Error::new(ErrorKind::AgentFailed, told));
+            let message = format!("cursor was to go on with chat {wanted}, but answered in chat {found}");
+            return Err(Error::new(ErrorKind::AgentFailed, message));
         }
         self.chat = trace.session_id.clone().or(self.chat.take());
         Ok(Answer {
-            raw: trace.answer.unwrap_or_default(),
-            value: None,
             turns: trace.turns,
             duration_ms: ran.duration_ms,
             source: trace.source,
             session_id: trace.session_id,
             tokens: trace.tokens,
-            is_resumed: false,
+            ..Answer::text(trace.answer.unwrap_or_default())
         })
     }
 }
@@ -246,7 +244,7 @@ fn path_in(text: &str) -> Option<&str> {
     paths.filter(|word| word.starts_with('/') && word.len() > 1).find(|word| Path::new(word).is_dir())
 }
 
-/// What an event tells a person who is waiting.
+/// An event in words, for a person who is waiting.
 fn event(line: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -274,12 +272,11 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_in_few_words() {
-        let told = |line: &str| event(line);
+    fn events_are_printed_in_few_words() {
         let call = r#"{"type":"tool_call","subtype":"started","tool_call":{"readToolCall":{"args":{}}}}"#;
-        assert_eq!(told(call).as_deref(), Some("read started"));
-        assert_eq!(told(r#"{"type":"result","subtype":"success"}"#).as_deref(), Some("result success"));
-        assert_eq!(told(r#"{"type":"system"}"#), None);
-        assert_eq!(told("words"), None);
+        assert_eq!(event(call).as_deref(), Some("read started"));
+        assert_eq!(event(r#"{"type":"result","subtype":"success"}"#).as_deref(), Some("result success"));
+        assert_eq!(event(r#"{"type":"system"}"#), None);
+        assert_eq!(event("words"), None);
     }
 }

@@ -76,7 +76,7 @@ impl<'c> DocumentPlace<'c> {
         let of_thread = outputs.join(context.thread().id.as_str());
         let dir = if visits == 0 { of_thread } else { of_thread.join(format!("{role}-{}", visits + 1)) };
         std::fs::create_dir_all(&dir).at("create", &dir)?;
-        let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+        let files = context.output_files()?;
         Ok(DocumentPlace { opened, files, settings, dir })
     }
 
@@ -111,16 +111,7 @@ impl<'c> DocumentPlace<'c> {
 fn answer(value: Value, asked: Vec<String>, ran: Ran) -> Answer {
     let turn = Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..Turn::asked(asked) };
     let raw = if ran.stdout.trim().is_empty() { format!("{value:#}") } else { ran.stdout };
-    Answer {
-        raw,
-        value: Some(value),
-        turns: vec![turn],
-        duration_ms: ran.duration_ms,
-        source: "stdout".to_owned(),
-        session_id: None,
-        tokens: None,
-        is_resumed: false,
-    }
+    Answer { value: Some(value), turns: vec![turn], duration_ms: ran.duration_ms, ..Answer::text(raw) }
 }
 
 /// Removes what an earlier, failed try of the same step may have left, so that a file that is there was made now.

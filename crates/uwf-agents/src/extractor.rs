@@ -1,5 +1,5 @@
 //! The last rung of the ladder: a model reads the output out of what an agent wrote. It may look up nodes of the store
-//! that the text refers to, and is told to say so when the output is not there, rather than to invent it. Nothing of the
+//! that the text refers to, and is asked to say so if the output is missing, rather than to invent it. Nothing of the
 //! configuration is read before it is needed.
 
 mod nodes;
@@ -71,14 +71,12 @@ impl Extractor for LlmExtractor<'_> {
         tell_costs(client, found.as_ref().map_or_else(|none| &none.attempts, |found| &found.attempts));
         let found = found.map_err(|none| model::failed(&none.error))?;
         Ok(Some(Answer {
-            raw: found.text,
             value: Some(taken(&found.value)?),
             turns: found.attempts.iter().filter_map(|attempt| model_exchange::turn_of(&asked, attempt)).collect(),
             duration_ms: model_exchange::millis(begun.elapsed()),
             source: "wire".to_owned(),
-            session_id: None,
             tokens: found.usage.map(model::tokens),
-            is_resumed: false,
+            ..Answer::text(found.text)
         }))
     }
 }

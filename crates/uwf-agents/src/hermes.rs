@@ -49,7 +49,7 @@ pub struct HermesAgent {
     aside: Vec<Turn>,
 }
 
-/// A session as far as it was told.
+/// A session as far as it was read.
 struct HermesSession {
     id: String,
     turns: usize,
@@ -60,9 +60,9 @@ impl HermesAgent {
     /// One run of `hermes chat`, in a new session or in one that is there. A run that is the work itself is recorded: what
     /// a failed attempt keeps is that, not what was said about it afterwards.
     fn chat(&mut self, hermes: &Hermes<'_, '_>, text: &str, resume: Option<&str>, is_work: bool) -> Result<Said> {
-        let (opened, spec) = (hermes.opened, hermes.agent());
+        let spec = hermes.agent();
         let model = hermes.model()?;
-        let files = OutputFiles::of(hermes.context.thread().home(), &opened.thread, &opened.attempt);
+        let files = hermes.context.output_files()?;
         let mut chat = if is_work { hermes.program().keeping(&files) } else { hermes.program() };
         let rounds = hermes.settings.max_turns.to_string();
         chat.command().args(["chat", "-q", text, "--yolo", "--max-turns", &rounds, "--quiet"]);
@@ -107,8 +107,8 @@ impl HermesAgent {
         text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none())
     }
 
-    /// An answer that came through the protocol, with the turns hermes keeps of it: the protocol tells only the calls.
-    fn told_by_session(&mut self, hermes: &Hermes<'_, '_>, answer: Answer) -> Result<Answer> {
+    /// An answer that came through the protocol, with the turns hermes keeps of it: the protocol reports only the calls.
+    fn with_session(&mut self, hermes: &Hermes<'_, '_>, answer: Answer) -> Result<Answer> {
         let Some(id) = answer.session_id.clone() else { return Ok(answer) };
         let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
         let input = answer.turns.first().map(|turn| turn.input.as_slice()).unwrap_or_default();
@@ -125,7 +125,7 @@ impl HermesAgent {
 
     /// The answer of a run, with the turns that are new since the last one.
     fn answer_of(&mut self, said: Said, asked: Turn) -> Answer {
-        let (known, told) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
+        let (known, tokens_before) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
         let Said { id, trace, stdout, duration_ms } = said;
         let Some(trace) = trace else {
             self.session = id.clone().map(|id| HermesSession { id, turns: known, tokens: None });
@@ -135,17 +135,18 @@ impl HermesAgent {
         let trace = trace.with_input(&asked.input);
         self.session =
             id.clone().map(|id| HermesSession { id, turns: trace.turns.len(), tokens: trace.tokens.clone() });
-        let tokens =
-            if known == 0 { trace.tokens } else { trace.tokens.zip(told).and_then(|(all, told)| since(&all, &told)) };
+        let tokens = if known == 0 {
+            trace.tokens
+        } else {
+            trace.tokens.zip(tokens_before).and_then(|(all, tokens_before)| since(&all, &tokens_before))
+        };
         Answer {
-            raw: trace.answer.unwrap_or(stdout),
             turns: trace.turns.into_iter().skip(known).collect(),
             tokens,
             duration_ms,
             session_id: id,
             source: trace.source,
-            value: None,
-            is_resumed: false,
+            ..Answer::text(trace.answer.unwrap_or(stdout))
         }
     }
 }
@@ -167,7 +168,7 @@ impl Agent for HermesAgent {
             let mut acp = self.acp.take().map_or_else(|| hermes.protocol().map(AcpAgent::with), Ok)?;
             let answer = acp.answer(context, prompt);
             self.acp = Some(acp);
-            return self.told_by_session(&hermes, answer?);
+            return self.with_session(&hermes, answer?);
         }
         // Where the protocol was tried for an earlier session, its process has nothing more to do.
         self.acp = None;
@@ -195,7 +196,7 @@ impl Agent for HermesAgent {
                 self.session = None;
                 return Ok(None);
             };
-            return self.told_by_session(&hermes, answer).map(Some);
+            return self.with_session(&hermes, answer).map(Some);
         }
         let said = self.chat(&hermes, &text, Some(session), true)?;
         if said.id.as_deref() != Some(session) {
@@ -214,7 +215,7 @@ impl Agent for HermesAgent {
         }
         if let Some(acp) = &mut self.acp {
             let answer = acp.follow_up(context, text)?;
-            return answer.map(|answer| self.told_by_session(&hermes, answer)).transpose();
+            return answer.map(|answer| self.with_session(&hermes, answer)).transpose();
         }
         let Some(id) = self.session.as_ref().map(|session| session.id.clone()) else { return Ok(None) };
         if text.len() > MAX_PROMPT_ARGUMENT {
@@ -233,9 +234,9 @@ impl Agent for HermesAgent {
 pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
     let hermes = Hermes::of(context)?;
     let read = |path| agent_process::read_capped(path, hermes.opened.output_cap);
-    let told = live_trace::read(files).session;
-    let before = told.as_ref().map_or(0, |session| session.turns_before);
-    let id = match told.and_then(|session| session.id) {
+    let recorded = live_trace::read(files).session;
+    let before = recorded.as_ref().map_or(0, |session| session.turns_before);
+    let id = match recorded.and_then(|session| session.id) {
         None => session::id(&read(&files.err)?, &read(&files.raw)?),
         id => id,
     };
@@ -264,19 +265,14 @@ fn since(all: &Tokens, before: &Tokens) -> Option<Tokens> {
     })
 }
 
-/// A session that cannot be found must not be taken for one that was told something.
+/// A session that cannot be found must not be taken for one that got the feedback.
 fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
-    match found {
-        Some(found) if found == wanted => Ok(()),
-        Some(other) => Err(Error::new(
-            ErrorKind::AgentFailed,
-            format!("hermes was to go on with session {wanted}, but answered in session {other}"),
-        )),
-        None => Err(Error::new(
-            ErrorKind::AgentFailed,
-            format!("hermes was to go on with session {wanted}, but does not say in which one it answered"),
-        )),
-    }
+    let problem = match found {
+        Some(found) if found == wanted => return Ok(()),
+        Some(other) => format!("answered in session {other}"),
+        None => "does not say in which one it answered".to_owned(),
+    };
+    Err(Error::new(ErrorKind::AgentFailed, format!("hermes was to go on with session {wanted}, but {problem}")))
 }
 
 fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
@@ -289,7 +285,7 @@ fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
 }
 
 fn too_long(bytes: usize) -> Error {
-    let told =
+    let message =
         format!("the prompt has {bytes} bytes, too many for an argument of hermes (at most {MAX_PROMPT_ARGUMENT})");
-    Error::new(ErrorKind::AgentFailed, told)
+    Error::new(ErrorKind::AgentFailed, message)
 }

@@ -16,7 +16,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Err(waits)
 }
 
-/// The wait, told in full: a first line for listings, the question, and how to answer it.
+/// The wait in full: a first line for listings, the question, and how to answer it.
 fn waits(context: &AgentContext<'_>) -> Error {
     let id = &context.thread().id;
     let role = context.role_name();

@@ -3,7 +3,7 @@
 //! It is a crate of its own so that what an agent needs (the HTTP client of the model-backed ones too) stays out of
 //! the engine: stepper and agent meet only at the process boundary.
 //!
-//! What the built-in agents are and take is told without starting any of them, and the traces of coding agents are read
+//! What the built-in agents are and take is known without starting any of them, and the traces of coding agents are read
 //! in whatever format these write:
 //!
 //! ```
@@ -85,7 +85,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
 /// What an agent is sent for a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentPrompt {
-    /// What its model is told before the prompt, when there is such a thing.
+    /// The system message before the prompt, if there is one.
     pub system: Option<String>,
     /// The prompt.
     pub prompt: String,

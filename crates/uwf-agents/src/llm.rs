@@ -24,7 +24,7 @@ use crate::settings;
 /// Name of the value in requests: that of the tool, or of the schema.
 const VALUE: &str = "submit";
 
-/// What the model is told of it.
+/// What it does, for the model.
 const VALUE_DESCRIPTION: &str = "Hands in the output of your role.";
 
 /// Where the trace comes from: every exchange is seen whole.
@@ -141,7 +141,7 @@ impl ChatSession {
         let Settings { system, model, .. } = settings::read(agent)?;
         let home = context.thread().home();
         let mut texts: Vec<String> = system.iter().cloned().collect();
-        texts.extend(prompt.parts.iter().map(|part| part.text.clone()));
+        texts.extend(prompt.texts());
         let messages = system.into_iter().map(ChatMessage::System).chain([ChatMessage::User(prompt.text())]).collect();
         let request = ChatRequest { messages, ..model.request() };
         let client = model.client(home, agent)?;

@@ -1,6 +1,6 @@
 //! The scripted agent: answers per role and visit from a YAML file, for trying out a workflow without paying anybody.
 //!
-//! What it says next follows from the thread alone: how often the role was played tells the visit, the thread's record
+//! What it says next follows from the thread alone: how often the role was played gives the visit, the thread's record
 //! of attempts how often this visit has failed. So it keeps no state, and a thread can be forked, stepped by hand or
 //! taken up after a crash. `mock/script.rs` describes the file.
 
@@ -22,6 +22,7 @@ use uwf_core::prompt::Prompt;
 use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
 
+use crate::model_exchange::millis;
 use crate::settings;
 use script::{Script, ScriptEntry, ScriptedAct, ScriptedReply};
 
@@ -50,7 +51,7 @@ impl settings::Settings for Settings {
 #[derive(Default)]
 pub struct MockAgent {
     exit_code: Option<i32>,
-    /// What its session says when it is told that its answer is no use.
+    /// What its session answers to feedback.
     follow_ups: VecDeque<String>,
 }
 
@@ -69,7 +70,7 @@ impl Agent for MockAgent {
         check_prompt(entry, prompt)?;
         std::thread::sleep(entry.hang);
         let mut answer = self.act(context, entry)?;
-        answer.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        answer.duration_ms = millis(begun.elapsed());
         answer.turns = vec![Turn::of(prompt, &answer.raw, answer.duration_ms)];
         Ok(answer)
     }
@@ -94,16 +95,17 @@ impl MockAgent {
             ScriptedAct::Fail(fail) => {
                 self.exit_code = Some(fail.exit_code);
                 let said = fail.stderr.as_deref().map(|text| format!(": {}", text.trim_end())).unwrap_or_default();
-                let told = format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
-                return Err(Error::new(ErrorKind::AgentFailed, told));
+                let message =
+                    format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
+                return Err(Error::new(ErrorKind::AgentFailed, message));
             }
             ScriptedAct::Hang => {
-                let told = format!(
+                let message = format!(
                     "the mock was silent for {} s, as {} says, and has no answer",
                     entry.hang.as_secs_f64(),
                     entry.place
                 );
-                return Err(Error::new(ErrorKind::AgentFailed, told));
+                return Err(Error::new(ErrorKind::AgentFailed, message));
             }
         };
         submit::keep(context, &context.redactor()?.text(&answer.raw))?;
@@ -148,8 +150,8 @@ fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let told = format!("{}: the prompt does not contain {}", entry.place, missing.join(", "));
-    Err(Error::new(ErrorKind::AgentFailed, format!("{told} (`uwf thread step --dry-run` shows the prompt)")))
+    let message = format!("{}: the prompt does not contain {}", entry.place, missing.join(", "));
+    Err(Error::new(ErrorKind::AgentFailed, format!("{message} (`uwf thread step --dry-run` shows the prompt)")))
 }
 
 /// The script: named in the agent's configuration (relative to the storage root), else its first argument, else by the

@@ -70,7 +70,7 @@ fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
     })
 }
 
-/// What every agent that talks to a model itself can be told about that.
+/// Settings of every agent that talks to a model itself.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ModelSettings {
@@ -133,7 +133,7 @@ impl ModelSettings {
     }
 }
 
-/// A client that tells of its retries.
+/// A client that reports its retries.
 ///
 /// # Errors
 /// `Config` when the endpoint cannot be used.

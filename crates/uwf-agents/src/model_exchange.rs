@@ -1,4 +1,4 @@
-//! Exchanges with a model as they are kept in a trace, and as they are told while they go on.
+//! Exchanges with a model as they are kept in a trace, and as they are shown while they go on.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(crate) fn turn(input: Vec<String>, reply: &ChatReply, looked_up: &[LookedUp]
     }
 }
 
-/// What a reply said, then the values it gave; what was looked up is told with its result.
+/// What a reply said, then the values it gave; what was looked up is in the tool calls.
 pub(crate) fn said(reply: &ChatReply, looked_up: &[LookedUp]) -> String {
     let text = Some(reply.text.as_str()).filter(|text| !text.trim().is_empty());
     let values = reply.tool_calls.iter().filter(|call| !looked_up.iter().any(|made| made.call.id == call.id));

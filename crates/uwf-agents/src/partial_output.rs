@@ -4,13 +4,12 @@
 use agent_kit::{AgentContext, Recorder, Result};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::agents::{CURSOR, HERMES};
-use uwf_engine::attempt::recorded::OutputFiles;
+use uwf_engine::attempt::agents::HERMES;
 use uwf_engine::root::home::Home;
 
 use crate::command;
 use crate::hermes;
-use crate::trace::{Format, Trace};
+use crate::trace::Trace;
 
 /// Reads what the agent of this attempt left, and records its turns.
 ///
@@ -19,13 +18,8 @@ use crate::trace::{Format, Trace};
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty()) else { return Ok(()) };
-    let parts: Vec<String> = context
-        .prompt(context.asked_form(), context.prompt_budget())?
-        .parts
-        .into_iter()
-        .map(|part| part.text)
-        .collect();
-    let trace = trace.with_input(&parts);
+    let prompt = context.prompt(context.asked_form(), context.prompt_budget())?;
+    let trace = trace.with_input(&prompt.texts());
     let mut recorder = Recorder::begin(&context, &trace.source)?;
     recorder.session(&trace.source, trace.session_id.as_deref());
     trace.turns.iter().for_each(|turn| recorder.turn(turn));
@@ -34,14 +28,9 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 
 fn left(context: &AgentContext<'_>) -> Result<Option<Trace>> {
     let opened = context.opened()?;
-    let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+    let files = context.output_files()?;
     if opened.agent.is_built_in(HERMES) {
         return hermes::left(context, &files);
     }
-    let printed = agent_process::read_capped(&files.raw, opened.output_cap)?;
-    let format = match command::trace_format(&opened.agent)? {
-        None if opened.agent.is_built_in(CURSOR) => Format::of(&printed),
-        format => format,
-    };
-    Ok(format.map(|format| format.read(&printed)))
+    command::printed_trace(&opened.agent, &agent_process::read_capped(&files.raw, opened.output_cap)?)
 }

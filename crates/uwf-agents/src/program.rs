@@ -14,9 +14,9 @@ use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
-use crate::progress;
-
 use crate::capped_output::CappedOutput;
+use crate::model_exchange::millis;
+use crate::progress;
 
 /// Bytes of one line that are handed on at once; a longer one comes in pieces.
 const MAX_LINE: u64 = 1 << 20;
@@ -60,13 +60,18 @@ pub(crate) struct Ran {
     pub(crate) duration_ms: u64,
 }
 
+/// How a process ended, in words.
+pub(crate) fn how_it_ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with {code}"),
+        (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
+    }
+}
+
 impl Ran {
     /// How it ended, in words.
     pub(crate) fn how(&self) -> String {
-        match (self.status.code(), self.status.signal()) {
-            (Some(code), _) => format!("exited with {code}"),
-            (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
-        }
+        how_it_ended(self.status)
     }
 
     /// The failure of an agent whose program failed like this, with the last thing it said: on stderr, else on stdout.
@@ -150,7 +155,7 @@ impl<'a> Program<'a> {
             }
         };
         let status = self.watch(&mut process, &printed, take, on_silence)?;
-        let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let duration_ms = millis(begun.elapsed());
         Ok(Ran { status, stdout: stdout.text(), stderr: stderr.text(), duration_ms })
     }
 
@@ -191,8 +196,8 @@ impl<'a> Program<'a> {
             Some(limit) => {
                 end(process);
                 let name = &self.opened.agent.name;
-                let told = format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64());
-                Err(Error::new(ErrorKind::AgentFailed, told).hint("raise `timeout` in the agent's `config`"))
+                let message = format!("agent `{name}` was ended after its timeout of {} s", limit.as_secs_f64());
+                Err(Error::new(ErrorKind::AgentFailed, message).hint("raise `timeout` in the agent's `config`"))
             }
         }
     }

@@ -1,11 +1,11 @@
 //! What an agent says of itself while it works: lines on stderr, which people watch live, which are kept with a failed
-//! attempt, and whose growth tells the keeper that the agent is alive.
+//! attempt, and whose growth shows the keeper that the agent is alive.
 
 use std::io::Write;
 
 use uwf_core::text::{beginning, one_line};
 
-/// Bytes of one event that are told.
+/// Bytes of one event that are printed.
 const MAX_LINE: usize = 300;
 
 /// The beginning of a text, in one line: people read it in passing.
@@ -15,7 +15,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     format!("{}{cut}", one_line(start))
 }
 
-/// Tells an event, one line.
+/// Prints an event, one line.
 pub fn line(text: &str) {
     // Nobody may be reading; an agent does not fail for want of an audience.
     let _ = writeln!(std::io::stderr(), "{text}");

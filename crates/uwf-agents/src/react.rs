@@ -20,7 +20,7 @@ use uwf_engine::attempt::processes::become_subreaper;
 use uwf_llm::{ChatMessage, ChatReply, ChatRequest, Client, Delta, Tool, Usage};
 
 use crate::model::{self, ModelSettings};
-use crate::model_exchange;
+use crate::model_exchange::{self, millis};
 use crate::progress;
 use crate::settings;
 use machine::{Effect, End, Event, MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, Round, State, handle};
@@ -92,7 +92,7 @@ impl Agent for ReactAgent {
     }
 
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
-        // What commands leave behind comes back here, so that it can be told from what still runs.
+        // What commands leave behind comes back here, so that it can be distinguished from what still runs.
         become_subreaper();
         let settings: Settings = settings::read(&context.opened()?.agent)?;
         let session = self.session.insert(ReactSession::open(context, prompt, settings.hard_links, settings.model)?);
@@ -144,7 +144,7 @@ impl ReactSession {
             form: ChatRequest { tools, ..model.request() },
             state: State::new(&instruction(context, &workspace)),
             workspace,
-            prompt: prompt.parts.iter().map(|part| part.text.clone()).collect(),
+            prompt: prompt.texts(),
             turns: Vec::new(),
             usages: Vec::new(),
             rounds: 0,
@@ -157,7 +157,7 @@ impl ReactSession {
     /// Says something and works until the loop ends.
     fn converse(&mut self, context: &AgentContext<'_>, text: String, rounds: u32) -> Result<Answer> {
         let begun = Instant::now();
-        let end = self.run(context, Event::Told { text, rounds });
+        let end = self.run(context, Event::Asked { text, rounds });
         self.keep(context)?;
         let (raw, value) = match end? {
             End::Said(text) => (text, None),
@@ -173,11 +173,10 @@ impl ReactSession {
             raw,
             value,
             turns: std::mem::take(&mut self.turns),
-            duration_ms: millis(begun),
+            duration_ms: millis(begun.elapsed()),
             source: SOURCE.to_owned(),
-            session_id: None,
             tokens: model::total(usages).map(model::tokens),
-            is_resumed: false,
+            ..Answer::default()
         })
     }
 
@@ -256,20 +255,20 @@ impl ReactSession {
             clean: &|text: &str| self.redactor.text(text),
             heard: &progress::piece,
         };
-        let told = Value::Object(arguments.clone()).to_string();
-        progress::line(&format!("[{name} {}]", progress::excerpt(&told)));
+        let written = Value::Object(arguments.clone()).to_string();
+        progress::line(&format!("[{name} {}]", progress::excerpt(&written)));
         let begun = Instant::now();
         let result = match tools::find(name) {
-            Some(tool) => tool.run(&scene, arguments),
+            Some(tool) => (tool.run)(&scene, arguments),
             None => Err(format!("there is no tool `{name}`")),
         };
         let not_empty = |text: String| if text.is_empty() { NOTHING.to_owned() } else { text };
         // The provider is somebody else: what a command finds in a file or a process is not sent there either.
         let clean = |text: String| self.redactor.text(&text);
         let result = result.map(not_empty).map(clean).map_err(clean);
-        let (Ok(told) | Err(told)) = &result;
-        progress::line(&format!("[{}]", progress::excerpt(told)));
-        Ok(Event::Ran { result, duration_ms: millis(begun) })
+        let (Ok(text) | Err(text)) = &result;
+        progress::line(&format!("[{}]", progress::excerpt(text)));
+        Ok(Event::Ran { result, duration_ms: millis(begun.elapsed()) })
     }
 
     /// A round that is over, as a turn of the trace and as a piece of the transcript.
@@ -314,7 +313,7 @@ impl ReactSession {
             output: reply.text.clone(),
             tool_calls: tool_calls.collect(),
             tokens: reply.usage.map(model::tokens),
-            latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
+            latency_ms: millis(reply.latency),
         }
     }
 
@@ -331,15 +330,15 @@ fn offered(context: &AgentContext<'_>) -> Vec<Tool> {
         description: submit::DESCRIPTION.to_owned(),
         parameters: Submit::new(context.schema()).parameters(),
     };
-    let tool = |tool: &dyn tools::Tool| Tool {
-        name: tool.name().to_owned(),
-        description: tool.description().to_owned(),
-        parameters: tool.parameters(),
+    let tool = |tools::Tool { name, description, parameters, .. }: tools::Tool| Tool {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: parameters(),
     };
     ALL.into_iter().map(tool).chain(context.offers_submit().then_some(own)).collect()
 }
 
-/// What the model is told of its place, beside the prompt every agent gets.
+/// The system message: where the model works, beside the prompt every agent gets.
 fn instruction(context: &AgentContext<'_>, workspace: &Workspace) -> String {
     format!(
         "You do the work of one role of a workflow by calling tools. Files are those of the workspace {}; commands run \
@@ -383,8 +382,4 @@ fn texts(messages: &[ChatMessage], prompt: &[String]) -> Vec<String> {
         }
     }
     texts
-}
-
-fn millis(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

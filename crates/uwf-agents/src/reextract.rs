@@ -4,11 +4,10 @@
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
 use uwf_core::prompt::Prompt;
-use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::verbs::reextract;
 
 use crate::command;
-use crate::trace::{Format, Trace};
+use crate::trace::Trace;
 
 /// Where its answers come from.
 const SOURCE: &str = "attempt";
@@ -24,7 +23,7 @@ impl Agent for ReextractAgent {
                 .hint("`uwf thread step ID --reextract` reads that of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;
-        let answer = match trace(&context.opened()?.agent, &raw)? {
+        let answer = match command::printed_trace(&context.opened()?.agent, &raw)? {
             Some(Trace { answer: Some(said), turns, tokens, session_id, .. }) => {
                 Answer { turns, tokens, session_id, ..Answer::text(said) }
             }
@@ -32,13 +31,4 @@ impl Agent for ReextractAgent {
         };
         Ok(Answer { source: SOURCE.to_owned(), ..answer })
     }
-}
-
-/// What was kept, read as a trace, where the agent prints one: its answer is the final message in it.
-fn trace(agent: &AgentSpec, raw: &str) -> Result<Option<Trace>> {
-    let format = match command::trace_format(agent)? {
-        None if agent.is_built_in(CURSOR) => Format::of(raw),
-        format => format,
-    };
-    Ok(format.map(|format| format.read(raw)))
 }

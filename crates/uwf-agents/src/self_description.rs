@@ -51,15 +51,15 @@ pub fn of(agent: &Agent, dir: Option<&Path>, secrets: &BTreeSet<String>) -> Opti
 /// What each agent of a configuration says of itself, by its alias. They are asked at the same time.
 pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, Result<AgentDescription, String>> {
     let (asked, others): (Vec<_>, Vec<_>) = config.agents.iter().partition(|(_, agent)| is_asked(agent));
-    let told = |(alias, agent): (&String, &Agent)| Some((alias.clone(), of(agent, None, secrets)?));
-    let mut descriptions: BTreeMap<_, _> = others.into_iter().filter_map(told).collect();
+    let described = |(alias, agent): (&String, &Agent)| Some((alias.clone(), of(agent, None, secrets)?));
+    let mut descriptions: BTreeMap<_, _> = others.into_iter().filter_map(described).collect();
     std::thread::scope(|scope| {
         // A machine that gives no more threads asks one agent after the other.
         let mut begun = Vec::new();
         for agent in asked {
-            match Builder::new().spawn_scoped(scope, move || told(agent)) {
+            match Builder::new().spawn_scoped(scope, move || described(agent)) {
                 Ok(thread) => begun.push(thread),
-                Err(_) => descriptions.extend(told(agent)),
+                Err(_) => descriptions.extend(described(agent)),
             }
         }
         descriptions.extend(begun.into_iter().filter_map(|thread| thread.join().ok().flatten()));

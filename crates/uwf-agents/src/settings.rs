@@ -66,9 +66,9 @@ pub(crate) fn read<S: Settings>(spec: &AgentSpec) -> Result<S> {
     };
     let wrong = wrong::<S>(&spec.config);
     if !wrong.is_empty() {
-        let told: Vec<String> =
+        let listed: Vec<String> =
             wrong.iter().map(|Wrong { what, why, .. }| format!("`{what}` of agent `{}`: {why}", spec.name)).collect();
-        return Err(refused(told.join("; ")));
+        return Err(refused(listed.join("; ")));
     }
     S::deserialize(Value::Object(given(&spec.config)))
         .map_err(|error| refused(format!("`config` of agent `{}`: {error}", spec.name)))
@@ -88,7 +88,7 @@ pub(crate) fn wrong<S: Settings>(config: &Map<String, Value>) -> Vec<Wrong> {
 }
 
 /// What is wrong with one key: first by the description, which says it best, then by what the struct takes. Each key is
-/// tried alone, since serde does not tell which one it stumbled over.
+/// tried alone, since serde does not say which one it stumbled over.
 fn wrong_in<S: Settings>(schema: &json_cas::Schema, key: &str, value: &Value) -> Vec<Wrong> {
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
     let found = schema.violations(&alone);
@@ -187,17 +187,17 @@ mod tests {
         }
     }
 
-    fn told(config: Value) -> Vec<String> {
+    fn wrong_keys(config: Value) -> Vec<String> {
         let wrong = wrong::<Sample>(config.as_object().unwrap());
         wrong.into_iter().map(|wrong| format!("{} {}: {}", wrong.pointer, wrong.what, wrong.why)).collect()
     }
 
     #[test]
     fn every_key_that_cannot_be_used_is_told_by_its_name() {
-        assert_eq!(told(json!({ "maxRounds": 10, "timeout": "90s", "how": "well" })), [""; 0]);
-        assert_eq!(told(json!({ "maxRounds": null })), [""; 0], "a key without a value is none");
+        assert_eq!(wrong_keys(json!({ "maxRounds": 10, "timeout": "90s", "how": "well" })), [""; 0]);
+        assert_eq!(wrong_keys(json!({ "maxRounds": null })), [""; 0], "a key without a value is none");
         assert_eq!(
-            told(json!({ "maxRounds": 11, "timeout": "soon", "how": "slowly", "maxRound": 1, "colour": "red" })),
+            wrong_keys(json!({ "maxRounds": 11, "timeout": "soon", "how": "slowly", "maxRound": 1, "colour": "red" })),
             [
                 "/maxRounds config.maxRounds: expected 10 or less, found 11",
                 "/timeout config.timeout: `soon` is not a duration; write seconds as a number, or 500ms, 90s, 15m, 2h",

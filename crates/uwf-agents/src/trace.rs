@@ -2,7 +2,7 @@
 //!
 //! Every importer is a pure function from text to [`Trace`]. They are tolerant, because formats change with every
 //! version of every agent: a line that is not understood is counted and left out. Nothing is guessed: what a format
-//! does not tell (tokens of a turn, say) stays absent. `docs/reference/trace-format.md` has the formats.
+//! does not report (tokens of a turn, say) stays absent. `docs/reference/trace-format.md` has the formats.
 
 mod claude;
 mod codex;
@@ -32,8 +32,8 @@ pub const MAX_CALLS_PER_TURN: usize = 1_000;
 /// Bytes kept of one text: the middle of a longer one is cut out, and the cut is said.
 pub const MAX_TEXT: usize = 1 << 20;
 
-/// Lines that are looked at to tell a format.
-const LINES_TO_TELL: usize = 50;
+/// Lines that are looked at to recognise a format.
+const LINES_LOOKED_AT: usize = 50;
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -55,6 +55,15 @@ pub enum Format {
     Gemini,
 }
 
+/// What reads a format.
+struct Importer {
+    /// The word for it in options and configuration.
+    word: &'static str,
+    /// Whether an object can only be of this format.
+    is_event: fn(&Value) -> bool,
+    read: fn(&[Value]) -> Trace,
+}
+
 impl Format {
     /// All formats, in the order of the documentation.
     pub const ALL: [Format; 7] = [
@@ -67,17 +76,21 @@ impl Format {
         Format::Gemini,
     ];
 
+    fn importer(self) -> Importer {
+        match self {
+            Format::Jsonl => Importer { word: "jsonl", is_event: jsonl::is_event, read: jsonl::read },
+            Format::Hermes => Importer { word: "hermes", is_event: hermes::is_session, read: hermes::read },
+            Format::Codex => Importer { word: "codex", is_event: codex::is_event, read: codex::read },
+            Format::Claude => Importer { word: "claude", is_event: claude::is_event, read: claude::read },
+            Format::Cursor => Importer { word: "cursor", is_event: cursor::is_event, read: cursor::read },
+            Format::Opencode => Importer { word: "opencode", is_event: opencode::is_event, read: opencode::read },
+            Format::Gemini => Importer { word: "gemini", is_event: gemini::is_event, read: gemini::read },
+        }
+    }
+
     /// The word for it in options and configuration.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Format::Jsonl => "jsonl",
-            Format::Hermes => "hermes",
-            Format::Codex => "codex",
-            Format::Claude => "claude",
-            Format::Cursor => "cursor",
-            Format::Opencode => "opencode",
-            Format::Gemini => "gemini",
-        }
+        self.importer().word
     }
 
     /// The format a word stands for.
@@ -85,9 +98,9 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.as_str() == word)
     }
 
-    /// Tells the format from the text, by the first lines that belong to exactly one; `None` when none does.
+    /// Recognises the format of a text by the first lines that belong to exactly one; `None` when none does.
     pub fn of(text: &str) -> Option<Format> {
-        let told: Vec<Value> = json::objects(text).0.into_iter().take(LINES_TO_TELL).collect();
+        let events: Vec<Value> = json::objects(text).0.into_iter().take(LINES_LOOKED_AT).collect();
         // Cursor's events are Claude's but for the tool calls, so its own are looked for first.
         let order = [
             Format::Cursor,
@@ -98,39 +111,18 @@ impl Format {
             Format::Claude,
             Format::Hermes,
         ];
-        order.into_iter().find(|format| told.iter().any(|event| format.is_event(event)))
-    }
-
-    /// Whether an object can only be of this format.
-    fn is_event(self, event: &Value) -> bool {
-        match self {
-            Format::Jsonl => jsonl::is_event(event),
-            Format::Hermes => hermes::is_session(event),
-            Format::Codex => codex::is_event(event),
-            Format::Claude => claude::is_event(event),
-            Format::Cursor => cursor::is_event(event),
-            Format::Opencode => opencode::is_event(event),
-            Format::Gemini => gemini::is_event(event),
-        }
+        order.into_iter().find(|format| events.iter().any(|event| (format.importer().is_event)(event)))
     }
 
     /// Reads a text in this format.
     pub fn read(self, text: &str) -> Trace {
         let (objects, unread) = json::objects(text);
-        let trace = match self {
-            Format::Jsonl => jsonl::read(&objects),
-            Format::Hermes => hermes::read(&objects),
-            Format::Codex => codex::read(&objects),
-            Format::Claude => claude::read(&objects),
-            Format::Cursor => cursor::read(&objects),
-            Format::Opencode => opencode::read(&objects),
-            Format::Gemini => gemini::read(&objects),
-        };
+        let trace = (self.importer().read)(&objects);
         Trace { unread: trace.unread + unread, ..trace }
     }
 }
 
-/// What a trace tells.
+/// What a trace reports.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trace {
     /// Turns, oldest first.
@@ -155,8 +147,8 @@ pub struct Trace {
 
 impl Trace {
     /// Puts the parts of an input in the place of its text: they are stored already and shared with other prompts, the
-    /// same text in one piece would be stored again. A trace that does not tell what the first turn was told, which was
-    /// this input, gets it too.
+    /// same text in one piece would be stored again. A trace that lacks the input of the first turn,
+    /// which was this one, gets it too.
     #[must_use]
     pub fn with_input(mut self, parts: &[String]) -> Trace {
         let whole = parts.concat();

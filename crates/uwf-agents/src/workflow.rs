@@ -127,7 +127,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
 /// What the child thread is started with.
 ///
 /// # Errors
-/// Those of the nodes it tells.
+/// Those of the nodes it shows.
 pub fn prompt(context: &AgentContext<'_>, opened: &Opened) -> Result<String> {
     context.brief(opened.prompt_budget / BRIEF_SHARE)
 }

@@ -335,7 +335,7 @@ pub enum ExtractedBy {
 }
 
 /// Token counts of a turn or a session; `None` is "not told".
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tokens {
     /// Tokens read.
     pub input: Option<u64>,
@@ -350,6 +350,21 @@ pub struct Tokens {
     /// US dollars as the provider reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+}
+
+impl Tokens {
+    /// The counts of both together; a kind that one of them lacks is not known of both.
+    #[must_use]
+    pub fn plus(&self, other: &Tokens) -> Tokens {
+        let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one.saturating_add(other));
+        Tokens {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cached: sum(self.cached, other.cached),
+            reasoning: sum(self.reasoning, other.reasoning),
+            cost: self.cost.zip(other.cost).map(|(one, other)| one + other),
+        }
+    }
 }
 
 /// One exchange with a model or a command.

@@ -118,6 +118,11 @@ impl Prompt {
     pub fn text(&self) -> String {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
+
+    /// The texts of its parts, which are stored one by one.
+    pub fn texts(&self) -> Vec<String> {
+        self.parts.iter().map(|part| part.text.clone()).collect()
+    }
 }
 
 impl PromptInput<'_> {

@@ -2,7 +2,7 @@
 
 mod assembly;
 
-pub(crate) use assembly::Assembly;
+pub(crate) use assembly::Message;
 
 use std::time::Duration;
 

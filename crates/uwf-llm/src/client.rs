@@ -47,7 +47,7 @@ impl Client {
         Ok(Client { http: Http::new(&endpoint, timeouts)?, endpoint, timeouts, retry, on_retry: None })
     }
 
-    /// The same client, which tells of every try that failed and is repeated.
+    /// The same client, which reports every try that failed and is repeated.
     #[must_use]
     pub fn on_retry(mut self, hook: impl Fn(&Retrying<'_>) + Send + Sync + 'static) -> Client {
         self.on_retry = Some(Box::new(hook));
@@ -75,8 +75,8 @@ impl Client {
         self.chat_with(request, &mut |_| {})
     }
 
-    /// As [`Client::chat`]; of a streamed reply, each piece is told as it comes. A reply that breaks in the middle is
-    /// asked for again, which [`Delta::Restart`] tells.
+    /// As [`Client::chat`]; of a streamed reply, each piece is handed on as it comes. A reply that breaks in the
+    /// middle is asked for again, which [`Delta::Restart`] reports.
     ///
     /// # Errors
     /// As [`Client::chat`]. [`Error::partial`] is what had come.

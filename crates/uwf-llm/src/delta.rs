@@ -14,6 +14,6 @@ pub enum Delta<'a> {
         /// More of its arguments.
         arguments: &'a str,
     },
-    /// The reply broke and is asked for again: what was told so far does not count.
+    /// The reply broke and is asked for again: the pieces so far do not count.
     Restart,
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::secret::Secret;
 
-/// Host whose endpoints speak Anthropic's messages without being told.
+/// Host whose endpoints speak Anthropic's messages unless a setting says otherwise.
 const ANTHROPIC_HOST: &str = "api.anthropic.com";
 
 /// The shape of requests and replies.
@@ -62,7 +62,7 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint without key; its wire is told from the URL ([`Wire::of`]).
+    /// An endpoint without key; its wire follows from the URL ([`Wire::of`]).
     pub fn new(base_url: &str, model: &str) -> Endpoint {
         Endpoint {
             base_url: base_url.trim().trim_end_matches('/').to_owned(),

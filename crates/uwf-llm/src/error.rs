@@ -231,7 +231,7 @@ impl Error {
         Error::Status { url, code, message, body: excerpt(&body), retry_after, partial: String::new() }
     }
 
-    /// The failure that a reply of status 200, or an event of a stream, tells of in its `error`.
+    /// The failure that a reply of status 200, or an event of a stream, reports in its `error`.
     pub(crate) fn inside(endpoint: &Endpoint, reply: &Value) -> Option<Error> {
         let error = reply.get("error").filter(|error| !error.is_null())?;
         let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
@@ -268,9 +268,9 @@ fn provider_message(body: &str) -> String {
     // Some wrap the object into a list.
     let value = value.get(0).unwrap_or(&value);
     let places = ["/error/message", "/message", "/detail", "/error", "/detail/0/msg"];
-    let told = places.iter().find_map(|place| value.pointer(place).and_then(Value::as_str));
-    match told.filter(|told| !told.trim().is_empty()) {
-        Some(told) => excerpt(told),
+    let own_words = places.iter().find_map(|place| value.pointer(place).and_then(Value::as_str));
+    match own_words.filter(|own_words| !own_words.trim().is_empty()) {
+        Some(own_words) => excerpt(own_words),
         None if body.trim().is_empty() => "no explanation".to_owned(),
         None => excerpt(body.trim()),
     }

@@ -24,6 +24,7 @@
 //! ```
 
 mod anthropic;
+mod assembly;
 mod client;
 mod delta;
 mod endpoint;

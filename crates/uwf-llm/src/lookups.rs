@@ -18,7 +18,7 @@ pub trait Lookups {
     /// Why there is nothing, in words for the model: it is a fact like any other, and ends nothing.
     fn look_up(&mut self, call: &ToolCall) -> Result<String, String>;
 
-    /// What a model is told that has to do without the tools; `None` when there is nothing to tell.
+    /// A message for a model that has to do without the tools; `None` when there is nothing to say.
     fn instead(&self) -> Option<String>;
 
     /// Replies with lookups that are answered, all ways of asking together. After them the value is asked for.

@@ -2,7 +2,7 @@
 
 mod assembly;
 
-pub(crate) use assembly::Assembly;
+pub(crate) use assembly::Completion;
 
 use std::time::Duration;
 

@@ -27,7 +27,7 @@ pub struct ChatReply {
     pub text: String,
     /// Calls of tools, in order.
     pub tool_calls: Vec<ToolCall>,
-    /// Token counts, as far as told.
+    /// Token counts, as far as reported.
     pub usage: Option<Usage>,
     /// Why it ended.
     pub finish: Finish,

@@ -25,7 +25,7 @@ impl Default for Retry {
     }
 }
 
-/// A try that failed and is followed by another, for whoever wants to tell or log it.
+/// A try that failed and is followed by another, for whoever wants to show or log it.
 #[derive(Debug, Clone, Copy)]
 pub struct Retrying<'a> {
     /// Number of the try that failed, from 1.

@@ -88,7 +88,7 @@ impl std::error::Error for Unstructured {
 /// way, and steps down when the provider refuses it (400, 404, 422) or the model gives no JSON; what works is remembered.
 /// Tools and format of `request` are replaced. The value is not validated.
 ///
-/// Of a streamed request, `on_delta` is told every piece as it comes, as by [`Client::chat_with`]; where the ladder steps
+/// Of a streamed request, `on_delta` gets every piece as it comes, as by [`Client::chat_with`]; where the ladder steps
 /// down from a reply, [`Delta::Restart`] says that it does not count.
 ///
 /// # Errors
@@ -104,7 +104,7 @@ pub fn structured(
 }
 
 /// As [`structured()`], of a model that may look something up first. In a mode with tools it is offered those of `lookups`
-/// too and has to call one of them or give the value; in the others it is told what `lookups` has to tell instead. What
+/// too and has to call one of them or give the value; in the others it gets what `lookups` says instead. What
 /// works is remembered apart from what works without lookups: some models can be forced to call one tool, but not to
 /// choose among several.
 ///

@@ -15,7 +15,7 @@ pub struct Usage {
     pub cached: Option<u64>,
     /// Part of `output` spent on reasoning.
     pub reasoning: Option<u64>,
-    /// US dollars, where the provider tells.
+    /// US dollars, if the provider reports them.
     pub cost: Option<f64>,
 }
 
@@ -59,10 +59,10 @@ impl Usage {
 impl fmt::Display for Usage {
     /// For people: what is known, such as `300 tokens read (200 cached), 40 written (12 reasoning), $0.002`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
+        let shown = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
         let part = |count: Option<u64>, what| count.map(|count| format!(" ({count} {what})")).unwrap_or_default();
-        write!(f, "{} tokens read{}, ", told(self.input), part(self.cached, "cached"))?;
-        write!(f, "{} written{}", told(self.output), part(self.reasoning, "reasoning"))?;
+        write!(f, "{} tokens read{}, ", shown(self.input), part(self.cached, "cached"))?;
+        write!(f, "{} written{}", shown(self.output), part(self.reasoning, "reasoning"))?;
         match self.cost {
             Some(cost) => write!(f, ", ${cost}"),
             None => Ok(()),

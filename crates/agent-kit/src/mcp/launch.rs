@@ -7,7 +7,7 @@ use crate::context::AgentContext;
 
 /// Program, arguments and environment of the server. The environment repeats nothing the server needs: agents start
 /// MCP servers with whatever environment they like. It carries the attempt only so that the processes of a step can be
-/// told from others.
+/// distinguished from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// Name of the server in the agent's configuration.
@@ -25,7 +25,7 @@ pub fn launch(context: &AgentContext<'_>) -> Option<Launch> {
     let attempt = context.attempt()?.opened.attempt.clone();
     let thread = context.thread();
     let home = thread.home();
-    // An agent of somebody else is a program of its own; the keeper has told it which one is uwf.
+    // An agent of somebody else is a program of its own; the keeper has set which one is uwf.
     let command = std::env::var("UWF_BIN").ok().filter(|bin| !bin.is_empty());
     let command = command.unwrap_or_else(|| home.bin().to_string_lossy().into_owned());
     let root = home.root().to_string_lossy().into_owned();

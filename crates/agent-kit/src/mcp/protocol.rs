@@ -1,4 +1,4 @@
-//! The Model AgentContext Protocol as far as a server of tools needs it. Pure: a message in, a reply or none out, and no
+//! The Model Context Protocol as far as a server of tools needs it. Pure: a message in, a reply or none out, and no
 //! input makes it panic.
 
 use serde_json::{Value, json};
@@ -78,8 +78,8 @@ impl<T: ToolSet> Server<T> {
 
     fn batch(&mut self, batch: Vec<Value>) -> Option<Value> {
         if batch.is_empty() || batch.len() > MAX_BATCH {
-            let told = format!("a batch has 1 to {MAX_BATCH} messages, this one has {}", batch.len());
-            return Some(failure(&Value::Null, INVALID_REQUEST, &told));
+            let message = format!("a batch has 1 to {MAX_BATCH} messages, this one has {}", batch.len());
+            return Some(failure(&Value::Null, INVALID_REQUEST, &message));
         }
         let replies: Vec<Value> = batch.into_iter().filter_map(|message| self.message(message)).collect();
         (!replies.is_empty()).then_some(Value::Array(replies))

@@ -50,8 +50,8 @@ fn reply(server: &mut Server<StepTools<'_, '_>>, line: MessageLine) -> Option<Va
     match line {
         MessageLine::Whole(bytes) => server.handle(&bytes),
         MessageLine::TooLong(bytes) => {
-            let told = format!("a message has at most {MAX_MESSAGE_BYTES} bytes, this one has {bytes}");
-            Some(failure(&Value::Null, INVALID_REQUEST, &told))
+            let message = format!("a message has at most {MAX_MESSAGE_BYTES} bytes, this one has {bytes}");
+            Some(failure(&Value::Null, INVALID_REQUEST, &message))
         }
     }
 }

@@ -53,14 +53,14 @@ impl<'c, 'h> StepTools<'c, 'h> {
         let violations = schema.violations(value);
         if !violations.is_empty() {
             let prefix = if inner.is_some() { format!("/{VALUE_KEY}") } else { String::new() };
-            let told: Vec<String> = violations
+            let problems: Vec<String> = violations
                 .iter()
                 .map(|found| match format!("{prefix}{}", found.path) {
                     path if path.is_empty() => found.message.clone(),
                     path => format!("{path}: {}", found.message),
                 })
                 .collect();
-            return Ok(ToolOutcome::failed(format!("not accepted, nothing was kept:\n{}", told.join("\n"))));
+            return Ok(ToolOutcome::failed(format!("not accepted, nothing was kept:\n{}", problems.join("\n"))));
         }
         self.check_open()?;
         submitted_value::keep(self.context, value)?;

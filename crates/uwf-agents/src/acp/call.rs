@@ -1,4 +1,4 @@
-//! One tool call of an agent, put together from everything it tells about it.
+//! One tool call of an agent, put together from everything it reports about it.
 
 use agent_kit::answer::ToolCall;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use uwf_core::text::without_end;
 pub(super) const MAX_CALL_BYTES: usize = 1 << 20;
 
 /// A tool call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct AcpToolCall {
     /// The agent's id of it.
     pub(super) id: String,
@@ -24,23 +24,12 @@ pub(super) struct AcpToolCall {
 }
 
 impl AcpToolCall {
-    /// A call that was first told of at this time.
+    /// A call that was first reported at this time.
     pub(super) fn new(id: &str, at_ms: u64) -> AcpToolCall {
-        AcpToolCall {
-            id: id.to_owned(),
-            tool: None,
-            title: None,
-            kind: None,
-            status: "pending".to_owned(),
-            input: None,
-            output: None,
-            content: None,
-            begun_ms: at_ms,
-            ended_ms: None,
-        }
+        AcpToolCall { id: id.to_owned(), status: "pending".to_owned(), begun_ms: at_ms, ..AcpToolCall::default() }
     }
 
-    /// Takes in what is told; what is not told again stays.
+    /// Takes in an update; what it lacks stays as it was.
     pub(super) fn update(&mut self, update: &Value, at_ms: u64) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         self.tool = text(update.pointer("/_meta/claudeCode/toolName")).or_else(|| self.tool.take());
@@ -79,13 +68,13 @@ impl AcpToolCall {
     }
 
     /// The call in full, as text.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn as_text(&self) -> String {
         let input = self.input.as_ref().map(|input| format!(" {input}")).unwrap_or_default();
         let result = if self.result().is_empty() { String::new() } else { format!("\n{}", self.result()) };
         format!("[tool call: {}, {}]{input}{result}", self.name(), self.status)
     }
 
-    /// What the tool answered, as it was told to the model where that is known.
+    /// What the tool answered, as the model got it where that is known.
     fn result(&self) -> &str {
         self.output.as_deref().or(self.content.as_deref()).unwrap_or_default()
     }
@@ -124,7 +113,7 @@ fn result(value: Option<&Value>) -> Option<String> {
 /// What a call shows to people: texts, differences of files.
 fn contents(value: Option<&Value>) -> Option<String> {
     let items = value?.as_array()?;
-    let told: Vec<String> = items
+    let texts: Vec<String> = items
         .iter()
         .filter_map(|item| match item.get("type").and_then(Value::as_str)? {
             "content" => content_text(item.get("content")?),
@@ -135,7 +124,7 @@ fn contents(value: Option<&Value>) -> Option<String> {
             other => Some(format!("[{other}]")),
         })
         .collect();
-    (!told.is_empty()).then(|| cut(&told.join("\n")))
+    (!texts.is_empty()).then(|| cut(&texts.join("\n")))
 }
 
 fn cut(text: &str) -> String {

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -22,6 +21,7 @@ use uwf_engine::error::{Error, ErrorKind, Result};
 
 use super::messages::{self, AcpMessage};
 use super::settings::Settings;
+use crate::program::how_it_ended;
 
 /// Bytes of one message. The largest are results of tools; what is longer is skipped.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -53,7 +53,7 @@ pub(super) enum AcpEvent {
     TooLong(u64),
     /// It has ended, or will never say anything more.
     Ended,
-    /// This signal tells us to stop.
+    /// This signal asks us to stop.
     Stopped(i32),
     /// Nothing happened in the time given.
     Silence,
@@ -189,7 +189,7 @@ impl Client {
     pub(super) fn how_it_ended(&mut self, before: &str) -> String {
         let own = self.wait(LAST_WORDS_WAIT);
         let how = match own {
-            Some(status) => told(status),
+            Some(status) => how_it_ended(status),
             None => {
                 self.end();
                 "closed its stdout".to_owned()
@@ -279,13 +279,6 @@ fn event(line: MessageLine) -> Option<AcpEvent> {
     match line {
         MessageLine::Whole(bytes) => messages::read(&bytes).map(AcpEvent::Message),
         MessageLine::TooLong(bytes) => Some(AcpEvent::TooLong(bytes)),
-    }
-}
-
-fn told(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exited with {code}"),
-        (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
     }
 }
 

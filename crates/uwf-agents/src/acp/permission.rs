@@ -4,8 +4,8 @@ use agent_kit::mcp::{CAS_GET, CONTEXT, SERVER_NAME, SUBMIT};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Characters of what was asked that are told.
-const MAX_TOLD: usize = 300;
+/// Characters of what was asked that are shown.
+const MAX_SHOWN: usize = 300;
 
 /// How requests for permission are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -63,7 +63,7 @@ pub fn what(params: &Value) -> String {
         Some(input) => format!(": {input}"),
     };
     let line = format!("{title}{kind}{input}").replace(['\n', '\r'], " ");
-    match line.char_indices().nth(MAX_TOLD) {
+    match line.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

@@ -10,7 +10,7 @@ pub enum Counting {
     Prompt,
     /// The session from its beginning; the difference to the prompt before is this prompt's.
     Session,
-    /// Nothing that could be told as this prompt's.
+    /// Nothing that could be counted as this prompt's.
     None,
 }
 
@@ -33,73 +33,53 @@ pub struct Preset {
     pub counting: Counting,
 }
 
+/// An agent that needs nothing of its own; a row says what is different.
+const PLAIN: Preset = Preset {
+    name: "",
+    command: "",
+    args: &["acp"],
+    env: &[],
+    unattended_env: &[],
+    unattended_mode: None,
+    counting: Counting::None,
+};
+
 /// The agents `config.preset` knows.
 pub const PRESETS: [Preset; 7] = [
     Preset {
         name: "hermes",
         command: "hermes",
-        args: &["acp"],
-        env: &[],
         unattended_env: &[("HERMES_YOLO_MODE", "1")],
-        unattended_mode: None,
         counting: Counting::Session,
+        ..PLAIN
     },
-    Preset {
-        name: "codex",
-        command: "codex-acp",
-        args: &[],
-        env: &[],
-        unattended_env: &[],
-        unattended_mode: Some("full-access"),
-        counting: Counting::None,
-    },
+    Preset { name: "codex", command: "codex-acp", args: &[], unattended_mode: Some("full-access"), ..PLAIN },
     Preset {
         name: "claude",
         command: "claude-agent-acp",
         args: &[],
-        env: &[],
-        unattended_env: &[],
         unattended_mode: Some("bypassPermissions"),
         counting: Counting::Prompt,
+        ..PLAIN
     },
     Preset {
         name: "opencode",
         command: "opencode",
-        args: &["acp"],
         env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
-        unattended_env: &[],
-        unattended_mode: None,
-        // Those of its last model call only.
-        counting: Counting::None,
+        // Its counts are those of its last model call only.
+        ..PLAIN
     },
     Preset {
         name: "gemini",
         command: "gemini",
         args: &["--acp"],
-        env: &[],
         // Without it the mode below is refused in a folder nobody has trusted by hand.
         unattended_env: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         unattended_mode: Some("yolo"),
-        counting: Counting::None,
+        ..PLAIN
     },
-    Preset {
-        name: "cursor",
-        command: "cursor-agent",
-        args: &["acp"],
-        env: &[],
-        unattended_env: &[],
-        unattended_mode: None,
-        counting: Counting::None,
-    },
-    Preset {
-        name: "goose",
-        command: "goose",
-        args: &["acp"],
-        env: &[],
-        unattended_env: &[("GOOSE_MODE", "auto")],
-        unattended_mode: None,
-        counting: Counting::None,
-    },
+    Preset { name: "cursor", command: "cursor-agent", ..PLAIN },
+    Preset { name: "goose", command: "goose", unattended_env: &[("GOOSE_MODE", "auto")], ..PLAIN },
 ];
 
 /// The preset of a name.

@@ -13,7 +13,7 @@ enum Stream {
     Thought,
 }
 
-/// The teller of one session.
+/// The progress of one session.
 #[derive(Debug)]
 pub(super) struct AcpProgress {
     stream: Stream,
@@ -25,7 +25,7 @@ impl AcpProgress {
         AcpProgress { stream: Stream::Nothing, at_line_start: true }
     }
 
-    /// Tells what was seen.
+    /// Prints what was seen.
     pub(super) fn seen(&mut self, seen: &Seen) {
         match seen {
             Seen::Text(text) => self.stream(Stream::Text, text),
@@ -34,7 +34,7 @@ impl AcpProgress {
         }
     }
 
-    /// Tells one line.
+    /// Prints one line.
     pub(super) fn line(&mut self, line: &str) {
         let lead = if self.at_line_start { "" } else { "\n" };
         self.stream = Stream::Nothing;

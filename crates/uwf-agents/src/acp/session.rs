@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use agent_kit::json_rpc::Message;
 use agent_kit::{AgentContext, Recorder, Turn, json_rpc, mcp, submit, submitted_value};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
@@ -21,6 +22,7 @@ use super::session_options::{self, SessionOption};
 use super::settings::Settings;
 use super::transcript::AcpTranscript;
 use super::usage::Counts;
+use crate::model_exchange::millis;
 
 /// Version of the protocol. All agents that were measured speak it.
 const PROTOCOL_VERSION: u64 = 1;
@@ -46,7 +48,7 @@ pub(super) struct AcpSession {
     id: Option<String>,
     next_request: u64,
     progress: AcpProgress,
-    /// Counts and cost of the session before the next prompt, as far as the agent has told them every time.
+    /// Counts and cost of the session before the next prompt, if the agent has reported them every time.
     counts: Option<Counts>,
     dollars: Option<f64>,
     recorder: Recorder,
@@ -57,7 +59,7 @@ pub(super) struct AcpSession {
 pub(super) struct Prompted {
     /// The answer.
     pub(super) answer: String,
-    /// Everything that was told. Its tokens are those of this prompt, as far as they are known to be its own.
+    /// Everything that was reported. Its tokens are those of this prompt, as far as they are known to be its own.
     pub(super) turn: Turn,
 }
 
@@ -71,14 +73,20 @@ struct Listening<'a, 'h> {
     input: Vec<String>,
     /// Whether what is said is saved as the text of a failed attempt; not when something better is saved already.
     saves: bool,
-    /// Whether something was told since the last saving, and when that was.
+    /// Whether something was reported since the last saving, and when that was.
     has_news: bool,
     saved: Instant,
 }
 
-impl Listening<'_, '_> {
+impl<'a, 'h> Listening<'a, 'h> {
+    fn new(context: &'a AgentContext<'h>, redactor: Redactor, cap: usize) -> Listening<'a, 'h> {
+        let (transcript, now) = (AcpTranscript::new(cap), Instant::now());
+        let (input, saves, has_news) = (Vec::new(), false, false);
+        Listening { context, redactor, transcript, begun: now, input, saves, has_news, saved: now }
+    }
+
     fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+        millis(self.begun.elapsed())
     }
 
     /// Keeps what was said so far: it was paid for, and whatever ends this process must not take it along.
@@ -112,7 +120,7 @@ impl Listening<'_, '_> {
 
 impl AcpSession {
     /// Starts the agent and opens a session in the attempt's workspace: the `earlier` one if the agent still has it, else
-    /// a new one. Which it is, its id tells.
+    /// a new one. Its id says which it is.
     ///
     /// # Errors
     /// `Config` when it cannot be started or lacks what was asked of it, `AgentFailed` when it fails before a session
@@ -160,22 +168,13 @@ impl AcpSession {
     ///
     /// # Errors
     /// `AgentFailed` when the turn does not end well, `Waiting` when a person has to answer something, `Interrupted` or
-    /// `Terminated` when this process was told to stop.
+    /// `Terminated` when this process was asked to stop.
     pub(super) fn prompt(&mut self, context: &AgentContext<'_>, input: Vec<String>, saves: bool) -> Result<Prompted> {
         let cap = context
             .attempt()
             .map_or(usize::MAX, |attempt| usize::try_from(attempt.opened.output_cap).unwrap_or(usize::MAX));
         let text = input.concat();
-        let mut listening = Listening {
-            context,
-            redactor: context.redactor()?,
-            transcript: AcpTranscript::new(cap),
-            begun: Instant::now(),
-            input,
-            saves,
-            has_news: false,
-            saved: Instant::now(),
-        };
+        let mut listening = Listening { input, saves, ..Listening::new(context, context.redactor()?, cap) };
         self.recorder.under_way(&listening.turn(None));
         let params = json!({ "sessionId": self.id, "prompt": [{ "type": "text", "text": text }] });
         self.progress.line(&format!("prompt of {} bytes", text.len()));
@@ -188,7 +187,7 @@ impl AcpSession {
                 self.progress.line(&format!("what was said could not be saved: {lost}"));
             }
         });
-        // Not before all is saved: a process that is told to stop can be told twice.
+        // Not before all is saved: a process can be asked to stop twice.
         self.client.release();
         let tokens = done?;
         let turn = listening.turn(tokens.clone());
@@ -197,16 +196,7 @@ impl AcpSession {
     }
 
     fn set_up(&mut self, context: &AgentContext<'_>, opened: &Opened, earlier: Option<&str>) -> Result<()> {
-        let mut listening = Listening {
-            context,
-            redactor: Redactor::default(),
-            transcript: AcpTranscript::new(0),
-            begun: Instant::now(),
-            input: Vec::new(),
-            saves: false,
-            has_news: false,
-            saved: Instant::now(),
-        };
+        let mut listening = Listening::new(context, Redactor::default(), 0);
         let mut ask = |session: &mut AcpSession, method: &str, params: Value| {
             session.request(method, params, Some(STARTUP_LIMIT), &mut listening)
         };
@@ -221,9 +211,9 @@ impl AcpSession {
         )?;
         let version = initialized.get("protocolVersion").and_then(Value::as_u64);
         if version != Some(PROTOCOL_VERSION) {
-            let told = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
+            let version = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
             return Err(
-                self.failed(format!("speaks {told} of the Agent Client Protocol, uwf speaks {PROTOCOL_VERSION}"))
+                self.failed(format!("speaks {version} of the Agent Client Protocol, uwf speaks {PROTOCOL_VERSION}"))
             );
         }
         if let Some(method) = self.settings.auth_method.clone() {
@@ -238,7 +228,7 @@ impl AcpSession {
             let mut loading = opening.clone();
             loading["sessionId"] = Value::from(id);
             match ask(self, "session/load", loading) {
-                Ok(told) => loaded = Some((id.to_owned(), told)),
+                Ok(reply) => loaded = Some((id.to_owned(), reply)),
                 Err(error) if error.kind != ErrorKind::AgentFailed => return Err(error),
                 Err(error) => self.progress.line(&format!("session {id} is gone: {error}")),
             }
@@ -289,11 +279,11 @@ impl AcpSession {
     }
 
     fn not_offered(&self, what: &str, asked: &str, offered: &[String]) -> Error {
-        let told = format!("agent `{}` has no {what} `{asked}` to choose", self.name);
+        let message = format!("agent `{}` has no {what} `{asked}` to choose", self.name);
         match offered {
-            [] => Error::new(ErrorKind::Config, format!("{told}; it offers none over this protocol"))
+            [] => Error::new(ErrorKind::Config, format!("{message}; it offers none over this protocol"))
                 .hint(format!("leave `{what}` out, and set it where the agent itself reads it")),
-            offered => Error::new(ErrorKind::Config, format!("{told}; it offers {}", offered.join(", "))),
+            offered => Error::new(ErrorKind::Config, format!("{message}; it offers {}", offered.join(", "))),
         }
     }
 
@@ -312,8 +302,10 @@ impl AcpSession {
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             match self.client.next(listening.patience(left), true) {
-                AcpEvent::Message(AcpMessage::Reply { id: Some(answered), result }) if answered == id => {
-                    return result.map_err(|failure| self.refused(method, &failure));
+                AcpEvent::Message(AcpMessage::Rpc(Message::Reply { id: answered, result }))
+                    if messages::request_number(&answered) == Some(id) =>
+                {
+                    return result.map_err(|error| self.refused(method, &messages::failure(&error)));
                 }
                 AcpEvent::Message(message) => self.hear(message, listening)?,
                 AcpEvent::TooLong(bytes) => self.progress.line(&format!("a message of {bytes} bytes was skipped")),
@@ -333,7 +325,7 @@ impl AcpSession {
         }
     }
 
-    /// Saves and records what was told so far, for the case that this process is not there when the turn ends.
+    /// Saves and records what was reported so far, for the case that this process is not there when the turn ends.
     fn save_now_and_then(&mut self, listening: &mut Listening<'_, '_>) -> Result<()> {
         if listening.has_news && listening.saved.elapsed() >= SAVE_EVERY {
             listening.save()?;
@@ -346,8 +338,15 @@ impl AcpSession {
 
     /// Takes in whatever is not the reply that is waited for.
     fn hear(&mut self, message: AcpMessage, listening: &mut Listening<'_, '_>) -> Result<()> {
+        let message = match message {
+            AcpMessage::Rpc(message) => message,
+            AcpMessage::Noise(line) => {
+                self.progress.line(&format!("printed: {line}"));
+                return Ok(());
+            }
+        };
         match message {
-            AcpMessage::Notification { method, params } if method == "session/update" => {
+            Message::Notification { method, params } if method == "session/update" => {
                 let at_ms = listening.elapsed_ms();
                 let seen = params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
                 // Nothing of a session that is being set up is kept.
@@ -356,8 +355,8 @@ impl AcpSession {
                     self.progress.seen(&seen);
                 }
             }
-            AcpMessage::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
-            AcpMessage::Request { id, method, params } if method == "session/request_permission" => {
+            Message::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
+            Message::Request { id, method, params } if method == "session/request_permission" => {
                 let decision = permission::decide(self.settings.permissions, &params);
                 self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
@@ -367,12 +366,11 @@ impl AcpSession {
                     Decision::NoneFits => self.progress.line(&format!("asked: {asked}; no option fits")),
                 }
             }
-            AcpMessage::Request { id, method, .. } => {
+            Message::Request { id, method, .. } => {
                 self.client.send(&messages::unsupported(&id, &method));
                 self.progress.line(&format!("asked for {method}, which is not supported"));
             }
-            AcpMessage::Reply { .. } => self.progress.line("a reply to nothing that was asked"),
-            AcpMessage::Noise(line) => self.progress.line(&format!("printed: {line}")),
+            Message::Reply { .. } => self.progress.line("a reply to nothing that was asked"),
         }
         Ok(())
     }
@@ -386,7 +384,7 @@ impl AcpSession {
             .hint("or give the role's output yourself: `uwf thread answer`")
     }
 
-    /// This process was told to stop: the agent is told too, and what it said is saved.
+    /// This process was asked to stop: the turn is cancelled, and what the agent said is saved.
     fn stop(&mut self, signal: i32, request: u64, listening: &mut Listening<'_, '_>) -> Error {
         self.progress.line("cancelled");
         // Before anything else: there may be no time for more.
@@ -404,12 +402,18 @@ impl AcpSession {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.client.next(Some(left), false) {
-                AcpEvent::Message(AcpMessage::Reply { id, .. }) if request.is_none() || id == request => return,
-                AcpEvent::Message(AcpMessage::Notification { method, params }) if method == "session/update" => {
+                AcpEvent::Message(AcpMessage::Rpc(Message::Reply { id, .. }))
+                    if request.is_none() || messages::request_number(&id) == request =>
+                {
+                    return;
+                }
+                AcpEvent::Message(AcpMessage::Rpc(Message::Notification { method, params }))
+                    if method == "session/update" =>
+                {
                     let at_ms = listening.elapsed_ms();
                     params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
                 }
-                AcpEvent::Message(AcpMessage::Request { id, .. }) => {
+                AcpEvent::Message(AcpMessage::Rpc(Message::Request { id, .. })) => {
                     self.client.send(&json_rpc::reply(&id, Decision::NoneFits.outcome()));
                 }
                 AcpEvent::Message(_) | AcpEvent::TooLong(_) => {}
@@ -422,7 +426,7 @@ impl AcpSession {
     fn turn_ended(&mut self, reply: &Value, listening: &Listening<'_, '_>) -> Result<Option<Tokens>> {
         let reason = reply.get("stopReason").and_then(Value::as_str).unwrap_or_default();
         self.progress.line(&format!("turn ended: {reason}"));
-        let told = match reason {
+        let cut_off = match reason {
             "end_turn" => None,
             "max_tokens" => Some("was cut off at its token limit".to_owned()),
             "max_turn_requests" => Some("made as many model requests as it may in one turn".to_owned()),
@@ -431,8 +435,8 @@ impl AcpSession {
             other => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
         };
         // A result that was handed in and accepted is whole, however the talk after it ended.
-        match told {
-            Some(told) if submitted_value::take(listening.context)?.is_none() => Err(self.failed(told)),
+        match cut_off {
+            Some(why) if submitted_value::take(listening.context)?.is_none() => Err(self.failed(why)),
             _ => Ok(self.tokens(reply, &listening.transcript)),
         }
     }
@@ -451,19 +455,19 @@ impl AcpSession {
         match (tokens, cost) {
             (None, None) => None,
             (Some(tokens), cost) => Some(Tokens { cost, ..tokens }),
-            (None, cost) => Some(Tokens { input: None, output: None, cached: None, reasoning: None, cost }),
+            (None, cost) => Some(Tokens { cost, ..Tokens::default() }),
         }
     }
 
     fn refused(&self, method: &str, failure: &AcpFailure) -> Error {
-        let error = self.failed(format!("answered `{method}` with an error: {}", failure.told));
+        let error = self.failed(format!("answered `{method}` with an error: {}", failure.message));
         if failure.code == AUTH_REQUIRED {
             return error.hint("log in with the agent's own command, or give it its key by `env`");
         }
         error
     }
 
-    fn failed(&self, told: String) -> Error {
-        Error::new(ErrorKind::AgentFailed, format!("agent `{}` {told}", self.name))
+    fn failed(&self, what: String) -> Error {
+        Error::new(ErrorKind::AgentFailed, format!("agent `{}` {what}", self.name))
     }
 }

@@ -100,19 +100,17 @@ impl Settings {
         Ok(Settings {
             command,
             args: settings.args.into_iter().chain(words).collect(),
-            env: settings.env,
-            own_env: settings.own_env,
             mode: config.mode.map(|id| Mode { id, required: true }).or(settings.mode),
             auth_method: config.auth_method,
             mcp: config.mcp.unwrap_or(settings.mcp),
             counting: config.usage.unwrap_or(settings.counting),
             model: spec.model.clone(),
             resume: config.resume.unwrap_or(settings.resume),
-            permissions: settings.permissions,
+            ..settings
         })
     }
 
-    /// A known agent. Only where everything is allowed is it told not to ask.
+    /// A known agent. Only where everything is allowed is it started so that it does not ask.
     pub fn preset(preset: &Preset, permissions: Policy) -> Settings {
         let unattended = permissions == Policy::Allow;
         let more = if unattended { preset.unattended_env } else { &[] };

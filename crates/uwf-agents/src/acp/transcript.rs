@@ -1,6 +1,6 @@
-//! What an agent tells of its work while a prompt is under way: texts, thoughts, tool calls, its plan. Pure.
+//! What an agent reports of its work while a prompt is under way: texts, thoughts, tool calls, its plan. Pure.
 //!
-//! Which calls of a model its work is made of, the protocol does not tell. So a prompt is one turn, with all that was
+//! The protocol does not say which calls of a model the work is made of. So a prompt is one turn, with all that was
 //! said in it and all tool calls, and nothing is guessed.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use super::usage;
 /// Most tool calls of a prompt that are kept. The longest real runs have some hundreds.
 pub const MAX_CALLS: usize = 10_000;
 
-/// Beginning of a chunk by which one agent tells its mode as if it were text.
+/// Beginning of a chunk by which one agent reports its mode as if it were text.
 const MODE_CHUNK: &str = "[MODE_UPDATE]";
 
 /// Something said, in order.
@@ -48,8 +48,8 @@ pub enum Seen {
     Event(String),
 }
 
-/// All that was told during one prompt.
-#[derive(Debug)]
+/// All that was reported during one prompt.
+#[derive(Debug, Default)]
 pub struct AcpTranscript {
     /// Bytes of texts that are kept; of more, the oldest go first.
     cap: usize,
@@ -65,16 +65,7 @@ pub struct AcpTranscript {
 impl AcpTranscript {
     /// Nothing said yet; `cap` bytes of texts are kept.
     pub fn new(cap: usize) -> AcpTranscript {
-        AcpTranscript {
-            cap,
-            size: 0,
-            dropped: 0,
-            blocks: VecDeque::new(),
-            calls: Vec::new(),
-            calls_dropped: 0,
-            plan: String::new(),
-            dollars: None,
-        }
+        AcpTranscript { cap, ..AcpTranscript::default() }
     }
 
     /// Takes in the `update` of a `session/update` that came `at_ms` milliseconds after the prompt.
@@ -115,12 +106,12 @@ impl AcpTranscript {
 
     /// All that was said, in order, with marks where tools were called.
     pub fn said(&self) -> String {
-        self.told(|call| format!("[tool call: {}]", call.name()))
+        self.text_with(|call| format!("[tool call: {}]", call.name()))
     }
 
     /// The same with what the tools were given and answered: all that is left of a prompt that fails.
     pub fn partial(&self) -> String {
-        self.told(AcpToolCall::told)
+        self.text_with(AcpToolCall::as_text)
     }
 
     /// The tool calls, in order.
@@ -128,12 +119,12 @@ impl AcpTranscript {
         self.calls.iter().map(AcpToolCall::record).collect()
     }
 
-    /// Cost of the session so far in US dollars, where it was told.
+    /// Cost of the session so far in US dollars, if it was reported.
     pub fn dollars(&self) -> Option<f64> {
         self.dollars
     }
 
-    /// Whether anything was told at all.
+    /// Whether nothing was reported yet.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.plan.is_empty()
     }
@@ -224,7 +215,7 @@ impl AcpTranscript {
         }))
     }
 
-    fn told(&self, call: impl Fn(&AcpToolCall) -> String) -> String {
+    fn text_with(&self, call: impl Fn(&AcpToolCall) -> String) -> String {
         let mut parts = Vec::new();
         if self.dropped > 0 {
             parts.push(format!("[… {} bytes cut …]", self.dropped));

@@ -1,4 +1,4 @@
-//! Token counts, as far as an agent tells them and it is known what they count.
+//! Token counts, as far as an agent reports them and it is known what they count.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -15,7 +15,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Reads `usage` of a reply; `None` when it does not tell what was read and written.
+    /// Reads `usage` of a reply; `None` if it lacks what was read or written.
     pub fn read(usage: &Value) -> Option<Counts> {
         let count = |key: &str| usage.get(key).and_then(Value::as_u64);
         Some(Counts {
@@ -45,7 +45,7 @@ impl Counts {
     }
 
     /// The counts in the words of the store, where cached tokens are part of those read and reasoning is part of those
-    /// written. Some agents count them apart; their total tells.
+    /// written. Some agents count them apart; their total shows it.
     pub fn tokens(self) -> Tokens {
         let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         let thought = self.thought.unwrap_or(0);

@@ -34,7 +34,7 @@ impl Agent for DiffAgent {
         self.exit_code
     }
 
-    /// The program is told nothing but paths.
+    /// The program gets nothing but paths.
     fn prompt(&mut self, _context: &AgentContext<'_>, _prompt: Prompt) -> Result<Prompt> {
         Ok(Prompt { parts: Vec::new() })
     }
@@ -77,20 +77,21 @@ fn changed(context: &AgentContext<'_>) -> Result<Changed> {
             (Some("edit"), Some(source), Some(modified)) => {
                 let (source, modified) = (PathBuf::from(source), PathBuf::from(modified));
                 if let Some(gone) = [&source, &modified].into_iter().find(|path| !path.is_file()) {
-                    let told = format!("{} of step {} does not exist any more", gone.display(), index + 1);
-                    return Err(Error::new(ErrorKind::AgentFailed, told));
+                    let message = format!("{} of step {} does not exist any more", gone.display(), index + 1);
+                    return Err(Error::new(ErrorKind::AgentFailed, message));
                 }
                 return Ok(Changed { source, modified });
             }
             (Some(mode), _, Some(_)) => {
-                let told = format!("there is nothing to compare: step {} ({}) has mode `{mode}`", index + 1, step.role);
-                return Err(Error::new(ErrorKind::AgentFailed, told).hint(ROUTE));
+                let message =
+                    format!("there is nothing to compare: step {} ({}) has mode `{mode}`", index + 1, step.role);
+                return Err(Error::new(ErrorKind::AgentFailed, message).hint(ROUTE));
             }
             _ => {}
         }
     }
-    let told = "there is nothing to compare: no step has changed a document (an output with mode `edit`)";
-    Err(Error::new(ErrorKind::AgentFailed, told).hint(ROUTE))
+    let message = "there is nothing to compare: no step has changed a document (an output with mode `edit`)";
+    Err(Error::new(ErrorKind::AgentFailed, message).hint(ROUTE))
 }
 
 const ROUTE: &str = "route to this role only after a step whose output.mode is \"edit\"";

@@ -71,8 +71,8 @@ impl OfficeAgent {
         }
         if modified(&changed)? <= before {
             let (name, how) = (&place.agent().name, ran.how());
-            let told = format!("agent `{name}` {how}, but left {} as it was", changed.display());
-            return Err(Error::new(ErrorKind::AgentFailed, told));
+            let message = format!("agent `{name}` {how}, but left {} as it was", changed.display());
+            return Err(Error::new(ErrorKind::AgentFailed, message));
         }
         Ok(answer(json!({ "mode": "edit", "outputDocx": changed, "sourceDocx": original }), vec![wanted], ran))
     }
@@ -87,7 +87,7 @@ impl OfficeAgent {
     }
 }
 
-/// What the program is told: what was asked for, and what other roles have said since the role was last played.
+/// The program's instruction: what was asked for, and what other roles have said since the role was last played.
 fn instruction(asked: &str, prompt: &Prompt) -> Result<String> {
     let steps = prompt.parts.iter().filter(|part| matches!(part.kind, PartKind::Steps(..)));
     let said: String = steps.map(|part| part.text.as_str()).collect();
@@ -95,9 +95,9 @@ fn instruction(asked: &str, prompt: &Prompt) -> Result<String> {
     if wanted.len() <= MAX_PROMPT_ARGUMENT {
         return Ok(wanted);
     }
-    let told = format!(
+    let message = format!(
         "the instruction has {} bytes, too many for an argument of {COMMAND} (at most {MAX_PROMPT_ARGUMENT})",
         wanted.len()
     );
-    Err(Error::new(ErrorKind::Config, told).hint("shorten the task, or lower `promptBudget` in config.yaml"))
+    Err(Error::new(ErrorKind::Config, message).hint("shorten the task, or lower `promptBudget` in config.yaml"))
 }

@@ -9,17 +9,17 @@ use crate::progress;
 /// Replies with lookups that are answered. A value is in the text or one or two references away.
 const MAX_ROUNDS: u32 = 5;
 
-/// Nodes that are told in all, however many calls one reply has.
+/// Nodes that are read in all, however many calls one reply has.
 const MAX_NODES: usize = 10;
 
 /// Bytes of each: some 4,000 tokens, beginning and end.
 const MAX_NODE: usize = 16_000;
 
-/// Nodes that are told with the text when the model can call no tools.
-const MAX_TOLD: usize = 3;
+/// Nodes that are shown with the text when the model can call no tools.
+const MAX_NAMED: usize = 3;
 
 /// Bytes of each of those.
-const MAX_TOLD_NODE: usize = 8_000;
+const MAX_NAMED_NODE: usize = 8_000;
 
 /// Symbols of a hash.
 const HASH_LENGTH: usize = 13;
@@ -31,22 +31,22 @@ const DESCRIPTION: &str = "Reads a node of the store by its hash of 13 symbols. 
 pub(super) struct Nodes<'a> {
     store: &'a Store,
     text: &'a str,
-    /// Nodes that were told.
-    told: usize,
+    /// Nodes that were read so far.
+    read: usize,
 }
 
 impl<'a> Nodes<'a> {
     pub(super) fn new(store: &'a Store, text: &'a str) -> Nodes<'a> {
-        Nodes { store, text, told: 0 }
+        Nodes { store, text, read: 0 }
     }
 
     fn get(&mut self, call: &ToolCall) -> Result<String, String> {
         let arguments = call.parsed()?;
-        if self.told == MAX_NODES {
+        if self.read == MAX_NODES {
             return Err(format!("not read: {MAX_NODES} nodes were shown, which is the limit"));
         }
         let text = cas_get::call(self.store, &arguments, MAX_NODE)?;
-        self.told += 1;
+        self.read += 1;
         Ok(text)
     }
 
@@ -55,13 +55,13 @@ impl<'a> Nodes<'a> {
         let mut found: Vec<(Hash, String)> = Vec::new();
         let words = self.text.rsplit(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() == HASH_LENGTH);
         for hash in words.filter_map(|word| word.parse::<Hash>().ok()) {
-            if found.len() == MAX_TOLD {
+            if found.len() == MAX_NAMED {
                 break;
             }
             if found.iter().any(|(known, _)| *known == hash) {
                 continue;
             }
-            if let Ok(node) = cas_get::node_text(self.store, hash, MAX_TOLD_NODE) {
+            if let Ok(node) = cas_get::node_text(self.store, hash, MAX_NAMED_NODE) {
                 found.push((hash, node));
             }
         }
@@ -77,19 +77,19 @@ impl Lookups for Nodes<'_> {
 
     fn look_up(&mut self, call: &ToolCall) -> Result<String, String> {
         let result = self.get(call);
-        let (Ok(told) | Err(told)) = &result;
+        let (Ok(text) | Err(text)) = &result;
         progress::line(&format!("\n[{} {}]", call.name, progress::excerpt(&call.arguments)));
-        progress::line(&format!("[{}]", progress::excerpt(told)));
+        progress::line(&format!("[{}]", progress::excerpt(text)));
         result
     }
 
     fn instead(&self) -> Option<String> {
-        let told: Vec<String> = self
+        let nodes: Vec<String> = self
             .named()
             .into_iter()
             .map(|(hash, node)| format!("The text names {hash}, which is:\n\n{node}"))
             .collect();
-        (!told.is_empty()).then(|| told.join("\n\n"))
+        (!nodes.is_empty()).then(|| nodes.join("\n\n"))
     }
 
     fn max_rounds(&self) -> u32 {

@@ -8,7 +8,7 @@ use uwf_core::text::without_middle;
 /// Name of the reply in requests.
 pub(super) const NAME: &str = "extracted";
 
-/// What the model is told of it.
+/// What it does, for the model.
 pub(super) const DESCRIPTION: &str = "Gives the values found in the text, or says that they are not there.";
 
 /// Key of the value in a reply.

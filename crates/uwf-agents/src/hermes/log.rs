@@ -1,7 +1,7 @@
 //! What hermes is doing, by its own log: with `--quiet` it prints nothing until it has its answer, which can take an
 //! hour. Each call of the model and of a tool is a line there, led by the session's id. All that run with the same
-//! `HERMES_HOME` write into the same file, and a new session's id is told only at its end, so what is not this run's has
-//! to be told by when and how it began.
+//! `HERMES_HOME` write into the same file, and a new session's id is printed only at its end, so sessions of others are
+//! recognised by when and how they began.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -97,7 +97,7 @@ impl Sessions {
         self.is_open = self.ours.is_empty();
     }
 
-    /// What a line tells of our sessions: `… INFO [SESSION] agent.conversation_loop: API call #1: …`.
+    /// What a line reports of our sessions: `… INFO [SESSION] agent.conversation_loop: API call #1: …`.
     fn event(&mut self, line: &str) -> Option<String> {
         let (session, said) = line.split_once(" [")?.1.split_once("] ")?;
         let (_, what) = said.split_once(": ")?;
@@ -126,7 +126,7 @@ fn is_new(turn: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn told(sessions: &mut Sessions, log: &str) -> Vec<String> {
+    fn events_of(sessions: &mut Sessions, log: &str) -> Vec<String> {
         log.lines().filter_map(|line| sessions.event(line)).collect()
     }
 
@@ -155,7 +155,7 @@ mod tests {
             call("other", 8),
         ];
         assert_eq!(
-            told(&mut sessions, &log.concat()),
+            events_of(&mut sessions, &log.concat()),
             ["API call #1: in=1 latency=1.8s", "tool terminal completed (1.45s, 57 chars)"]
         );
     }
@@ -163,23 +163,23 @@ mod tests {
     #[test]
     fn sessions_of_others_are_no_sign_of_life() {
         let mut late = Sessions::new(None);
-        told(&mut late, &turn("mine", "history=0"));
+        events_of(&mut late, &turn("mine", "history=0"));
         late.no_more();
         let others = turn("other", "history=0") + &call("other", 1);
-        assert_eq!(told(&mut late, &others), [""; 0], "it began when this run had long begun");
-        assert_eq!(told(&mut late, &call("mine", 1)).len(), 1);
+        assert_eq!(events_of(&mut late, &others), [""; 0], "it began when this run had long begun");
+        assert_eq!(events_of(&mut late, &call("mine", 1)).len(), 1);
 
         let mut slow = Sessions::new(None);
         slow.no_more();
-        assert_eq!(told(&mut slow, &(turn("mine", "history=0") + &call("mine", 1))).len(), 1);
+        assert_eq!(events_of(&mut slow, &(turn("mine", "history=0") + &call("mine", 1))).len(), 1);
 
         let mut resumed = Sessions::new(Some("mine"));
-        assert_eq!(told(&mut resumed, &others), [""; 0], "it is known which session goes on");
-        assert_eq!(told(&mut resumed, &(turn("mine", "history=4") + &call("mine", 2))).len(), 1);
+        assert_eq!(events_of(&mut resumed, &others), [""; 0], "it is known which session goes on");
+        assert_eq!(events_of(&mut resumed, &(turn("mine", "history=4") + &call("mine", 2))).len(), 1);
 
         let mut new = Sessions::new(None);
         for begun in ["platform=cli history=6", "platform=acp history=0"] {
-            assert_eq!(told(&mut new, &(turn("other", begun) + &call("other", 1))), [""; 0], "{begun}");
+            assert_eq!(events_of(&mut new, &(turn("other", begun) + &call("other", 1))), [""; 0], "{begun}");
         }
     }
 
@@ -191,9 +191,9 @@ mod tests {
                 "2026-11-22 02:30:00,000 INFO [{session}] agent.conversation_compression: context compression {how}: session={session}\n"
             )
         };
-        assert_eq!(told(&mut sessions, &shortened("other", "done")), [""; 0]);
+        assert_eq!(events_of(&mut sessions, &shortened("other", "done")), [""; 0]);
         let log =
             [shortened("first", "started"), shortened("second", "done"), call("second", 9), shortened("other", "done")];
-        assert_eq!(told(&mut sessions, &log.concat()).len(), 3);
+        assert_eq!(events_of(&mut sessions, &log.concat()).len(), 3);
     }
 }

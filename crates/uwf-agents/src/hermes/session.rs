@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use agent_kit::Result;
+use agent_kit::context::is_session_id;
 use durable_files::regular;
 
 use super::installed::Hermes;
@@ -17,9 +18,6 @@ const EXPORT_LIMIT: Duration = Duration::from_mins(2);
 /// The words before the id.
 const MARK: &str = "session_id:";
 
-/// Longest id that is taken for one. Today's have 22 or 36 symbols.
-const MAX_ID: usize = 128;
-
 /// The session's id in what hermes printed: today on stderr, in earlier versions on stdout. The last one counts.
 pub(super) fn id(stderr: &str, stdout: &str) -> Option<String> {
     let last = |text: &str| text.lines().rev().find_map(id_in).map(str::to_owned);
@@ -28,18 +26,16 @@ pub(super) fn id(stderr: &str, stdout: &str) -> Option<String> {
 
 fn id_in(line: &str) -> Option<&str> {
     let id = line.trim().strip_prefix(MARK)?.trim();
-    let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     // It goes into a path and a command line.
-    let starts = id.starts_with(|c: char| c.is_ascii_alphanumeric());
-    (starts && id.len() <= MAX_ID && !id.contains("..") && id.chars().all(is_id)).then_some(id)
+    is_session_id(id).then_some(id)
 }
 
-/// Whether a line only tells of the session.
+/// Whether a line is only about the session.
 pub(super) fn is_about_it(line: &str) -> bool {
     id_in(line).is_some() || line.starts_with("↻ Resumed session")
 }
 
-/// A text without lines that tell the session's id.
+/// A text without the lines that are only about the session.
 pub(super) fn without_id(stdout: &str) -> String {
     if !stdout.lines().any(is_about_it) {
         return stdout.to_owned();

@@ -63,6 +63,16 @@ impl Reader<'_> {
         self.problems.push(self.document.error(pointer, code, message.into(), hint.map(str::to_owned)));
     }
 
+    /// A key of the entry at `pointer` has a value that it cannot have.
+    fn wrong_type(&mut self, pointer: &str, key: &str, message: impl Into<String>, hint: Option<&str>) {
+        self.error(&Document::below(pointer, key), "wrong-type", message, hint);
+    }
+
+    /// A key of the entry at `pointer` belongs to another one, which it lacks.
+    fn misplaced(&mut self, pointer: &str, key: &str, other: &str) {
+        self.error(&Document::below(pointer, key), "misplaced", format!("`{key}` goes with `{other}`"), None);
+    }
+
     fn roles(&mut self) -> BTreeMap<String, Vec<ScriptEntry>> {
         let Value::Object(roles) = &self.document.value else {
             self.error("", "wrong-type", "a script is a mapping of roles, each with a list of entries", None);
@@ -84,12 +94,8 @@ impl Reader<'_> {
             let Some(entry) = self.entry(&pointer, item) else { continue };
             if entry.repeat && index + 1 < items.len() {
                 let at = Document::below(&pointer, "repeat");
-                self.error(
-                    &at,
-                    "unreachable",
-                    "only the last entry of a role can be repeated: what follows is never reached",
-                    None,
-                );
+                let message = "only the last entry of a role can be repeated: what follows is never reached";
+                self.error(&at, "unreachable", message, None);
             }
             entries.push(entry);
         }
@@ -109,7 +115,7 @@ impl Reader<'_> {
         let repeat = self.repeat(pointer, fields);
         let act = self.act(pointer, fields)?;
         if repeat && !matches!(act, ScriptedAct::Reply(_)) {
-            self.error(&Document::below(pointer, "repeat"), "misplaced", "`repeat` goes with `reply`", None);
+            self.misplaced(pointer, "repeat", "reply");
         }
         let place = self.document.place(pointer);
         (self.problems.len() == before).then_some(ScriptEntry { place, act, hang, expect_prompt, repeat })
@@ -121,12 +127,8 @@ impl Reader<'_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", KEYS.join(", ")),
             };
-            self.error(
-                &Document::below(pointer, key),
-                "unknown-key",
-                format!("the key `{key}` is not known here"),
-                Some(&hint),
-            );
+            let message = format!("the key `{key}` is not known here");
+            self.error(&Document::below(pointer, key), "unknown-key", message, Some(&hint));
         }
     }
 
@@ -147,23 +149,19 @@ impl Reader<'_> {
                 None
             }
             _ => {
-                let told = format!("an entry does one thing, this one has {}", in_code(&given));
-                self.error(
-                    pointer,
-                    "ambiguous",
-                    told,
-                    Some("make an entry of each, in the order in which they happen"),
-                );
+                let message = format!("an entry does one thing, this one has {}", in_code(&given));
+                let hint = "make an entry of each, in the order in which they happen";
+                self.error(pointer, "ambiguous", message, Some(hint));
                 None
             }
         };
         if given[..] != ["fail"] {
             for key in ["exit-code", "stderr"].into_iter().filter(|key| fields.contains_key(*key)) {
-                self.error(&Document::below(pointer, key), "misplaced", format!("`{key}` goes with `fail`"), None);
+                self.misplaced(pointer, key, "fail");
             }
         }
         if given[..] != ["garbage"] && fields.contains_key("feedback") {
-            self.error(&Document::below(pointer, "feedback"), "misplaced", "`feedback` goes with `garbage`", None);
+            self.misplaced(pointer, "feedback", "garbage");
         }
         act
     }
@@ -176,8 +174,7 @@ impl Reader<'_> {
     fn fail(&mut self, pointer: &str, fields: &Map<String, Value>) -> Option<ScriptedFailure> {
         let times = fields["fail"].as_u64().filter(|times| *times > 0).and_then(|times| usize::try_from(times).ok());
         if times.is_none() {
-            let at = Document::below(pointer, "fail");
-            self.error(&at, "wrong-type", "`fail` is the number of tries that fail, at least 1", None);
+            self.wrong_type(pointer, "fail", "`fail` is the number of tries that fail, at least 1", None);
         }
         let exit_code = match fields.get("exit-code") {
             None => Some(EXIT_CODE),
@@ -186,12 +183,7 @@ impl Reader<'_> {
             }
         };
         if exit_code.is_none() {
-            self.error(
-                &Document::below(pointer, "exit-code"),
-                "wrong-type",
-                "`exit-code` is a number from 1 to 255",
-                None,
-            );
+            self.wrong_type(pointer, "exit-code", "`exit-code` is a number from 1 to 255", None);
         }
         let stderr = if fields.contains_key("stderr") { self.text(pointer, fields, "stderr") } else { None };
         Some(ScriptedFailure { times: times?, exit_code: exit_code?, stderr })
@@ -200,8 +192,8 @@ impl Reader<'_> {
     fn hang(&mut self, pointer: &str, fields: &Map<String, Value>) -> Duration {
         let Some(value) = fields.get("hang") else { return Duration::ZERO };
         let Some(seconds) = value.as_f64().filter(|seconds| (0.0..=LONGEST_HANG).contains(seconds)) else {
-            let told = format!("`hang` is a number of seconds, at most {LONGEST_HANG}");
-            self.error(&Document::below(pointer, "hang"), "wrong-type", told, None);
+            let message = format!("`hang` is a number of seconds, at most {LONGEST_HANG}");
+            self.wrong_type(pointer, "hang", message, None);
             return Duration::ZERO;
         };
         Duration::from_secs_f64(seconds)
@@ -215,9 +207,8 @@ impl Reader<'_> {
             Some(_) => None,
         };
         texts.unwrap_or_else(|| {
-            let at = Document::below(pointer, key);
-            let told = format!("`{key}` is a text or a list of texts");
-            self.error(&at, "wrong-type", told, Some("put numbers in quotes"));
+            let message = format!("`{key}` is a text or a list of texts");
+            self.wrong_type(pointer, key, message, Some("put numbers in quotes"));
             Vec::new()
         })
     }
@@ -225,7 +216,7 @@ impl Reader<'_> {
     fn repeat(&mut self, pointer: &str, fields: &Map<String, Value>) -> bool {
         let Some(value) = fields.get("repeat") else { return false };
         value.as_bool().unwrap_or_else(|| {
-            self.error(&Document::below(pointer, "repeat"), "wrong-type", "`repeat` is true or false", None);
+            self.wrong_type(pointer, "repeat", "`repeat` is true or false", None);
             false
         })
     }
@@ -233,12 +224,7 @@ impl Reader<'_> {
     fn text(&mut self, pointer: &str, fields: &Map<String, Value>, key: &str) -> Option<String> {
         let text = fields[key].as_str().map(str::to_owned);
         if text.is_none() {
-            self.error(
-                &Document::below(pointer, key),
-                "wrong-type",
-                format!("`{key}` is a text"),
-                Some("put it in quotes"),
-            );
+            self.wrong_type(pointer, key, format!("`{key}` is a text"), Some("put it in quotes"));
         }
         text
     }
@@ -283,10 +269,10 @@ b:
   - garbage: x
     repeat: true
 ";
-        let told = roles(script, "s.yaml").unwrap_err().message;
-        let told: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("s.yaml:")).collect();
+        let problems = roles(script, "s.yaml").unwrap_err().message;
+        let problems: Vec<&str> = problems.lines().filter_map(|line| line.strip_prefix("s.yaml:")).collect();
         assert_eq!(
-            told,
+            problems,
             [
                 "2:1: error[wrong-type]: role `a` must have a list of entries (begin each entry with `- `, such as `- reply: {…}`)",
                 "4:5: error[wrong-type]: an entry is a mapping with one of `reply`, `garbage`, `fail`, `hang` (such as `- reply: {…}`)",

@@ -8,7 +8,7 @@
 //!     exit-code: 1
 //!     stderr: "rate limit"
 //!   - garbage: "All done!"                 # … the third gives no usable answer …
-//!     feedback: ["Done, as I said."]       # … nor does its session when told so …
+//!     feedback: ["Done, as I said."]       # … nor does its session on feedback …
 //!   - hang: 5                              # … the fourth says nothing for 5 s and then fails …
 //!   - reply: |                             # … and the fifth is the answer of the first visit
 //!       ---
@@ -84,7 +84,7 @@ pub(super) enum ScriptedReply {
 pub(super) struct ScriptedGarbage {
     /// The answer.
     pub(super) text: String,
-    /// What the session says when it is told so, in order; then it has nothing more to say.
+    /// What the session answers to feedback, in order; then it has nothing more to say.
     pub(super) feedback: Vec<String>,
 }
 
@@ -141,8 +141,9 @@ impl Script {
 
     fn runs_out(&self, role: &str, visit: usize, replies: usize) -> Error {
         let count = if replies == 1 { "1 reply".to_owned() } else { format!("{replies} replies") };
-        let told = format!("the script {} has {count} for role `{role}`, this is its visit {}", self.file, visit + 1);
-        Error::new(ErrorKind::AgentFailed, format!("{told}; add a `reply`, or `repeat: true` to the last one"))
+        let message =
+            format!("the script {} has {count} for role `{role}`, this is its visit {}", self.file, visit + 1);
+        Error::new(ErrorKind::AgentFailed, format!("{message}; add a `reply`, or `repeat: true` to the last one"))
     }
 }
 
@@ -179,11 +180,11 @@ tester:
 
     #[test]
     fn entries_before_a_reply_are_the_failed_tries_of_its_visit() {
-        let told: Vec<String> = [(0, 0), (0, 1), (0, 2), (0, 3), (0, 9), (1, 0), (1, 1), (2, 0), (7, 4)]
+        let played_lines: Vec<String> = [(0, 0), (0, 1), (0, 2), (0, 3), (0, 9), (1, 0), (1, 1), (2, 0), (7, 4)]
             .map(|(visit, failed)| played(SCRIPT, "coder", visit, failed))
             .into();
         let lines = [3, 3, 6, 8, 8, 9, 10, 10, 10].map(|line| format!("s.yaml:{line}:5"));
-        assert_eq!(told, lines);
+        assert_eq!(played_lines, lines);
     }
 
     #[test]

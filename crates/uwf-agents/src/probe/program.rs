@@ -51,8 +51,9 @@ fn said(described: Result<&AgentDescription, &String>) -> String {
     match described {
         Ok(AgentDescription { name, version, .. }) => {
             let words: Vec<&str> = [name, version].into_iter().flatten().map(String::as_str).collect();
-            let told = if words.is_empty() { "describes itself, without a name".to_owned() } else { words.join(" ") };
-            told.chars().filter(|symbol| !symbol.is_control()).take(SHOWN).collect()
+            let words_of_it =
+                if words.is_empty() { "describes itself, without a name".to_owned() } else { words.join(" ") };
+            words_of_it.chars().filter(|symbol| !symbol.is_control()).take(SHOWN).collect()
         }
         Err(why) => why.clone(),
     }

@@ -1,5 +1,5 @@
 //! The loop of reasoning and acting as a state machine: `handle(state, event) → (state, effects)`. It asks nobody and
-//! runs nothing; the driver does, and tells it what came of it.
+//! runs nothing; the driver does, and hands it the result.
 //!
 //! A round is one request to the model and all the calls it answers with, in their order. The loop ends after a round in
 //! which the role's output was handed in and accepted (the last one counts), or with an answer that calls no tool; and
@@ -12,7 +12,7 @@ use uwf_llm::{ChatMessage, ChatReply, ToolCall};
 
 use super::tools::submit;
 
-/// Rounds that may be left when the model is told how many they are.
+/// Numbers of rounds left at which the model is warned.
 const WARN_AT: [u32; 2] = [5, 1];
 
 /// Calls of one answer that are run. Models make a dozen at most; one that has lost its way writes thousands.
@@ -58,7 +58,7 @@ pub struct Round {
 pub struct Done {
     /// The call as the model wrote it.
     pub call: ToolCall,
-    /// What it is told.
+    /// The tool's answer.
     pub result: String,
     /// Whether that is why it was not done.
     pub is_error: bool,
@@ -70,7 +70,7 @@ pub struct Done {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Somebody said something that is to be answered, within so many rounds.
-    Told {
+    Asked {
         /// What was said.
         text: String,
         /// Rounds the model has for it.
@@ -127,7 +127,7 @@ pub enum End {
 }
 
 impl State {
-    /// Before anything is said. `system` is what the model is told of its place.
+    /// Before anything is said. `system` is the message that explains to the model where it works.
     pub fn new(system: &str) -> State {
         State {
             messages: vec![ChatMessage::System(system.to_owned())],
@@ -149,7 +149,7 @@ impl State {
 /// An event that does not belong (a reply nobody asked for) changes nothing.
 pub fn handle(state: State, event: Event, tools: &[&str]) -> (State, Vec<Effect>) {
     match event {
-        Event::Told { text, rounds } => told(state, text, rounds),
+        Event::Asked { text, rounds } => asked(state, text, rounds),
         Event::Replied(reply) => replied(state, *reply, tools),
         Event::Ran { result, duration_ms } => {
             let (result, is_error) = either(result);
@@ -163,7 +163,7 @@ pub fn handle(state: State, event: Event, tools: &[&str]) -> (State, Vec<Effect>
     }
 }
 
-fn told(mut state: State, text: String, rounds: u32) -> (State, Vec<Effect>) {
+fn asked(mut state: State, text: String, rounds: u32) -> (State, Vec<Effect>) {
     state.messages.push(ChatMessage::User(text));
     state.submitted = None;
     state.rounds_left = rounds;

@@ -55,7 +55,7 @@ impl Workspace {
     }
 
     /// The same where files with more than one name may be written. As a rule they may not: another name of one may be
-    /// outside the workspace, and nothing tells.
+    /// outside the workspace, and nothing shows it.
     #[must_use]
     pub fn with_hard_links(self, hard_links: bool) -> Workspace {
         Workspace { hard_links, ..self }

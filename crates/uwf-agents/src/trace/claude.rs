@@ -8,9 +8,7 @@ use uwf_core::node::Tokens;
 
 use super::json::{content, count, list, shown, some_text, text};
 use super::turns::Turns;
-use super::{Trace, timestamp};
-
-const NO_VALUE: &Value = &Value::Null;
+use super::{Trace, json, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let has_message = event.get("message").is_some_and(|message| !text(message, "role").is_empty());
@@ -23,19 +21,17 @@ pub(super) fn is_event(event: &Value) -> bool {
 
 pub(super) fn read(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
-    let mut trace = Trace::default();
+    let mut session_id = None;
     let mut message = String::new();
     let mut usage: HashMap<String, Tokens> = HashMap::new();
     let mut result = None;
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));
-        if trace.session_id.is_none() {
-            trace.session_id = some_text(event, "session_id").or_else(|| some_text(event, "sessionId"));
-        }
+        session_id = session_id.or_else(|| some_text(event, "session_id")).or_else(|| some_text(event, "sessionId"));
         if is_of_a_helper(event) {
             continue;
         }
-        let body = event.get("message").unwrap_or(NO_VALUE);
+        let body = &event["message"];
         match text(event, "type") {
             "assistant" => {
                 let id = text(body, "id");
@@ -52,8 +48,8 @@ pub(super) fn read(events: &[Value]) -> Trace {
         }
     }
     let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
-    let read = turns.into_trace(if is_file { "session-file" } else { "stdout" });
-    let trace = Trace { session_id: trace.session_id, ..read };
+    let source = if is_file { "session-file" } else { "stdout" };
+    let trace = turns.into_trace(source, Trace { session_id, ..Trace::default() });
     let trace = match result {
         Some(result) => concluded(trace, result),
         None => trace,
@@ -61,7 +57,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
     if is_file { trace } else { without_first_counts(trace) }
 }
 
-/// What was written in a turn is not known from events: they tell a message as it was when it began, with the count of
+/// What was written in a turn is not known from events: they have a message as it was when it began, with the count of
 /// that moment. Only where the counts add up to the total are they those of whole messages.
 fn without_first_counts(mut trace: Trace) -> Trace {
     let written = |tokens: &Option<Tokens>| tokens.as_ref().and_then(|tokens| tokens.output);
@@ -93,24 +89,24 @@ fn assistant(turns: &mut Turns, message: &Value, at: Option<u64>) {
 }
 
 fn user(turns: &mut Turns, message: &Value, at: Option<u64>) {
-    if let Some(told) = message.get("content").and_then(Value::as_str) {
-        return turns.told(told, at);
+    if let Some(text) = message.get("content").and_then(Value::as_str) {
+        return turns.asked(text, at);
     }
     for block in list(message, "content") {
         match text(block, "type") {
             "tool_result" => turns.returned(text(block, "tool_use_id"), &content(block.get("content")), at),
-            "text" => turns.told(text(block, "text"), at),
+            "text" => turns.asked(text(block, "text"), at),
             _ => {}
         }
     }
 }
 
-/// Tokens of a message: its first events tell fewer output tokens than its last.
+/// Tokens of a message: its first events count fewer output tokens than its last.
 fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>) -> Option<Tokens> {
-    let told = tokens(usage?)?;
+    let latest = tokens(usage?)?;
     let most = match known.remove(id) {
-        Some(before) if before.output > told.output => before,
-        _ => told,
+        Some(before) if before.output > latest.output => before,
+        _ => latest,
     };
     known.insert(id.to_owned(), most.clone());
     Some(most)
@@ -122,8 +118,8 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
     let failed = result.get("is_error").and_then(Value::as_bool) == Some(true);
     let cost = result.get("total_cost_usd").and_then(Value::as_f64);
     let errors = || {
-        let told = content(result.get("errors"));
-        Some(told).filter(|told| !told.is_empty()).or_else(|| some_text(result, "subtype"))
+        let errors = content(result.get("errors"));
+        Some(errors).filter(|errors| !errors.is_empty()).or_else(|| some_text(result, "subtype"))
     };
     Trace {
         answer: trace.answer.or_else(|| said.clone().filter(|_| !failed)),
@@ -134,15 +130,6 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
     }
 }
 
-/// The API counts what was read from or written to a cache apart from the other input.
 fn tokens(usage: &Value) -> Option<Tokens> {
-    let read = count(usage, "cache_read_input_tokens");
-    let written = count(usage, "cache_creation_input_tokens").unwrap_or(0);
-    Some(Tokens {
-        input: Some(count(usage, "input_tokens")?.saturating_add(read.unwrap_or(0)).saturating_add(written)),
-        output: count(usage, "output_tokens"),
-        cached: read,
-        reasoning: None,
-        cost: None,
-    })
+    json::tokens(usage, ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"])
 }

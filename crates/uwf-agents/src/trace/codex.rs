@@ -1,4 +1,4 @@
-//! What codex writes: the events of `codex exec --json`, and the rollout file of a session, which tells more.
+//! What codex writes: the events of `codex exec --json`, and the rollout file of a session, which has more.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -6,8 +6,6 @@ use uwf_core::node::Tokens;
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
 use super::{Trace, timestamp};
-
-const NO_VALUE: &Value = &Value::Null;
 
 pub(super) fn is_event(event: &Value) -> bool {
     is_rollout(event) || matches!(text(event, "type"), "thread.started" | "turn.started" | "turn.completed")
@@ -28,25 +26,19 @@ fn stream(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
     let mut trace = Trace::default();
     for event in events {
-        let item = event.get("item").unwrap_or(NO_VALUE);
+        let item = &event["item"];
         match text(event, "type") {
             "thread.started" => trace.session_id = some_text(event, "thread_id"),
             "item.started" => item_started(&mut turns, item),
             "item.completed" => item_completed(&mut turns, item),
             "turn.completed" => trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens),
-            "turn.failed" => trace.error = some_text(event.get("error").unwrap_or(NO_VALUE), "message"),
+            "turn.failed" => trace.error = some_text(&event["error"], "message"),
             "error" => trace.error = some_text(event, "message"),
             "turn.started" | "item.updated" => {}
             _ => trace.unread += 1,
         }
     }
-    Trace {
-        tokens: trace.tokens,
-        session_id: trace.session_id,
-        error: trace.error,
-        unread: trace.unread,
-        ..turns.into_trace("stdout")
-    }
+    turns.into_trace("stdout", trace)
 }
 
 fn item_started(turns: &mut Turns, item: &Value) {
@@ -61,7 +53,7 @@ fn item_completed(turns: &mut Turns, item: &Value) {
         "agent_message" => turns.said(text(item, "text"), None),
         "reasoning" => turns.reasoned(text(item, "text"), None),
         _ => {
-            // Some items are told only when they are complete.
+            // Some items are printed only when they are complete.
             let Some((name, arguments)) = tool(item) else { return };
             if !turns.has_call(id) {
                 turns.called(id, &name, &arguments, None);
@@ -108,7 +100,7 @@ fn rollout(events: &[Value]) -> Trace {
     let has_records = events.iter().any(|event| text(event, "type") == "token_usage_record");
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));
-        let payload = event.get("payload").unwrap_or(NO_VALUE);
+        let payload = &event["payload"];
         match (text(event, "type"), text(payload, "type")) {
             ("session_meta", _) => {
                 trace.session_id = some_text(payload, "id").or_else(|| some_text(payload, "session_id"));
@@ -119,7 +111,7 @@ fn rollout(events: &[Value]) -> Trace {
                 trace.tokens = payload.get("thread_token_usage").and_then(tokens).or(trace.tokens);
             }
             ("event_msg", "token_count") if !has_records => {
-                let info = payload.get("info").unwrap_or(NO_VALUE);
+                let info = &payload["info"];
                 turns.counted(info.get("last_token_usage").and_then(tokens));
                 trace.tokens = info.get("total_token_usage").and_then(tokens).or(trace.tokens);
             }
@@ -132,13 +124,7 @@ fn rollout(events: &[Value]) -> Trace {
             _ => {}
         }
     }
-    Trace {
-        tokens: trace.tokens,
-        session_id: trace.session_id,
-        duration_ms: trace.duration_ms,
-        error: trace.error,
-        ..turns.into_trace("session-file")
-    }
+    turns.into_trace("session-file", trace)
 }
 
 fn response_item(turns: &mut Turns, item: &Value, at: Option<u64>) {
@@ -148,7 +134,7 @@ fn response_item(turns: &mut Turns, item: &Value, at: Option<u64>) {
             let said = content(item.get("content"));
             match text(item, "role") {
                 "assistant" => turns.said(&said, at),
-                _ => turns.told(&said, at),
+                _ => turns.asked(&said, at),
             }
         }
         "reasoning" => turns.reasoned(&content(item.get("summary")), at),

@@ -2,13 +2,10 @@
 //! of their own.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
 
-use super::json::{content, count, shown, some_text, text};
+use super::json::{content, count, shown, some_text, text, tokens};
 use super::turns::Turns;
 use super::{Trace, timestamp};
-
-const NO_VALUE: &Value = &Value::Null;
 
 pub(super) fn is_event(event: &Value) -> bool {
     text(event, "type") == "tool_call" && event.get("tool_call").is_some()
@@ -19,12 +16,10 @@ pub(super) fn read(events: &[Value]) -> Trace {
     let mut trace = Trace::default();
     for event in events {
         let at = timestamp::ms(event.get("timestamp_ms"));
-        if trace.session_id.is_none() {
-            trace.session_id = some_text(event, "session_id");
-        }
-        let said = || content(event.get("message").and_then(|message| message.get("content")));
+        trace.session_id = trace.session_id.or_else(|| some_text(event, "session_id"));
+        let said = || content(event["message"].get("content"));
         match (text(event, "type"), text(event, "subtype")) {
-            ("user", _) => turns.told(&said(), at),
+            ("user", _) => turns.asked(&said(), at),
             ("assistant", _) => turns.said(&said(), at),
             ("tool_call", "started") => started(&mut turns, event, at),
             ("tool_call", "completed") => completed(&mut turns, event, at),
@@ -34,14 +29,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
             _ => trace.unread += 1,
         }
     }
-    let read = turns.into_trace("stdout");
-    Trace {
-        turns: read.turns,
-        answer: read.answer.or(trace.answer),
-        source: read.source,
-        left_out: read.left_out,
-        ..trace
-    }
+    turns.into_trace("stdout", trace)
 }
 
 fn started(turns: &mut Turns, event: &Value, at: Option<u64>) {
@@ -64,7 +52,7 @@ fn tool(event: &Value) -> (String, &Value) {
     match call {
         Some((key, call)) if key == "function" => (text(call, "name").to_owned(), call),
         Some((key, call)) => (key.strip_suffix("ToolCall").unwrap_or(key).to_owned(), call),
-        None => (String::new(), NO_VALUE),
+        None => (String::new(), &Value::Null),
     }
 }
 
@@ -77,17 +65,5 @@ fn concluded(trace: &mut Trace, event: &Value) {
         // All it said from the beginning; only where its last message did not come as one.
         trace.answer = said;
     }
-    trace.tokens = event.get("usage").and_then(tokens);
-}
-
-fn tokens(usage: &Value) -> Option<Tokens> {
-    let read = count(usage, "cacheReadTokens");
-    let written = count(usage, "cacheWriteTokens").unwrap_or(0);
-    Some(Tokens {
-        input: Some(count(usage, "inputTokens")?.saturating_add(read.unwrap_or(0)).saturating_add(written)),
-        output: count(usage, "outputTokens"),
-        cached: read,
-        reasoning: None,
-        cost: None,
-    })
+    trace.tokens = tokens(&event["usage"], ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"]);
 }

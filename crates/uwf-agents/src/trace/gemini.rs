@@ -1,4 +1,4 @@
-//! What `gemini --output-format stream-json` writes. It tells no tokens of single turns, but the totals.
+//! What `gemini --output-format stream-json` writes. It has no tokens of single turns, but the totals.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -6,8 +6,6 @@ use uwf_core::node::Tokens;
 use super::json::{content, count, shown, some_text, text};
 use super::turns::Turns;
 use super::{Trace, timestamp};
-
-const NO_VALUE: &Value = &Value::Null;
 
 pub(super) fn is_event(event: &Value) -> bool {
     match text(event, "type") {
@@ -28,7 +26,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
                 trace.session_id = some_text(event, "session_id");
                 turns.close(at);
             }
-            "message" if text(event, "role") == "user" => turns.told(&content(event.get("content")), at),
+            "message" if text(event, "role") == "user" => turns.asked(&content(event.get("content")), at),
             "message" if event.get("delta").and_then(Value::as_bool) == Some(true) => {
                 turns.went_on(&content(event.get("content")), at);
             }
@@ -42,8 +40,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
             _ => trace.unread += 1,
         }
     }
-    let read = turns.into_trace("stdout");
-    Trace { turns: read.turns, answer: read.answer, source: read.source, left_out: read.left_out, ..trace }
+    turns.into_trace("stdout", trace)
 }
 
 fn result(event: &Value) -> String {
@@ -54,14 +51,13 @@ fn result(event: &Value) -> String {
 }
 
 fn concluded(trace: &mut Trace, event: &Value) {
-    let stats = event.get("stats").unwrap_or(NO_VALUE);
+    let stats = &event["stats"];
     trace.duration_ms = count(stats, "duration_ms");
     trace.tokens = count(stats, "input_tokens").map(|input| Tokens {
         input: Some(input),
         output: count(stats, "output_tokens"),
         cached: count(stats, "cached"),
-        reasoning: None,
-        cost: None,
+        ..Tokens::default()
     });
     match (text(event, "status"), event.get("error")) {
         ("error", Some(error)) => trace.error = some_text(error, "message").or_else(|| Some(error.to_string())),

@@ -1,10 +1,10 @@
 //! What hermes keeps of a session: one object with its messages, exported (`hermes sessions export`) or in its session
-//! file. It tells no tokens of single turns, but the totals, and when each message came.
+//! file. It has no tokens of single turns, but the totals, and the time of each message.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
 
-use super::json::{content, count, list, shown, some_text, text};
+use super::json::{content, count, list, shown, some_text, text, tokens};
 use super::turns::Turns;
 use super::{Trace, timestamp};
 
@@ -26,7 +26,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
         let at = timestamp::ms(message.get("timestamp"));
         let said = content(message.get("content"));
         match text(message, "role") {
-            "user" | "system" => turns.told(&said, at),
+            "user" | "system" => turns.asked(&said, at),
             "tool" => turns.returned(text(message, "tool_call_id"), &said, at),
             "assistant" => {
                 // Two messages of the model in a row are two of its turns.
@@ -41,19 +41,15 @@ pub(super) fn read(objects: &[Value]) -> Trace {
             _ => unread += 1,
         }
     }
-    let id = some_text(session, "id").or_else(|| some_text(session, "session_id"));
-    Trace { tokens: tokens(session), session_id: id, unread, ..turns.into_trace(SOURCE) }
+    let session_id = some_text(session, "id").or_else(|| some_text(session, "session_id"));
+    turns.into_trace(SOURCE, Trace { tokens: totals(session), session_id, unread, ..Trace::default() })
 }
 
-/// Totals of the session. Hermes counts what came from a cache apart from the other input.
-fn tokens(session: &Value) -> Option<Tokens> {
-    let read = count(session, "cache_read_tokens");
-    let written = count(session, "cache_write_tokens").unwrap_or(0);
+/// Tokens of the whole session.
+fn totals(session: &Value) -> Option<Tokens> {
     Some(Tokens {
-        input: Some(count(session, "input_tokens")?.saturating_add(read.unwrap_or(0)).saturating_add(written)),
-        output: count(session, "output_tokens"),
-        cached: read,
         reasoning: count(session, "reasoning_tokens"),
-        cost: session.get("actual_cost_usd").and_then(Value::as_f64),
+        cost: session["actual_cost_usd"].as_f64(),
+        ..tokens(session, ["input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"])?
     })
 }

@@ -1,6 +1,7 @@
 //! Reading JSON that others wrote, without expecting anything of it.
 
 use serde_json::Value;
+use uwf_core::node::Tokens;
 
 /// The JSON objects of a text: one a line, or the whole of it one object, whatever stands before. And the number of
 /// lines that are no object.
@@ -57,6 +58,15 @@ pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
         // In range by the filter; a fraction of a token or of a millisecond means nothing.
         Some(number as u64)
     })
+}
+
+/// Token counts of a program that counts the cache apart from the other input, by the names it has for them: input, read
+/// from the cache, written to it, output.
+pub(super) fn tokens(counts: &Value, [input, read, written, output]: [&str; 4]) -> Option<Tokens> {
+    let cached = count(counts, read);
+    let cache = cached.unwrap_or(0).saturating_add(count(counts, written).unwrap_or(0));
+    let input = count(counts, input)?.saturating_add(cache);
+    Some(Tokens { input: Some(input), output: count(counts, output), cached, ..Tokens::default() })
 }
 
 /// A value as a text: a text as it is, anything else as JSON, nothing for null.

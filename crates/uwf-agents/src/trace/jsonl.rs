@@ -40,10 +40,10 @@ pub(super) fn read(events: &[Value]) -> Trace {
 }
 
 fn about(trace: &mut Trace, event: &Value) {
-    let told = |key| some_text(event, key);
-    trace.session_id = told("sessionId").or(trace.session_id.take());
-    trace.error = told("error").or(trace.error.take());
-    if let Some(source) = told("source") {
+    let field = |key| some_text(event, key);
+    trace.session_id = field("sessionId").or(trace.session_id.take());
+    trace.error = field("error").or(trace.error.take());
+    if let Some(source) = field("source") {
         trace.source = source;
     }
     trace.duration_ms = count(event, "durationMs").or(trace.duration_ms);
@@ -75,13 +75,13 @@ fn call(call: &Value) -> ToolCall {
 }
 
 fn tokens(event: &Value) -> Option<Tokens> {
-    let told = event.get("tokens").filter(|tokens| tokens.is_object())?;
+    let counts = event.get("tokens").filter(|tokens| tokens.is_object())?;
     let tokens = Tokens {
-        input: count(told, "input"),
-        output: count(told, "output"),
-        cached: count(told, "cached"),
-        reasoning: count(told, "reasoning"),
-        cost: told.get("cost").and_then(Value::as_f64),
+        input: count(counts, "input"),
+        output: count(counts, "output"),
+        cached: count(counts, "cached"),
+        reasoning: count(counts, "reasoning"),
+        cost: counts.get("cost").and_then(Value::as_f64),
     };
     (tokens.input.is_some() || tokens.output.is_some()).then_some(tokens)
 }

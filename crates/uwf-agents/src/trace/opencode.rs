@@ -8,8 +8,6 @@ use super::json::{count, list, shown, some_text, text};
 use super::turns::Turns;
 use super::{Trace, timestamp};
 
-const NO_VALUE: &Value = &Value::Null;
-
 pub(super) fn is_event(event: &Value) -> bool {
     let is_step = event.get("sessionID").is_some()
         && matches!(text(event, "type"), "step_start" | "step_finish" | "text" | "tool_use" | "reasoning");
@@ -30,82 +28,63 @@ pub(super) fn read(events: &[Value]) -> Trace {
 fn read_stream(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
     let mut trace = Trace::default();
-    let mut sum = None;
     for event in events {
-        if trace.session_id.is_none() {
-            trace.session_id = some_text(event, "sessionID");
-        }
+        trace.session_id = trace.session_id.or_else(|| some_text(event, "sessionID"));
         let at = timestamp::ms(event.get("timestamp"));
         let part = event.get("part").unwrap_or(event);
         match text(event, "type") {
             "error" => trace.error = error(event.get("error").unwrap_or(event)),
-            kind => {
-                if !apply(&mut turns, &mut sum, kind, part, at) {
-                    trace.unread += 1;
-                }
-            }
+            kind => apply(&mut turns, &mut trace, kind, part, at),
         }
     }
-    Trace {
-        session_id: trace.session_id,
-        error: trace.error,
-        tokens: sum,
-        unread: trace.unread,
-        ..turns.into_trace("stdout")
-    }
+    turns.into_trace("stdout", trace)
 }
 
 fn read_export(export: &Value) -> Trace {
     let mut turns = Turns::default();
-    let mut sum = None;
-    let mut unread = 0;
+    let mut trace = Trace { session_id: some_text(&export["info"], "id"), ..Trace::default() };
     for message in list(export, "messages") {
-        let info = message.get("info").unwrap_or(NO_VALUE);
-        let at = timestamp::ms(info.get("time").and_then(|time| time.get("created")));
+        let info = &message["info"];
+        let at = timestamp::ms(info["time"].get("created"));
         for part in list(message, "parts") {
             if text(info, "role") == "user" {
-                turns.told(text(part, "text"), at);
-            } else if !apply(&mut turns, &mut sum, &text(part, "type").replace('-', "_"), part, None) {
-                unread += 1;
+                turns.asked(text(part, "text"), at);
+            } else {
+                apply(&mut turns, &mut trace, &text(part, "type").replace('-', "_"), part, None);
             }
         }
         if text(info, "role") == "assistant" {
-            let done = timestamp::ms(info.get("time").and_then(|time| time.get("completed")));
-            turns.close(done);
+            turns.close(timestamp::ms(info["time"].get("completed")));
         }
     }
-    let id = some_text(export.get("info").unwrap_or(NO_VALUE), "id");
-    Trace { session_id: id, tokens: sum, unread, ..turns.into_trace("export") }
+    turns.into_trace("export", trace)
 }
 
-/// One part of a message. `false` when it is none that is known.
-fn apply(turns: &mut Turns, sum: &mut Option<Tokens>, kind: &str, part: &Value, at: Option<u64>) -> bool {
-    let time = part.get("time").unwrap_or(NO_VALUE);
-    let at = timestamp::ms(time.get("end")).or(at);
+/// One part of a message.
+fn apply(turns: &mut Turns, trace: &mut Trace, kind: &str, part: &Value, at: Option<u64>) {
+    let at = timestamp::ms(part["time"].get("end")).or(at);
     match kind {
         "step_start" => turns.close(at),
         "text" => turns.said(text(part, "text"), at),
         "reasoning" => turns.reasoned(text(part, "text"), at),
         "tool_use" | "tool" => tool(turns, part),
         "step_finish" => {
-            let told = tokens(part);
-            turns.counted(told.clone());
+            let of_step = tokens(part);
+            turns.counted(of_step.clone());
             turns.close(at);
-            *sum = match (sum.take(), told) {
-                (Some(a), Some(b)) => Some(add(&a, &b)),
-                (a, b) => a.or(b),
+            trace.tokens = match (trace.tokens.take(), of_step) {
+                (Some(before), Some(of_step)) => Some(before.plus(&of_step)),
+                (before, of_step) => before.or(of_step),
             };
         }
         "snapshot" | "patch" | "file" | "agent" | "compaction" | "retry" | "subtask" => {}
-        _ => return false,
+        _ => trace.unread += 1,
     }
-    true
 }
 
 /// A call with its result. What the model says after it may still belong to the same step, so it closes nothing.
 fn tool(turns: &mut Turns, part: &Value) {
-    let state = part.get("state").unwrap_or(NO_VALUE);
-    let time = state.get("time").unwrap_or(NO_VALUE);
+    let (state, time) = (&part["state"], &part["state"]["time"]);
     let (begun, ended) = (timestamp::ms(time.get("start")), timestamp::ms(time.get("end")));
     let id = text(part, "callID");
     if !turns.has_call(id) {
@@ -120,32 +99,21 @@ fn tool(turns: &mut Turns, part: &Value) {
 }
 
 /// Tokens of a step. Opencode counts the cache apart from the other input. Newer versions count reasoning apart from the
-/// other output; they also tell the total, which shows it.
+/// other output; they also print the total, which shows it.
 fn tokens(part: &Value) -> Option<Tokens> {
-    let told = part.get("tokens")?;
-    let cache = told.get("cache").unwrap_or(NO_VALUE);
+    let counts = part.get("tokens")?;
+    let cache = &counts["cache"];
     let read = count(cache, "read");
     let input =
-        count(told, "input")?.saturating_add(read.unwrap_or(0)).saturating_add(count(cache, "write").unwrap_or(0));
-    let all_output = count(told, "total").and_then(|total| total.checked_sub(input));
+        count(counts, "input")?.saturating_add(read.unwrap_or(0)).saturating_add(count(cache, "write").unwrap_or(0));
+    let all_output = count(counts, "total").and_then(|total| total.checked_sub(input));
     Some(Tokens {
         input: Some(input),
-        output: all_output.or_else(|| count(told, "output")),
+        output: all_output.or_else(|| count(counts, "output")),
         cached: read,
-        reasoning: count(told, "reasoning"),
+        reasoning: count(counts, "reasoning"),
         cost: part.get("cost").and_then(Value::as_f64),
     })
-}
-
-fn add(a: &Tokens, b: &Tokens) -> Tokens {
-    let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-    Tokens {
-        input: both(a.input, b.input),
-        output: both(a.output, b.output),
-        cached: both(a.cached, b.cached),
-        reasoning: both(a.reasoning, b.reasoning),
-        cost: a.cost.zip(b.cost).map(|(a, b)| a + b),
-    }
 }
 
 fn error(error: &Value) -> Option<String> {

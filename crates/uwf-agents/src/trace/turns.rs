@@ -15,14 +15,14 @@ const GAP: &str = "\n\n";
 /// How reasoning ends in a turn's output.
 const THOUGHT: &str = "</thinking>";
 
-/// Turns as far as they are told. A turn begins with the first thing a model says or calls after something was told to
-/// it, and holds all of it until something is told to it again.
+/// Turns so far. A turn begins with the first thing a model says or calls after an input, and holds everything up to the
+/// next input.
 #[derive(Default)]
 pub(super) struct Turns {
     turns: Vec<Turn>,
-    /// What was told since the last turn, and when the last of it was.
-    told: Vec<String>,
-    told_at: Option<u64>,
+    /// Inputs since the last turn, and the time of the last one.
+    input: Vec<String>,
+    asked_at: Option<u64>,
     /// Whether the last turn may still grow.
     is_open: bool,
     /// What the last turn said to its reader, its reasoning left out.
@@ -39,13 +39,13 @@ struct Call {
 }
 
 impl Turns {
-    /// Something was told to the model: the next thing it says begins a turn. Times are Unix milliseconds.
-    pub(super) fn told(&mut self, text: &str, at: Option<u64>) {
+    /// The model got an input: the next thing it says begins a turn. Times are Unix milliseconds.
+    pub(super) fn asked(&mut self, text: &str, at: Option<u64>) {
         self.is_open = false;
         if !text.is_empty() {
-            self.told.push(clip(text));
+            self.input.push(clip(text));
         }
-        self.told_at = at.or(self.told_at);
+        self.asked_at = at.or(self.asked_at);
     }
 
     /// The model said a text, apart from what it said before.
@@ -113,7 +113,7 @@ impl Turns {
             call.duration_ms = duration_ms;
         }
         if !result.is_empty() {
-            self.told.push(clip(result));
+            self.input.push(clip(result));
         }
     }
 
@@ -129,18 +129,18 @@ impl Turns {
         self.calls.contains_key(id)
     }
 
-    /// The model's turn is over, although nothing was told to it.
+    /// The model's turn is over, although it got no input.
     pub(super) fn close(&mut self, at: Option<u64>) {
         self.is_open = false;
-        self.told_at = at.or(self.told_at);
+        self.asked_at = at.or(self.asked_at);
     }
 
-    /// The trace so far. Its answer is what the last turn said, if it called no tool after it.
-    pub(super) fn into_trace(self, source: &str) -> Trace {
+    /// A trace with these turns. Its answer is what the last one said, if it called no tool after it.
+    pub(super) fn into_trace(self, source: &str, trace: Trace) -> Trace {
         let ended = self.turns.last().is_some_and(|turn| turn.tool_calls.is_empty());
-        let answer = Some(self.said).filter(|said| ended && !said.trim().is_empty());
+        let answer = Some(self.said).filter(|said| ended && !said.trim().is_empty()).or(trace.answer);
         let turns = self.turns.into_iter().map(|turn| Turn { output: clip(without_gap(&turn.output)), ..turn });
-        Trace { answer, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..Trace::default() }
+        Trace { answer, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..trace }
     }
 
     /// The last turn, or a new one, is what goes on at this time. `false` when it is over the limit.
@@ -151,16 +151,10 @@ impl Turns {
                 self.left_out += 1;
                 return false;
             }
-            self.turns.push(Turn {
-                input: std::mem::take(&mut self.told),
-                output: String::new(),
-                tool_calls: Vec::new(),
-                tokens: None,
-                latency_ms: 0,
-            });
+            self.turns.push(Turn::asked(std::mem::take(&mut self.input)));
             self.is_open = true;
         }
-        if let (Some(turn), Some(at), Some(begun)) = (self.turns.last_mut(), at, self.told_at) {
+        if let (Some(turn), Some(at), Some(begun)) = (self.turns.last_mut(), at, self.asked_at) {
             turn.latency_ms = at.saturating_sub(begun);
         }
         true

@@ -1,8 +1,9 @@
 //! The pure parts of the ACP agent: lines, what is told, what is answered, what it cost.
 
+use agent_kit::json_rpc::Message;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uwf_agents::acp::messages::{AcpFailure, AcpMessage, read};
+use uwf_agents::acp::messages::{AcpFailure, AcpMessage, failure, read, request_number};
 use uwf_agents::acp::permission::{Decision, Policy, decide, what};
 use uwf_agents::acp::preset::PRESETS;
 use uwf_agents::acp::settings::Settings;
@@ -58,26 +59,33 @@ fn lines_are_messages_or_noise() {
         "warn: slow network",
     ];
     let messages: Vec<AcpMessage> = lines.iter().filter_map(|line| read(line.as_bytes())).collect();
-    let failure = |code, told: &str| Err(AcpFailure { code, told: told.to_owned() });
+    let reply = |id: Value, result| AcpMessage::Rpc(Message::Reply { id, result });
+    let errors = [
+        json!({ "code": -32603, "message": "Internal error", "data": { "details": "no key" } }),
+        json!({ "message": "no", "data": "no" }),
+    ];
     assert_eq!(
         messages,
         [
-            AcpMessage::Reply { id: Some(3), result: Ok(json!({ "a": 1 })) },
-            AcpMessage::Reply { id: Some(4), result: Ok(Value::Null) },
-            AcpMessage::Reply { id: Some(5), result: failure(-32603, "Internal error (no key)") },
-            AcpMessage::Reply { id: Some(5), result: failure(0, "no") },
-            AcpMessage::Reply { id: None, result: Ok(json!(1)) },
-            AcpMessage::Request {
+            reply(json!(3), Ok(json!({ "a": 1 }))),
+            reply(json!("4"), Ok(Value::Null)),
+            reply(json!(5), Err(errors[0].clone())),
+            reply(json!(5), Err(errors[1].clone())),
+            reply(json!("x"), Ok(json!(1))),
+            AcpMessage::Rpc(Message::Request {
                 id: json!("a-1"),
                 method: "fs/read_text_file".to_owned(),
                 params: json!({ "path": "/a" })
-            },
-            AcpMessage::Notification { method: "session/update".to_owned(), params: Value::Null },
+            }),
+            AcpMessage::Rpc(Message::Notification { method: "session/update".to_owned(), params: Value::Null }),
             AcpMessage::Noise("{\"progress\": 3}".to_owned()),
             AcpMessage::Noise("[1]".to_owned()),
             AcpMessage::Noise("warn: slow network".to_owned()),
         ]
     );
+    assert_eq!([json!(3), json!("4"), json!("x")].map(|id| request_number(&id)), [Some(3), Some(4), None]);
+    let failed = |code, message: &str| AcpFailure { code, message: message.to_owned() };
+    assert_eq!(errors.map(|error| failure(&error)), [failed(-32603, "Internal error (no key)"), failed(0, "no")]);
     assert_eq!(read(b" \t"), None);
     let Some(AcpMessage::Noise(shown)) = read("é".repeat(1000).as_bytes()) else { panic!("it is noise") };
     assert_eq!(shown.chars().count(), 201, "a long line is shown in part");
@@ -299,7 +307,7 @@ proptest! {
         let mut transcript = AcpTranscript::new(cap);
         for (at, update) in updates.iter().enumerate() {
             let line = json!({ "method": "session/update", "params": { "update": update } }).to_string();
-            let is_notification = matches!(read(line.as_bytes()), Some(AcpMessage::Notification { .. }));
+            let is_notification = matches!(read(line.as_bytes()), Some(AcpMessage::Rpc(Message::Notification { .. })));
             prop_assert!(is_notification);
             transcript.update(update, at as u64);
         }

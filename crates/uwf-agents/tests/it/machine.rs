@@ -45,7 +45,7 @@ impl Loop {
 
     /// Goes on until the end; `None` when the model has no answer left.
     fn tell(&mut self, text: &str, rounds: u32) -> Option<End> {
-        let mut event = Event::Told { text: text.to_owned(), rounds };
+        let mut event = Event::Asked { text: text.to_owned(), rounds };
         loop {
             let (state, effects) = handle(self.state.clone(), event, &TOOLS);
             self.state = state;

@@ -59,7 +59,7 @@ impl Place {
             clean: &|text: &str| text.replace(SECRET, "[redacted]"),
             heard: &|bytes: &[u8]| self.heard.borrow_mut().extend_from_slice(bytes),
         };
-        find(tool).unwrap().run(&scene, arguments.as_object().unwrap())
+        (find(tool).unwrap().run)(&scene, arguments.as_object().unwrap())
     }
 }
 

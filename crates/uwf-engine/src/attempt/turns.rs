@@ -32,8 +32,7 @@ impl Turn {
 
     /// The exchange of a prompt for a text, when nothing more is known of it.
     pub fn of(prompt: &Prompt, output: &str, latency_ms: u64) -> Turn {
-        let input = prompt.parts.iter().map(|part| part.text.clone()).collect();
-        Turn { output: output.to_owned(), latency_ms, ..Turn::asked(input) }
+        Turn { output: output.to_owned(), latency_ms, ..Turn::asked(prompt.texts()) }
     }
 }
 

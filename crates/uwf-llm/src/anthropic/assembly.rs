@@ -2,14 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::assembly::{Assembly, parse};
 use crate::delta::Delta;
 use crate::endpoint::Endpoint;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::sse::ServerSentEvent;
 
 /// A message so far.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
+pub(crate) struct Message {
     message: Map<String, Value>,
     blocks: Vec<Block>,
     /// All text blocks so far, for those who want to know what had come.
@@ -25,19 +26,14 @@ struct Block {
     input: String,
 }
 
-impl Assembly {
-    /// Takes one event.
-    pub(crate) fn push(
+impl Assembly for Message {
+    fn push(
         &mut self,
         endpoint: &Endpoint,
         event: &ServerSentEvent,
         on_delta: &mut dyn FnMut(Delta<'_>),
     ) -> Result<()> {
-        let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| Error::bad_reply(endpoint, format!("an event is not JSON ({error})"), &event.data))?;
-        if let Some(error) = Error::inside(endpoint, &data) {
-            return Err(error);
-        }
+        let data = parse(endpoint, event, "an event")?;
         match data.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
                 if let Some(Value::Object(message)) = data.get("message") {
@@ -54,19 +50,16 @@ impl Assembly {
         Ok(())
     }
 
-    /// The provider said that this is all.
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Text and arguments of calls so far.
-    pub(crate) fn parts(&self) -> Vec<&str> {
+    fn parts(&self) -> Vec<&str> {
         let calls = self.blocks.iter().map(|block| block.input.as_str());
         std::iter::once(self.text.as_str()).chain(calls).collect()
     }
 
-    /// The whole message; `None` when the stream ended before the message did.
-    pub(crate) fn finish(self) -> Option<Value> {
+    fn finish(self: Box<Self>) -> Option<Value> {
         if !self.done {
             return None;
         }
@@ -74,7 +67,9 @@ impl Assembly {
         message.insert("content".to_owned(), self.blocks.into_iter().map(Block::whole).collect());
         Some(Value::Object(message))
     }
+}
 
+impl Message {
     fn start_block(&mut self, data: &Value, on_delta: &mut dyn FnMut(Delta<'_>)) {
         let Some(Value::Object(fields)) = data.get("content_block") else { return };
         if fields.get("type").and_then(Value::as_str) == Some("tool_use") {

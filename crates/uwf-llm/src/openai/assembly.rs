@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::assembly::{Assembly, parse};
 use crate::delta::Delta;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ const MAX_CALLS: usize = 128;
 
 /// A completion so far.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
+pub(crate) struct Completion {
     /// Everything outside `choices`.
     outer: Map<String, Value>,
     message: Map<String, Value>,
@@ -23,9 +24,8 @@ pub(crate) struct Assembly {
     done: bool,
 }
 
-impl Assembly {
-    /// Takes one event.
-    pub(crate) fn push(
+impl Assembly for Completion {
+    fn push(
         &mut self,
         endpoint: &Endpoint,
         event: &ServerSentEvent,
@@ -38,12 +38,7 @@ impl Assembly {
         if event.data.trim().is_empty() {
             return Ok(());
         }
-        let chunk: Value = serde_json::from_str(&event.data)
-            .map_err(|error| Error::bad_reply(endpoint, format!("a piece is not JSON ({error})"), &event.data))?;
-        if let Some(error) = Error::inside(endpoint, &chunk) {
-            return Err(error);
-        }
-        let Value::Object(mut fields) = chunk else {
+        let Value::Object(mut fields) = parse(endpoint, event, "a piece")? else {
             return Err(Error::bad_reply(endpoint, "a piece is not an object", &event.data));
         };
         let choices = fields.remove("choices");
@@ -59,21 +54,18 @@ impl Assembly {
         Ok(())
     }
 
-    /// The provider said that this is all.
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Text and arguments of calls so far.
-    pub(crate) fn parts(&self) -> Vec<&str> {
+    fn parts(&self) -> Vec<&str> {
         let text = self.message.get("content").and_then(Value::as_str);
         let calls = self.message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
         text.into_iter().chain(calls.filter_map(|call| call.pointer("/function/arguments")?.as_str())).collect()
     }
 
-    /// The whole completion; `None` when the stream ended before the model did. Not every provider says `[DONE]`, so a
-    /// reason to finish is enough.
-    pub(crate) fn finish(self) -> Option<Value> {
+    /// Not every provider says `[DONE]`, so a reason to finish is enough.
+    fn finish(self: Box<Self>) -> Option<Value> {
         let finish = match (self.finish, self.done) {
             (Some(finish), _) => finish,
             (None, true) => Value::Null,

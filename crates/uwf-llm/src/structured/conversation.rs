@@ -43,9 +43,9 @@ impl<'a> Conversation<'a> {
             if let Some(ToolChoice::Tool(_)) = final_choice {
                 request.tool_choice = Some(ToolChoice::Required);
             }
-        } else if let Some(told) = lookups.instead() {
+        } else if let Some(message) = lookups.instead() {
             // Before the mode's own words, which are to be the last.
-            request.messages.insert(own, ChatMessage::User(told));
+            request.messages.insert(own, ChatMessage::User(message));
         }
         Conversation { request, own, shape, lookups: names, final_choice }
     }
@@ -80,13 +80,13 @@ impl<'a> Conversation<'a> {
         }
         if rounds == 0 {
             self.request.tool_choice.clone_from(&self.final_choice);
-            let told = format!("Nothing more can be looked up. Call `{}` now.", self.shape.name);
-            self.request.messages.push(ChatMessage::User(told));
+            let message = format!("Nothing more can be looked up. Call `{}` now.", self.shape.name);
+            self.request.messages.push(ChatMessage::User(message));
         }
         made
     }
 
-    /// What a call beside a lookup is told.
+    /// The answer to a call beside a lookup.
     fn not_taken(&self, call: &ToolCall) -> String {
         if call.name == self.shape.name {
             return format!("not taken, for it came before what was looked up was known; call `{}` again", call.name);

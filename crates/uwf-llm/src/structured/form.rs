@@ -19,8 +19,8 @@ pub(super) fn prepared(request: &ChatRequest, shape: &Shape<'_>, mode: Mode) -> 
         Mode::ForcedTool => offer(&mut request, shape, ToolChoice::Tool(shape.name.to_owned())),
         Mode::ToolAuto => {
             offer(&mut request, shape, ToolChoice::Auto);
-            let told = format!("Give your answer by calling the tool `{}`, exactly once.", shape.name);
-            request.messages.push(ChatMessage::User(told));
+            let message = format!("Give your answer by calling the tool `{}`, exactly once.", shape.name);
+            request.messages.push(ChatMessage::User(message));
         }
         Mode::JsonSchema => {
             let wrapped = wrapped(shape.schema);

@@ -14,9 +14,6 @@ const MAX_FILE: u64 = 8 << 20;
 /// Places named when the old text is not unique.
 const MAX_PLACES: usize = 10;
 
-/// Replaces one place of a file.
-pub(super) struct PatchFile;
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
@@ -25,43 +22,39 @@ struct Arguments {
     new: String,
 }
 
-impl Tool for PatchFile {
-    fn name(&self) -> &'static str {
-        "patch_file"
-    }
+/// Replaces one place of a file.
+pub(super) const PATCH_FILE: Tool = Tool {
+    name: "patch_file",
+    description: "Replaces a piece of a text file of the workspace. The old text must occur exactly once, letter by letter.",
+    parameters,
+    run,
+};
 
-    fn description(&self) -> &'static str {
-        "Replaces a piece of a text file of the workspace. The old text must occur exactly once, letter by letter."
-    }
+fn parameters() -> Value {
+    super::arguments(
+        &json!({
+            "path": { "type": "string", "description": "relative to the workspace" },
+            "old": { "type": "string", "description": "text to be replaced, with enough around it to be unique" },
+            "new": { "type": "string", "description": "text to stand in its place" },
+        }),
+        &["path", "old", "new"],
+    )
+}
 
-    fn parameters(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": { "type": "string", "description": "relative to the workspace" },
-                "old": { "type": "string", "description": "text to be replaced, with enough around it to be unique" },
-                "new": { "type": "string", "description": "text to stand in its place" },
-            },
-            "required": ["path", "old", "new"],
-            "additionalProperties": false,
-        })
-    }
-
-    fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-        let Arguments { path, old, new } = typed(arguments)?;
-        let mut file = scene.workspace.edit(&path)?;
-        let text = whole(&mut file, &path)?;
-        // Models write \n whatever the file has.
-        let has_crlf = !old.contains('\r') && !text.contains(&old) && text.contains("\r\n");
-        let (old, new) = if has_crlf { (crlf(&old), crlf(&new)) } else { (old, new) };
-        let at = only_place(&text, &old, &path)?;
-        let patched = [&text[..at], &new, &text[at + old.len()..]].concat();
-        file.rewind()
-            .and_then(|()| file.write_all(patched.as_bytes()))
-            .and_then(|()| file.set_len(patched.len() as u64))
-            .map_err(|error| format!("cannot write `{path}`: {error}"))?;
-        Ok(format!("patched {path} at line {}", line_of(&text, at)))
-    }
+fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
+    let Arguments { path, old, new } = typed(arguments)?;
+    let mut file = scene.workspace.edit(&path)?;
+    let text = whole(&mut file, &path)?;
+    // Models write \n whatever the file has.
+    let has_crlf = !old.contains('\r') && !text.contains(&old) && text.contains("\r\n");
+    let (old, new) = if has_crlf { (crlf(&old), crlf(&new)) } else { (old, new) };
+    let at = only_place(&text, &old, &path)?;
+    let patched = [&text[..at], &new, &text[at + old.len()..]].concat();
+    file.rewind()
+        .and_then(|()| file.write_all(patched.as_bytes()))
+        .and_then(|()| file.set_len(patched.len() as u64))
+        .map_err(|error| format!("cannot write `{path}`: {error}"))?;
+    Ok(format!("patched {path} at line {}", line_of(&text, at)))
 }
 
 fn whole(file: &mut File, path: &str) -> Result<String, String> {

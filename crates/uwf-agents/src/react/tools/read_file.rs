@@ -7,17 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Scene, Tool, typed};
 
-/// Lines told when the model does not say how many.
+/// Lines returned when the model does not say how many.
 const DEFAULT_LINES: usize = 2000;
 
-/// Bytes told at once: some 16,000 tokens. The model is told where to go on.
+/// Bytes returned at once: some 16,000 tokens. A note says where to go on.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Bytes of a file that are looked through for the lines asked for.
 const MAX_SCANNED: u64 = 256 << 20;
-
-/// Reads lines of a file.
-pub(super) struct ReadFile;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,56 +34,52 @@ fn default_lines() -> usize {
     DEFAULT_LINES
 }
 
-impl Tool for ReadFile {
-    fn name(&self) -> &'static str {
-        "read_file"
-    }
+/// Reads lines of a file.
+pub(super) const READ_FILE: Tool = Tool {
+    name: "read_file",
+    description: "Reads a text file of the workspace, or some of its lines. A last line in brackets says what was left out.",
+    parameters,
+    run,
+};
 
-    fn description(&self) -> &'static str {
-        "Reads a text file of the workspace, or some of its lines. A last line in brackets says what was left out."
-    }
+fn parameters() -> Value {
+    super::arguments(
+        &json!({
+            "path": { "type": "string", "description": "relative to the workspace" },
+            "offset": { "type": "integer", "minimum": 1, "description": "first line, counted from 1" },
+            "limit": { "type": "integer", "minimum": 1, "description": "how many lines; 2000 when left out" },
+        }),
+        &["path"],
+    )
+}
 
-    fn parameters(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": { "type": "string", "description": "relative to the workspace" },
-                "offset": { "type": "integer", "minimum": 1, "description": "first line, counted from 1" },
-                "limit": { "type": "integer", "minimum": 1, "description": "how many lines; 2000 when left out" },
-            },
-            "required": ["path"],
-            "additionalProperties": false,
-        })
+fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
+    let Arguments { path, offset, limit } = typed(arguments)?;
+    let file = scene.workspace.read(&path)?;
+    let broken = |error: std::io::Error| format!("cannot read `{path}`: {error}");
+    let size = file.metadata().map_err(broken)?.len();
+    let mut lines = BufReader::new(file.take(MAX_SCANNED));
+    let window = window(&mut lines, offset.max(1), limit.max(1)).map_err(broken)?;
+    if window.bytes.contains(&0) {
+        return Err(format!("`{path}` is not a text ({size} bytes)"));
     }
-
-    fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-        let Arguments { path, offset, limit } = typed(arguments)?;
-        let file = scene.workspace.read(&path)?;
-        let broken = |error: std::io::Error| format!("cannot read `{path}`: {error}");
-        let size = file.metadata().map_err(broken)?.len();
-        let mut lines = BufReader::new(file.take(MAX_SCANNED));
-        let window = window(&mut lines, offset.max(1), limit.max(1)).map_err(broken)?;
-        if window.bytes.contains(&0) {
-            return Err(format!("`{path}` is not a text ({size} bytes)"));
-        }
-        let mut text = String::from_utf8_lossy(&window.bytes).into_owned();
-        if window.lines == 0 && offset > 1 {
-            return Err(format!("`{path}` has {} lines; line {offset} is not there", window.first - 1));
-        }
-        if let Some(note) = window.note(size) {
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(&note);
-        }
-        Ok(text)
+    let mut text = String::from_utf8_lossy(&window.bytes).into_owned();
+    if window.lines == 0 && offset > 1 {
+        return Err(format!("`{path}` has {} lines; line {offset} is not there", window.first - 1));
     }
+    if let Some(note) = window.note(size) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&note);
+    }
+    Ok(text)
 }
 
 /// Some lines of a file.
 struct Window {
     bytes: Vec<u8>,
-    /// Number of the first line told; when none is, one more than the file has.
+    /// Number of the first line returned; if there is none, one more than the file has.
     first: usize,
     lines: usize,
     /// Bytes of the last line that did not fit.
@@ -115,26 +108,26 @@ fn window(lines: &mut impl BufRead, offset: usize, limit: usize) -> std::io::Res
         }
         skipped += 1;
     }
-    let mut told = Window { bytes: Vec::new(), first: offset, lines: 0, cut: false, more: false };
-    while told.lines < limit && told.bytes.len() < MAX_BYTES {
-        let left = MAX_BYTES - told.bytes.len();
+    let mut shown = Window { bytes: Vec::new(), first: offset, lines: 0, cut: false, more: false };
+    while shown.lines < limit && shown.bytes.len() < MAX_BYTES {
+        let left = MAX_BYTES - shown.bytes.len();
         let mut line = Vec::new();
         let read = lines.by_ref().take(left as u64).read_until(b'\n', &mut line)?;
         if read == 0 {
-            return Ok(told);
+            return Ok(shown);
         }
         let whole = line.ends_with(b"\n") || lines.fill_buf()?.is_empty();
-        if !whole && told.lines > 0 {
-            // It is told whole the next time.
+        if !whole && shown.lines > 0 {
+            // It is returned whole the next time.
             break;
         }
-        told.bytes.extend(line);
-        told.lines += 1;
-        told.cut = !whole;
-        if told.cut {
-            return Ok(told);
+        shown.bytes.extend(line);
+        shown.lines += 1;
+        shown.cut = !whole;
+        if shown.cut {
+            return Ok(shown);
         }
     }
-    told.more = told.cut || !lines.fill_buf()?.is_empty() || told.lines < limit && told.bytes.len() >= MAX_BYTES;
-    Ok(told)
+    shown.more = shown.cut || !lines.fill_buf()?.is_empty() || shown.lines < limit && shown.bytes.len() >= MAX_BYTES;
+    Ok(shown)
 }

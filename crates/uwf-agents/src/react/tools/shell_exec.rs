@@ -20,7 +20,7 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 /// Longest a model may ask for.
 pub(crate) const MAX_TIMEOUT: Duration = Duration::from_mins(30);
 
-/// Bytes of output told: some 8,000 tokens, beginning and end.
+/// Bytes of output reported: some 8,000 tokens, beginning and end.
 const OUTPUT_CAP: usize = 32 << 10;
 
 /// Bytes of a line after which it is passed on before its end.
@@ -44,9 +44,6 @@ const MAX_LAST_READS: usize = 64;
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
 
-/// Runs a command in the workspace.
-pub(super) struct ShellExec;
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
@@ -54,55 +51,51 @@ struct Arguments {
     timeout: Option<f64>,
 }
 
-impl Tool for ShellExec {
-    fn name(&self) -> &'static str {
-        "shell_exec"
-    }
+/// Runs a command in the workspace.
+pub(super) const SHELL_EXEC: Tool = Tool {
+    name: "shell_exec",
+    description: "Runs a shell command in the workspace and tells its exit code, then what it printed (stdout and stderr as they \
+         came; of much output, beginning and end). Each call is a new shell; it gets no input.",
+    parameters,
+    run,
+};
 
-    fn description(&self) -> &'static str {
-        "Runs a shell command in the workspace and tells its exit code, then what it printed (stdout and stderr as they \
-         came; of much output, beginning and end). Each call is a new shell; it gets no input."
-    }
-
-    fn parameters(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "command": { "type": "string", "description": "for bash, or sh if bash is missing" },
-                "timeout": {
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "description": "seconds after which it is ended with all it started; 120 when left out, at most 1800",
-                },
+fn parameters() -> Value {
+    super::arguments(
+        &json!({
+            "command": { "type": "string", "description": "for bash, or sh if bash is missing" },
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "description": "seconds after which it is ended with all it started; 120 when left out, at most 1800",
             },
-            "required": ["command"],
-            "additionalProperties": false,
-        })
-    }
+        }),
+        &["command"],
+    )
+}
 
-    fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-        let Arguments { command, timeout } = typed(arguments)?;
-        let timeout = match timeout {
-            None => DEFAULT_TIMEOUT,
-            Some(seconds) => Duration::try_from_secs_f64(seconds)
-                .ok()
-                .filter(|timeout| !timeout.is_zero() && *timeout <= MAX_TIMEOUT)
-                .ok_or_else(|| format!("invalid arguments: `timeout` is {seconds}; it can be up to 1800 seconds"))?,
-        };
-        let (mut child, output) = start(scene, &command).map_err(|error| format!("cannot start a shell: {error}"))?;
-        let mut run = Run {
-            group: group(&child),
-            output,
-            eof: false,
-            line: Vec::new(),
-            kept: CappedOutput::new(OUTPUT_CAP),
-            clean: scene.clean,
-            heard: scene.heard,
-        };
-        let ended = run.watch(&mut child, timeout).map_err(|error| format!("the command got lost: {error}"))?;
-        run.pass_on(run.line.len());
-        Ok(format!("{}\n{}", run.how(ended, timeout), run.kept.text()))
-    }
+fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
+    let Arguments { command, timeout } = typed(arguments)?;
+    let timeout = match timeout {
+        None => DEFAULT_TIMEOUT,
+        Some(seconds) => Duration::try_from_secs_f64(seconds)
+            .ok()
+            .filter(|timeout| !timeout.is_zero() && *timeout <= MAX_TIMEOUT)
+            .ok_or_else(|| format!("invalid arguments: `timeout` is {seconds}; it can be up to 1800 seconds"))?,
+    };
+    let (mut child, output) = start(scene, &command).map_err(|error| format!("cannot start a shell: {error}"))?;
+    let mut run = Run {
+        group: group(&child),
+        output,
+        eof: false,
+        line: Vec::new(),
+        kept: CappedOutput::new(OUTPUT_CAP),
+        clean: scene.clean,
+        heard: scene.heard,
+    };
+    let ended = run.watch(&mut child, timeout).map_err(|error| format!("the command got lost: {error}"))?;
+    run.pass_on(run.line.len());
+    Ok(format!("{}\n{}", run.how(ended, timeout), run.kept.text()))
 }
 
 /// A shell that leads its own process group; what it prints comes through one pipe, so that order is kept.
@@ -190,10 +183,10 @@ impl Run<'_> {
         if bytes == 0 {
             return;
         }
-        let told: Vec<u8> = self.line.drain(..bytes).collect();
-        let told = (self.clean)(&String::from_utf8_lossy(&told));
-        self.kept.push(told.as_bytes());
-        (self.heard)(told.as_bytes());
+        let message: Vec<u8> = self.line.drain(..bytes).collect();
+        let message = (self.clean)(&String::from_utf8_lossy(&message));
+        self.kept.push(message.as_bytes());
+        (self.heard)(message.as_bytes());
     }
 
     /// Ends the whole group: TERM, a grace, KILL.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// What the model calls it by.
 pub const NAME: &str = "submit";
 
-/// What the model is told of it.
+/// What it does, for the model.
 pub(crate) const DESCRIPTION: &str = "Hands in the output of your role. Call it once, when the work is done: the work ends with it. \
      What you write beside the call is kept as your report.";
 
@@ -57,8 +57,8 @@ impl<'a> Submit<'a> {
         if violations.is_empty() {
             return Ok(value);
         }
-        let told: Vec<String> = violations.iter().map(|violation| format!("- {violation}")).collect();
-        Err(format!("not accepted, the output is not valid:\n{}", told.join("\n")))
+        let problems: Vec<String> = violations.iter().map(|violation| format!("- {violation}")).collect();
+        Err(format!("not accepted, the output is not valid:\n{}", problems.join("\n")))
     }
 
     fn is_object(&self) -> bool {

@@ -7,9 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Scene, Tool, typed};
 
-/// Writes a whole file.
-pub(super) struct WriteFile;
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
@@ -17,33 +14,29 @@ struct Arguments {
     content: String,
 }
 
-impl Tool for WriteFile {
-    fn name(&self) -> &'static str {
-        "write_file"
-    }
+/// Writes a whole file.
+pub(super) const WRITE_FILE: Tool = Tool {
+    name: "write_file",
+    description: "Writes a text file of the workspace, in place of what was in it. Missing directories are made.",
+    parameters,
+    run,
+};
 
-    fn description(&self) -> &'static str {
-        "Writes a text file of the workspace, in place of what was in it. Missing directories are made."
-    }
+fn parameters() -> Value {
+    super::arguments(
+        &json!({
+            "path": { "type": "string", "description": "relative to the workspace" },
+            "content": { "type": "string", "description": "the whole content" },
+        }),
+        &["path", "content"],
+    )
+}
 
-    fn parameters(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": { "type": "string", "description": "relative to the workspace" },
-                "content": { "type": "string", "description": "the whole content" },
-            },
-            "required": ["path", "content"],
-            "additionalProperties": false,
-        })
-    }
-
-    fn run(&self, scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-        let Arguments { path, content } = typed(arguments)?;
-        let mut file = scene.workspace.write(&path)?;
-        file.set_len(0)
-            .and_then(|()| file.write_all(content.as_bytes()))
-            .map_err(|error| format!("cannot write `{path}`: {error}"))?;
-        Ok(format!("wrote {} bytes to {path}", content.len()))
-    }
+fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
+    let Arguments { path, content } = typed(arguments)?;
+    let mut file = scene.workspace.write(&path)?;
+    file.set_len(0)
+        .and_then(|()| file.write_all(content.as_bytes()))
+        .map_err(|error| format!("cannot write `{path}`: {error}"))?;
+    Ok(format!("wrote {} bytes to {path}", content.len()))
 }

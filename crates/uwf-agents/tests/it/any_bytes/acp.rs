@@ -1,9 +1,9 @@
 //! What an ACP agent says: any line is a message or noise, what is kept of it has its limits, and every request can be
 //! answered.
 
-use agent_kit::json_rpc::{MessageLine, MessageLines, reply};
+use agent_kit::json_rpc::{Message, MessageLine, MessageLines, reply};
 use serde_json::Value;
-use uwf_agents::acp::messages::{AcpMessage, read, unsupported};
+use uwf_agents::acp::messages::{AcpMessage, failure, read, unsupported};
 use uwf_agents::acp::permission::{Decision, Policy, decide};
 use uwf_agents::acp::transcript::AcpTranscript;
 use uwf_agents::acp::usage::Counts;
@@ -46,19 +46,21 @@ fn check(bytes: &[u8]) {
             continue;
         };
         match message {
-            AcpMessage::Notification { method, params } => {
+            AcpMessage::Rpc(Message::Notification { method, params }) => {
                 at_ms += 10;
                 for transcript in &mut transcripts {
                     let update = params.get("update").filter(|_| method == "session/update");
                     let _ = update.and_then(|update| transcript.update(update, at_ms));
                 }
             }
-            AcpMessage::Request { id, method, params } => answer(&id, &method, &params),
-            AcpMessage::Reply { result: Ok(result), .. } => {
+            AcpMessage::Rpc(Message::Request { id, method, params }) => answer(&id, &method, &params),
+            AcpMessage::Rpc(Message::Reply { result: Ok(result), .. }) => {
                 let counts = result.get("usage").and_then(Counts::read);
                 let _ = counts.map(|counts| (counts.tokens(), counts.since(Counts::default())));
             }
-            AcpMessage::Reply { result: Err(failure), .. } => assert!(failure.told.len() <= 2 * line.len() + 40),
+            AcpMessage::Rpc(Message::Reply { result: Err(error), .. }) => {
+                assert!(failure(&error).message.len() <= 2 * line.len() + 40);
+            }
             AcpMessage::Noise(shown) => assert!(shown.chars().count() <= 201),
         }
     }
