@@ -59,15 +59,15 @@ pub struct Unread<'a> {
 
 /// A valid value and where it came from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Extracted {
+pub(crate) struct Extracted {
     /// The role's output.
-    pub value: Value,
+    pub(crate) value: Value,
     /// Always-allowed keys the schema lacks.
-    pub extras: Map<String, Value>,
+    pub(crate) extras: Map<String, Value>,
     /// The rung that gave it.
-    pub by: ExtractedBy,
+    pub(crate) by: ExtractedBy,
     /// Every rung tried.
-    pub rungs: Vec<RungRecord>,
+    pub(crate) rungs: Vec<RungRecord>,
 }
 
 /// A value found and the rung that found it, or what was wrong at the last one.

@@ -30,11 +30,11 @@ impl Checked {
 
     /// Each problem with its line.
     pub(crate) fn snippets(&self) -> String {
-        self.problems.iter().map(|problem| snippet::told(problem, &self.text)).collect()
+        self.problems.iter().map(|problem| snippet::text(problem, &self.text)).collect()
     }
 
     /// Each problem with its line, then the verdict.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let verdict = if self.valid { style::green("valid") } else { style::red("not valid") };
         format!("{}{}: {verdict}{}\n", self.snippets(), self.file, self.counts())
     }

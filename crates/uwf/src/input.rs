@@ -5,9 +5,13 @@ use std::path::Path;
 
 use durable_files::regular::{self, MAX_OBJECT, Refused};
 use serde_json::Value;
+use uwf_core::text::ellipsize;
 use uwf_engine::error::{AtPath, Error, ErrorKind};
 
 use crate::error::CommandError;
+
+/// Characters shown of an argument that is nothing known.
+const MAX_SHOWN: usize = 60;
 
 /// The JSON value an argument stands for: JSON itself, else the name of a file, or `-` for stdin. Whether an argument is
 /// JSON never depends on which files there are; `./true` is a file.
@@ -29,8 +33,8 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
     if argument.trim_start().starts_with(['{', '[', '"']) || error.reason.contains("out of range") {
         return Err(CommandError::new(ErrorKind::Data, error.to_string()));
     }
-    let told = format!("`{}` is neither JSON nor a file", beginning(argument));
-    Err(CommandError::usage(told)
+    let message = format!("`{}` is neither JSON nor a file", ellipsize(argument, MAX_SHOWN));
+    Err(CommandError::usage(message)
         .hint("give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '\"text\"'"))
 }
 
@@ -71,13 +75,4 @@ fn utf8(bytes: Vec<u8>, origin: &str) -> Result<String, CommandError> {
         let at = error.utf8_error().valid_up_to();
         Error::new(ErrorKind::Data, format!("{origin} is not UTF-8 text (byte {at})")).into()
     })
-}
-
-fn beginning(text: &str) -> String {
-    const SHOWN: usize = 60;
-    if text.chars().count() <= SHOWN {
-        text.to_owned()
-    } else {
-        format!("{}…", text.chars().take(SHOWN).collect::<String>())
-    }
 }

@@ -101,21 +101,31 @@ impl Printed {
         Printed { body: Body::Nothing, exit_code: 0, is_paged: false }
     }
 
-    /// Nothing more to print by a command that has printed its report, which gave this exit code.
-    pub(crate) fn already(exit_code: u8) -> Printed {
-        Printed { exit_code, ..Printed::nothing() }
-    }
-
     /// One line that is the same in every format, because a program reads it.
     pub(crate) fn line(text: &str) -> Printed {
         Printed { body: Body::Verbatim(format!("{text}\n")), ..Printed::nothing() }
     }
 
+    /// A report that is told in a line or two: as data, and as text.
+    pub(crate) fn of(value: Value, text: impl Into<String>) -> Printed {
+        Printed { body: Body::Short { value, text: text.into() }, ..Printed::nothing() }
+    }
+
+    /// A value that is the whole report.
+    pub(crate) fn value(value: Value) -> Printed {
+        let text = format!("{value:#}\n");
+        Printed::of(value, text)
+    }
+
+    /// The same by a command that exits with this code.
+    pub(crate) fn exits(self, exit_code: u8) -> Printed {
+        Printed { exit_code, ..self }
+    }
+
     /// Whatever is a report can be printed.
     pub(crate) fn new(report: &impl Report) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
-        let body = Body::Short { value, text: report.text() };
-        Ok(Printed { body, exit_code: report.exit_code(), is_paged: false })
+        Ok(Printed::of(value, report.text()).exits(report.exit_code()))
     }
 
     /// The same for a report that can be long: only what is printed of it is made.

@@ -11,7 +11,7 @@ const SHOWN: usize = 100;
 const BEFORE: usize = 60;
 
 /// The problem, the source line with a caret under the place, the hint.
-pub(crate) fn told(problem: &Problem, source: &str) -> String {
+pub(crate) fn text(problem: &Problem, source: &str) -> String {
     let Problem { severity, code, message, hint, file, line, column } = problem;
     let kind = format!("{}[{code}]", severity.as_str());
     let kind = match severity {

@@ -42,58 +42,38 @@ macro_rules! page {
     };
 }
 
+const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) -> String) -> Topic {
+    Topic { name, about, text }
+}
+
 /// Every page.
 pub(crate) const ALL: [Topic; 14] = [
-    Topic {
-        name: "tutorial",
-        about: "a first workflow: run it, break it, let a person decide, fork it",
-        text: page!("guide/tutorial"),
-    },
-    Topic {
-        name: "agents",
-        about: "declaring agents, how their answers are read, writing one",
-        text: page!("guide/agents"),
-    },
-    Topic {
-        name: "workflows",
-        about: "writing workflows: schemas, routes, conditions",
-        text: page!("guide/workflows"),
-    },
-    Topic {
-        name: "operating",
-        about: "schedulers and exit codes, states, crashes, backups",
-        text: page!("guide/operating"),
-    },
-    Topic { name: "faq", about: "questions and answers", text: page!("guide/faq") },
-    Topic {
-        name: "workflow-format",
-        about: "workflow files: every key, errors and warnings, older forms",
-        text: page!("reference/workflow-format"),
-    },
-    Topic {
-        name: "configuration",
-        about: "config.yaml, .env, setup: agents, models, limits",
-        text: page!("reference/configuration"),
-    },
-    Topic {
-        name: "agent-protocol",
-        about: "the protocol of agents, the prompt, every built-in agent",
-        text: page!("reference/agent-protocol"),
-    },
-    Topic {
-        name: "trace-format",
-        about: "what agents can print of their work, turn by turn",
-        text: page!("reference/trace-format"),
-    },
-    Topic { name: "storage", about: "the files of a storage root, backup, hashes", text: page!("internals/storage") },
-    Topic { name: "security", about: "the threat model: who can do what", text: page!("internals/security") },
-    Topic {
-        name: "reliability",
-        about: "what is promised when something breaks, and how it is tested",
-        text: page!("internals/reliability"),
-    },
-    Topic { name: "exit-codes", about: "what each exit code means", text: |_| format!("{EXIT_CODES}\n") },
-    Topic { name: "reference", about: "the help of all commands on one page", text: reference },
+    topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
+    topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
+    topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
+    topic("operating", "schedulers and exit codes, states, crashes, backups", page!("guide/operating")),
+    topic("faq", "questions and answers", page!("guide/faq")),
+    topic(
+        "workflow-format",
+        "workflow files: every key, errors and warnings, older forms",
+        page!("reference/workflow-format"),
+    ),
+    topic("configuration", "config.yaml, .env, setup: agents, models, limits", page!("reference/configuration")),
+    topic(
+        "agent-protocol",
+        "the protocol of agents, the prompt, every built-in agent",
+        page!("reference/agent-protocol"),
+    ),
+    topic("trace-format", "what agents can print of their work, turn by turn", page!("reference/trace-format")),
+    topic("storage", "the files of a storage root, backup, hashes", page!("internals/storage")),
+    topic("security", "the threat model: who can do what", page!("internals/security")),
+    topic(
+        "reliability",
+        "what is promised when something breaks, and how it is tested",
+        page!("internals/reliability"),
+    ),
+    topic("exit-codes", "what each exit code means", |_| format!("{EXIT_CODES}\n")),
+    topic("reference", "the help of all commands on one page", reference),
 ];
 
 /// The page of a name.

@@ -14,9 +14,10 @@ mod walk;
 
 use json_cas::Hash;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Report};
+use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
 
 /// Commands of the group.
@@ -73,15 +74,8 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
 }
 
 /// The hash of a node that was stored, or would be.
-#[derive(Serialize)]
-struct Named {
-    hash: Hash,
-}
-
-impl Report for Named {
-    fn text(&self) -> String {
-        format!("{}\n", self.hash)
-    }
+fn named(hash: Hash) -> Printed {
+    Printed::of(json!({ "hash": hash }), format!("{hash}\n"))
 }
 
 /// One node of a list.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap_complete::Shell;
 use clap_complete::env::Shells;
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::error::ErrorKind;
 
 use crate::complete;
 use crate::error::CommandError;
 use crate::install::{self, Planned};
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf completions`.
 #[derive(Debug, clap::Args)]
@@ -29,17 +29,6 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-#[derive(Serialize)]
-struct Script {
-    script: String,
-}
-
-impl Report for Script {
-    fn text(&self) -> String {
-        self.script.clone()
-    }
-}
-
 impl Args {
     /// Whether a report is printed and not the script.
     pub(crate) fn installs(&self) -> bool {
@@ -54,7 +43,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     })?;
     let script = script(shell)?;
     if !args.install {
-        return Printed::new(&Script { script });
+        return Ok(Printed::of(json!({ "script": script }), script));
     }
     let path = place(shell)?;
     let todo = (shell == Shell::Zsh).then(|| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde_json::json;
 use uwf_agents::probe;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
@@ -10,7 +10,7 @@ use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
 
 use crate::commands::config::validate;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Problems of the configuration that a check of their own tells better.
@@ -35,23 +35,6 @@ pub(crate) struct Args {
     offline: bool,
 }
 
-#[derive(Serialize)]
-struct Examined {
-    /// Whether no check failed.
-    ok: bool,
-    checks: Vec<Finding>,
-}
-
-impl Report for Examined {
-    fn text(&self) -> String {
-        self.checks.iter().map(line).collect()
-    }
-
-    fn exit_code(&self) -> u8 {
-        if self.ok { 0 } else { ErrorKind::Config.exit_code() }
-    }
-}
-
 fn line(finding: &Finding) -> String {
     let sign = match finding.status {
         Status::Ok => style::green("✓"),
@@ -68,7 +51,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut checks = vec![Finding::ok("uwf", format!("version {}", env!("CARGO_PKG_VERSION")))];
     checks.extend(doctor::examine(&context.home, remedy));
     checks.extend(configuration(context, args.offline));
-    Printed::new(&Examined { ok: checks.iter().all(|check| check.status != Status::Fail), checks })
+    let ok = checks.iter().all(|check| check.status != Status::Fail);
+    let text: String = checks.iter().map(line).collect();
+    let code = if ok { 0 } else { ErrorKind::Config.exit_code() };
+    Ok(Printed::of(json!({ "ok": ok, "checks": checks }), text).exits(code))
 }
 
 /// The configuration, and the agents and providers in it.

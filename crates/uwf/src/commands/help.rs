@@ -2,10 +2,10 @@
 
 use clap::Command;
 use json_cas::nearest;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::topics::{self, Topic};
 
 /// Arguments of `uwf help`.
@@ -17,32 +17,25 @@ pub(crate) struct Args {
     words: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct Help {
-    help: String,
-}
-
-impl Report for Help {
-    fn text(&self) -> String {
-        self.help.clone()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args, mut root: Command) -> CommandResult {
     if args.words == ["topics"] {
-        return Printed::new(&Help { help: format!("{}\n", topics::overview()) });
+        return Ok(printed(format!("{}\n", topics::overview())));
     }
     if let [word] = args.words.as_slice()
         && let Some(Topic { text, .. }) = topics::find(word)
     {
-        return Printed::new(&Help { help: text(root) });
+        return Ok(printed(text(root)));
     }
     root.build();
     let command = find(&root, &args.words)?;
     let help = command.clone().render_long_help().to_string();
     let help = if args.words.is_empty() { format!("{}\n\n{}\n", help.trim_end(), topics::overview()) } else { help };
-    Printed::new(&Help { help })
+    Ok(printed(help))
+}
+
+fn printed(help: String) -> Printed {
+    Printed::of(json!({ "help": help }), help)
 }
 
 /// The command that words name, below `root`.

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap_mangen::Man;
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
 use crate::install::{self, Planned};
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf man`.
 #[derive(Debug, clap::Args)]
@@ -32,17 +32,6 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-#[derive(Serialize)]
-struct Page {
-    roff: String,
-}
-
-impl Report for Page {
-    fn text(&self) -> String {
-        self.roff.clone()
-    }
-}
-
 impl Args {
     /// Whether a report is printed and not a page.
     pub(crate) fn installs(&self) -> bool {
@@ -56,7 +45,8 @@ pub(crate) fn run(args: &Args, mut root: clap::Command) -> CommandResult {
     if !args.install {
         let command = super::help::find(&root, &args.command)?;
         let roff = page(command, &file_name("uwf", &args.command))?;
-        return Printed::new(&Page { roff: String::from_utf8_lossy(&roff).into_owned() });
+        let roff = String::from_utf8_lossy(&roff);
+        return Ok(Printed::of(json!({ "roff": roff }), roff));
     }
     let dir = match &args.dir {
         Some(dir) => dir.clone(),

@@ -1,22 +1,12 @@
 //! The reference page in docs/, made from the same definitions as `--help`.
 
-use serde::Serialize;
+use serde_json::json;
 
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::topics;
-
-#[derive(Serialize)]
-struct Page {
-    markdown: String,
-}
-
-impl Report for Page {
-    fn text(&self) -> String {
-        self.markdown.clone()
-    }
-}
 
 /// Prints the page.
 pub(crate) fn run(root: clap::Command) -> CommandResult {
-    Printed::new(&Page { markdown: topics::reference(root) })
+    let markdown = topics::reference(root);
+    Ok(Printed::of(json!({ "markdown": markdown }), markdown))
 }

@@ -94,7 +94,7 @@ impl Report for Done {
             text.push_str(&format!("model {}: {name} of {provider}\n", style::bold(alias)));
         }
         if let Some(proof) = &self.proof {
-            text.push_str(&format!("{} {}\n", style::green("✓"), proof.told()));
+            text.push_str(&format!("{} {}\n", style::green("✓"), proof.line()));
         }
         match &self.default_agent {
             Some(agent) => text.push_str(&format!("default agent: {}\n", style::bold(agent))),
@@ -161,8 +161,8 @@ fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Pr
     if let Some(Key::New { variable, value }) = answers.model.as_ref().map(|model| &model.key) {
         changed |= env_file::set(home, variable, value.reveal())?;
         if std::env::var(variable).is_ok_and(|other| !other.is_empty() && other != value.reveal()) {
-            let told = format!("{variable} has another value in this environment, which wins over the one in .env");
-            context.printer.warn(&told);
+            let message = format!("{variable} has another value in this environment, which wins over the one in .env");
+            context.printer.warn(&message);
         }
     }
     let configured = config_file::change(home, &changes, &judge)?;

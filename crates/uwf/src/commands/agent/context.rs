@@ -1,16 +1,16 @@
 //! `uwf agent context`
 
+use agent_kit::AgentContext;
 use agent_kit::context_report::ContextReport;
-use agent_kit::{AgentContext, Step};
 use clap_complete::engine::ArgValueCompleter;
-use serde::Serialize;
+use serde_json::json;
 use uwf_core::prompt::{AnswerForm, StepSection};
 use uwf_engine::root::project;
 
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Bytes of outputs and texts of previous steps. Enough for any thread people follow; a thread of thousands of long
 /// answers must not become one report.
@@ -68,55 +68,24 @@ enum Answer {
     Json,
 }
 
-impl Report for ContextReport {
-    fn text(&self) -> String {
-        serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
-    }
-}
-
-#[derive(Serialize)]
-struct Prompt {
-    prompt: String,
-}
-
-impl Report for Prompt {
-    fn text(&self) -> String {
-        self.prompt.clone()
-    }
-}
-
-impl Report for Step {
-    fn text(&self) -> String {
-        StepSection::whole(self).text.trim_start().to_owned()
-    }
-}
-
-#[derive(Serialize)]
-struct Task {
-    task: String,
-}
-
-impl Report for Task {
-    fn text(&self) -> String {
-        format!("{}\n", self.task.trim_end())
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
     if let Some(position) = args.step {
-        return Printed::new(&agent.step(position)?);
+        let step = agent.step(position)?;
+        return Ok(Printed::of(json!(step), StepSection::whole(&step).text.trim_start()));
     }
     if args.task {
-        return Printed::new(&Task { task: agent.task().to_owned() });
+        let task = agent.task();
+        return Ok(Printed::of(json!({ "task": task }), format!("{}\n", task.trim_end())));
     }
     let prompt = prompt(context, &agent, args.answer)?;
     if args.prompt {
-        return Printed::new(&Prompt { prompt });
+        return Ok(Printed::of(json!({ "prompt": prompt }), prompt));
     }
-    Printed::new(&ContextReport { prompt: Some(prompt), ..ContextReport::of(&agent, args.steps, MAX_STEP_BYTES)? })
+    let report = ContextReport { prompt: Some(prompt), ..ContextReport::of(&agent, args.steps, MAX_STEP_BYTES)? };
+    Ok(Printed::value(json!(report)))
 }
 
 fn prompt(context: &Context, agent: &AgentContext<'_>, answer: Answer) -> Result<String, CommandError> {

@@ -47,17 +47,6 @@ pub(crate) struct Args {
     explain: bool,
 }
 
-/// The value alone.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Extracted(Value);
-
-impl Report for Extracted {
-    fn text(&self) -> String {
-        format!("{:#}\n", self.0)
-    }
-}
-
 /// The value and the way to it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,7 +98,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Ok((found, by)) if args.explain => {
             Printed::new(&Explained { value: found.value, extracted_by: by, rungs: climb.rungs })
         }
-        Ok((found, _)) => Printed::new(&Extracted(found.value)),
+        Ok((found, _)) => Ok(Printed::value(found.value)),
         Err(failure) => Err(nothing_found(context, args, &climb.rungs, &failure.errors)),
     }
 }
@@ -140,8 +129,8 @@ fn schema(context: &Context, typed: &str) -> Result<Arc<Schema>, CommandError> {
         let workflow = nodes::workflow(store, hash)?;
         let Some(role) = workflow.roles.get(role) else {
             let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
-            let told = format!("workflow `{}` has no role `{role}`", workflow.name);
-            return Err(CommandError::usage(told).hint(format!("its roles: {}", known.join(", "))));
+            let message = format!("workflow `{}` has no role `{role}`", workflow.name);
+            return Err(CommandError::usage(message).hint(format!("its roles: {}", known.join(", "))));
         };
         return Ok(store.schema(role.meta).map_err(Error::from)?);
     }

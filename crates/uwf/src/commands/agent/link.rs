@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
-use uwf_engine::verbs::agent_link;
+use serde_json::{Value, json};
+use uwf_engine::verbs::agent_link::{self, Linked};
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf agent link`.
 #[derive(Debug, clap::Args)]
@@ -22,28 +22,11 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-#[derive(Serialize)]
-struct Links {
-    links: Vec<Link>,
-}
-
-#[derive(Serialize)]
-struct Link {
-    path: String,
-    /// False when it was there already.
-    made: bool,
-}
-
-impl Report for Links {
-    fn text(&self) -> String {
-        let line = |Link { path, made }: &Link| format!("{path}{}\n", if *made { "" } else { " (was there)" });
-        self.links.iter().map(line).collect()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let linked = agent_link::link(context.home.bin(), &context.cwd.join(&args.dir))?;
-    let links = linked.into_iter().map(|link| Link { path: link.path.display().to_string(), made: link.made });
-    Printed::new(&Links { links: links.collect() })
+    let line = |link: &Linked| format!("{}{}\n", link.path.display(), if link.made { "" } else { " (was there)" });
+    let entry = |link: &Linked| json!({ "path": link.path.display().to_string(), "made": link.made });
+    let links: Vec<Value> = linked.iter().map(entry).collect();
+    Ok(Printed::of(json!({ "links": links }), linked.iter().map(line).collect::<String>()))
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if code == 0 {
         context.printer.warn("run by hand: the step is stored, but nothing links it");
     }
-    Ok(Printed::already(code))
+    Ok(Printed::nothing().exits(code))
 }
 
 fn unknown(name: &str) -> CommandError {

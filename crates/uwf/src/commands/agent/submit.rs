@@ -79,13 +79,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
     let given = given(args)?;
     let raw = args.raw.as_deref().map(input::from_file).transpose()?;
-    let told = match &args.trace {
+    let trace = match &args.trace {
         Some(path) => trace::read(&context.printer, path, args.trace_format.as_deref())?,
         None => None,
     };
     let step = answer(args, given, raw)
         .or_else(|(error, given)| submit::keep(&agent, &agent.redactor()?.text(&given)).and(Err(error)))
-        .map(|answer| trace::with(answer, told))
+        .map(|answer| trace::with(answer, trace))
         .and_then(|answer| submit::submit(&agent, answer, AnswerForm::Frontmatter, Ladder::default()))
         .inspect_err(|error| play::give_up(&agent, error, None))
         .map_err(|error| help(error, args))?;

@@ -1,12 +1,12 @@
 //! `uwf cas get`
 
-use json_cas::Hash;
-use serde::Serialize;
-use serde_json::Value;
+use json_cas::Node;
+use serde_json::json;
 use uwf_engine::root::type_index;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
+use crate::table;
 
 /// Arguments of `uwf cas get`.
 #[derive(Debug, clap::Args)]
@@ -25,29 +25,13 @@ pub(crate) struct Args {
     timestamp: bool,
 }
 
-/// A node as reports tell it.
-#[derive(Serialize)]
-struct Got {
-    hash: Hash,
-    r#type: Hash,
-    payload: Value,
-    timestamp: u64,
-    /// What people call its type.
-    #[serde(skip)]
-    title: Option<String>,
-}
-
-impl Report for Got {
-    fn text(&self) -> String {
-        let Got { hash, r#type, payload, timestamp, title } = self;
-        let title = title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
-        format!("hash:   {hash}\ntype:   {type}{title}\nstored: {}\n\n{payload:#}\n", crate::table::time(*timestamp))
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (hash, node) = context.read_node(&args.node)?;
-    let title = type_index::title(context.home.store(), node.type_hash);
-    Printed::new(&Got { hash, r#type: node.type_hash, payload: node.payload, timestamp: node.timestamp, title })
+    let Node { type_hash, payload, timestamp, .. } = node;
+    let title = type_index::title(context.home.store(), type_hash).map(|title| format!(" ({title})"));
+    let (title, stored) = (title.unwrap_or_default(), table::time(timestamp));
+    let text = format!("hash:   {hash}\ntype:   {type_hash}{title}\nstored: {stored}\n\n{payload:#}\n");
+    let value = json!({ "hash": hash, "type": type_hash, "payload": payload, "timestamp": timestamp });
+    Ok(Printed::of(value, text))
 }

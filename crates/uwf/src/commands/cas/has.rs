@@ -1,11 +1,11 @@
 //! `uwf cas has`
 
 use json_cas::StoreError;
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::error::ErrorKind;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf cas has`.
 #[derive(Debug, clap::Args)]
@@ -21,23 +21,6 @@ pub(crate) struct Args {
     node: String,
 }
 
-#[derive(Serialize)]
-struct Presence {
-    has: bool,
-    /// The same under the name that an earlier command gave it.
-    exists: bool,
-}
-
-impl Report for Presence {
-    fn text(&self) -> String {
-        if self.has { "it is there\n".to_owned() } else { "it is not there\n".to_owned() }
-    }
-
-    fn exit_code(&self) -> u8 {
-        if self.has { 0 } else { ErrorKind::NotFound.exit_code() }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let store = context.home.store();
@@ -46,5 +29,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Err(StoreError::NoSuchPrefix { .. }) => false,
         Err(error) => return Err(error.into()),
     };
-    Printed::new(&Presence { has, exists: has })
+    let (text, code) = if has { ("it is there\n", 0) } else { ("it is not there\n", ErrorKind::NotFound.exit_code()) };
+    // `exists` is the name that an earlier command gave it.
+    Ok(Printed::of(json!({ "has": has, "exists": has }), text).exits(code))
 }

@@ -3,10 +3,10 @@
 use json_cas::{Draft, StoreError};
 use uwf_engine::root::type_index;
 
-use super::Named;
+use super::named;
 use crate::context::Context;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::CommandResult;
 
 /// Arguments of `uwf cas hash`.
 #[derive(Debug, clap::Args)]
@@ -30,5 +30,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let type_hash = type_index::resolve(&context.home, &args.type_name)?;
     let value = input::json(&args.value)?;
     let draft = Draft::new(type_hash, value).map_err(StoreError::from)?;
-    Printed::new(&Named { hash: draft.hash() })
+    Ok(named(draft.hash()))
 }

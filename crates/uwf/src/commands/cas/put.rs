@@ -4,11 +4,11 @@ use json_cas::Draft;
 use uwf_engine::root::node_types;
 use uwf_engine::root::type_index;
 
-use super::Named;
+use super::named;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::CommandResult;
 
 /// Arguments of `uwf cas put`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         }
         other => other.into(),
     })?;
-    Printed::new(&Named { hash })
+    Ok(named(hash))
 }
 
 /// A text alone is what an earlier command took.

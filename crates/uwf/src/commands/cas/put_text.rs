@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use uwf_core::node::{Content, Payload};
 use uwf_engine::root::node_types;
 
-use super::Named;
+use super::named;
 use crate::context::Context;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::CommandResult;
 
 /// Arguments of `uwf cas put-text`.
 #[derive(Debug, clap::Args)]
@@ -35,5 +35,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     };
     node_types::ensure(&context.home)?;
     let hash = context.home.store().put(&Content { text }.draft())?;
-    Printed::new(&Named { hash })
+    Ok(named(hash))
 }

@@ -1,10 +1,9 @@
 //! `uwf cas refs`
 
-use json_cas::Hash;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf cas refs`.
 #[derive(Debug, clap::Args)]
@@ -18,18 +17,9 @@ pub(crate) struct Args {
     node: String,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct References(Vec<Hash>);
-
-impl Report for References {
-    fn text(&self) -> String {
-        self.0.iter().map(|hash| format!("{hash}\n")).collect()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (_, node) = context.read_node(&args.node)?;
-    Printed::new(&References(context.home.store().refs(&node)?))
+    let refs = context.home.store().refs(&node)?;
+    Ok(Printed::of(json!(refs), refs.iter().map(|hash| format!("{hash}\n")).collect::<String>()))
 }

@@ -1,7 +1,6 @@
 //! `uwf cas verify`
 
 use json_cas::{Hash, Problem, ProblemKind, StoreError, VerifyReport};
-use serde::Serialize;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::named_nodes;
 
@@ -28,14 +27,10 @@ pub(crate) struct Args {
     node: Option<String>,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Verified(VerifyReport);
-
-impl Report for Verified {
+impl Report for VerifyReport {
     fn text(&self) -> String {
-        let VerifyReport { checked, bytes, problems } = &self.0;
-        let mut text: String = problems.iter().map(told).collect();
+        let VerifyReport { checked, bytes, problems } = self;
+        let mut text: String = problems.iter().map(line).collect();
         let found = match problems.len() {
             0 => style::green("no problems"),
             1 => style::red("1 problem"),
@@ -46,11 +41,11 @@ impl Report for Verified {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.0.problems.is_empty() { 0 } else { ErrorKind::Data.exit_code() }
+        if self.problems.is_empty() { 0 } else { ErrorKind::Data.exit_code() }
     }
 }
 
-fn told(problem: &Problem) -> String {
+fn line(problem: &Problem) -> String {
     let kind = match problem.kind {
         ProblemKind::Corrupt => "corrupt",
         ProblemKind::Missing => "missing",
@@ -73,7 +68,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if root.is_none() {
         add_lost(context, &mut report)?;
     }
-    Printed::new(&Verified(report))
+    Printed::new(&report)
 }
 
 /// Nodes that no node refers to, but a thread or a name does, and that are not there.
@@ -81,8 +76,8 @@ fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandE
     let (named, unreadable) = named_nodes::all(&context.home);
     unreadable.iter().for_each(|error| context.printer.warn(&error.to_string()));
     for (hash, by) in named {
-        let is_told = report.problems.iter().any(|problem| problem.hash == Some(hash));
-        if !is_told && !context.home.store().has(hash)? {
+        let is_known = report.problems.iter().any(|problem| problem.hash == Some(hash));
+        if !is_known && !context.home.store().has(hash)? {
             let reason = format!("it does not exist, and is {by}");
             let kind = ProblemKind::Missing;
             report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: None });

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::error::{AtPath, ErrorKind};
 use uwf_engine::root::config_file::{self, Configured};
 use uwf_engine::root::config_text;
@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::editor::{self, MAX_EDITS};
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf config edit`.
 #[derive(Debug, clap::Args)]
@@ -26,20 +26,6 @@ Examples:
 The editor is $VISUAL, else $EDITOR, else vi. It gets a draft; config.yaml is replaced once the draft is valid. A draft
 that is not stays and is opened again the next time.")]
 pub(crate) struct Args {}
-
-#[derive(Serialize)]
-struct Edited {
-    file: String,
-    /// Whether the file is another than before.
-    changed: bool,
-}
-
-impl Report for Edited {
-    fn text(&self) -> String {
-        let Edited { file, changed } = self;
-        if *changed { format!("changed {file}\n") } else { format!("nothing new for {file}\n") }
-    }
-}
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
@@ -82,5 +68,6 @@ fn draft(context: &Context, before: &str) -> Result<PathBuf, CommandError> {
 fn report(context: &Context, configured: &Configured) -> CommandResult {
     set::warn(context, configured);
     let file = context.home.config_file().display().to_string();
-    Printed::new(&Edited { file, changed: configured.changed })
+    let text = if configured.changed { format!("changed {file}\n") } else { format!("nothing new for {file}\n") };
+    Ok(Printed::of(json!({ "file": file, "changed": configured.changed }), text))
 }

@@ -2,7 +2,6 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use json_cas::nearest::did_you_mean;
-use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::config::{CONFIG_KEYS, default_of};
@@ -12,7 +11,7 @@ use super::{key, values};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf config get`.
 #[derive(Debug, clap::Args)]
@@ -29,19 +28,6 @@ pub(crate) struct Args {
     key: String,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Found(Value);
-
-impl Report for Found {
-    fn text(&self) -> String {
-        match &self.0 {
-            Value::String(text) => format!("{text}\n"),
-            other => yaml_tree::write::block(other),
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
@@ -51,7 +37,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             if let Some(file) = values.origin(&path) {
                 context.printer.talk(&format!("{path} comes from {file}"));
             }
-            Printed::new(&Found(value.clone()))
+            let text = match value {
+                Value::String(text) => format!("{text}\n"),
+                other => yaml_tree::write::block(other),
+            };
+            Ok(Printed::of(value.clone(), text))
         }
         None => Err(not_set(context, &values.all, &path)),
     }

@@ -1,12 +1,11 @@
 //! `uwf config list`
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use uwf_core::config::edit;
 
 use super::values;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf config list`.
@@ -19,21 +18,6 @@ Examples:
 Every key that is set in config.yaml, in the form `config get` and `config set` take. Secrets are not in there.")]
 pub(crate) struct Args {}
 
-/// Key → value.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Listed(Map<String, Value>);
-
-impl Report for Listed {
-    fn text(&self) -> String {
-        let line = |(key, value): (&String, &Value)| match value {
-            Value::String(text) if !text.contains('\n') => format!("{} = {text}\n", style::bold(key)),
-            value => format!("{} = {value}\n", style::bold(key)),
-        };
-        self.0.iter().map(line).collect()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let values = values(context)?;
@@ -41,5 +25,11 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         context.printer.talk(&format!("values of {file} are laid over those of your own configuration"));
     }
     let leaves = edit::leaves(&values.all).into_iter().map(|(path, value)| (path.to_string(), value.clone()));
-    Printed::new(&Listed(leaves.collect()))
+    let listed: Map<String, Value> = leaves.collect();
+    let line = |(key, value): (&String, &Value)| match value {
+        Value::String(text) if !text.contains('\n') => format!("{} = {text}\n", style::bold(key)),
+        value => format!("{} = {value}\n", style::bold(key)),
+    };
+    let text: String = listed.iter().map(line).collect();
+    Ok(Printed::of(Value::Object(listed), text))
 }

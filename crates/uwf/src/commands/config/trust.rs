@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use uwf_core::config::{Config, edit};
 use uwf_engine::root::project;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf config trust`.
@@ -29,42 +29,23 @@ pub(crate) struct Args {
     revoke: bool,
 }
 
-#[derive(Serialize)]
-struct Trusted {
-    file: String,
-    trusted: bool,
-    /// What it sets, as keys of the configuration.
-    sets: Vec<Set>,
-}
-
-#[derive(Serialize)]
-struct Set {
-    key: String,
-    value: serde_json::Value,
-}
-
-impl Report for Trusted {
-    fn text(&self) -> String {
-        if !self.trusted {
-            return format!("{} is not trusted any more\n", style::bold(&self.file));
-        }
-        let sets: String = self.sets.iter().map(|set| format!("  {} = {}\n", set.key, set.value)).collect();
-        format!("trusted {}\n{sets}", style::bold(&self.file))
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let dir = context.cwd.join(&args.dir);
     if args.revoke {
         let project = project::distrust(&context.home, &dir)?;
-        return Printed::new(&Trusted { file: project.file.display().to_string(), trusted: false, sets: Vec::new() });
+        let file = project.file.display().to_string();
+        let text = format!("{} is not trusted any more\n", style::bold(&file));
+        return Ok(Printed::of(json!({ "file": file, "trusted": false, "sets": [] }), text));
     }
     let (project, _, warnings): (_, Config, _) = project::trust(&context.home, &dir)?;
     warnings.iter().for_each(|problem| context.printer.warn(&problem.to_string()));
     let file = project.file.display().to_string();
     let values = edit::values(project.text(), &file).unwrap_or_default();
-    let leaves = edit::leaves(&values).into_iter();
-    let sets = leaves.map(|(path, value)| Set { key: path.to_string(), value: value.clone() }).collect();
-    Printed::new(&Trusted { file, trusted: true, sets })
+    let leaves = edit::leaves(&values);
+    let lines: String = leaves.iter().map(|(path, value)| format!("  {path} = {value}\n")).collect();
+    let sets: Vec<Value> =
+        leaves.into_iter().map(|(path, value)| json!({ "key": path.to_string(), "value": value })).collect();
+    let text = format!("trusted {}\n{lines}", style::bold(&file));
+    Ok(Printed::of(json!({ "file": file, "trusted": true, "sets": sets }), text))
 }

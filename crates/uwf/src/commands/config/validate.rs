@@ -35,7 +35,7 @@ struct Verdict(Checked);
 
 impl Report for Verdict {
     fn text(&self) -> String {
-        self.0.told()
+        self.0.text()
     }
 
     fn exit_code(&self) -> u8 {

@@ -39,7 +39,7 @@ pub(super) struct Proof {
 
 impl Proof {
     /// One line for people.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let seconds = self.latency_ms as f64 / 1000.0;
         let tokens = match (self.input_tokens, self.output_tokens) {
             (Some(input), Some(output)) => format!(", {} tokens", input.saturating_add(output)),

@@ -1,8 +1,6 @@
 //! `uwf thread eval`
 
 use clap_complete::engine::ArgValueCompleter;
-use serde::Serialize;
-use serde_json::Value;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
 
@@ -10,7 +8,7 @@ use super::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf thread eval`.
 #[derive(Debug, clap::Args)]
@@ -29,16 +27,6 @@ pub(crate) struct Args {
     last: bool,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Evaluated(Value);
-
-impl Report for Evaluated {
-    fn text(&self) -> String {
-        format!("{:#}\n", self.0)
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (thread, expression) = match &args.expression {
@@ -51,7 +39,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let id = context.thread(thread)?;
     let thread = Thread::any(&context.home, &id)?;
     match moderate::evaluate(&thread, expression)? {
-        Some(value) => Printed::new(&Evaluated(value)),
+        Some(value) => Ok(Printed::value(value)),
         None => {
             context.printer.talk("note: the expression gives nothing: what it asks for is missing");
             Ok(Printed::nothing())

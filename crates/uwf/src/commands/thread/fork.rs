@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use json_cas::{Hash, HashPrefix};
-use serde::Serialize;
+use serde_json::json;
 use uwf_core::thread::{ID_LEN, ThreadId};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::thread_ids;
@@ -14,7 +14,7 @@ use super::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf thread fork`.
@@ -42,25 +42,6 @@ pub(crate) struct Args {
     max_steps: Option<u64>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Forked {
-    thread: ThreadId,
-    forked_from: From,
-}
-
-#[derive(Serialize)]
-struct From {
-    step: Hash,
-}
-
-impl Report for Forked {
-    fn text(&self) -> String {
-        let thread = style::bold(self.thread.as_str());
-        format!("forked thread {thread} at {}\nstep it with: uwf thread step {}\n", self.forked_from.step, self.thread)
-    }
-}
-
 /// What is to be forked.
 enum Origin {
     Thread(ThreadId),
@@ -81,7 +62,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             ));
         }
     };
-    Printed::new(&Forked { thread: forked.thread, forked_from: From { step: forked.step } })
+    let fork::Forked { thread, step, .. } = forked;
+    let bold = style::bold(thread.as_str());
+    let text = format!("forked thread {bold} at {step}\nstep it with: uwf thread step {thread}\n");
+    Ok(Printed::of(json!({ "thread": thread, "forkedFrom": { "step": step } }), text))
 }
 
 /// Whole ids and whole hashes mean themselves; shorter ones are looked up as both.

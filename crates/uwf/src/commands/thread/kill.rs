@@ -1,7 +1,6 @@
 //! `uwf thread kill`
 
-use serde::Serialize;
-use uwf_core::thread::ThreadId;
+use serde_json::json;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::history;
 use uwf_engine::verbs::kill;
@@ -9,7 +8,7 @@ use uwf_engine::verbs::kill;
 use super::which::Which;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf thread kill`.
@@ -22,32 +21,21 @@ pub(crate) struct Args {
     which: Which,
 }
 
-#[derive(Serialize)]
-struct Killed {
-    thread: ThreadId,
-    archived: bool,
-}
-
-impl Report for Killed {
-    fn text(&self) -> String {
-        format!("killed thread {}; it is in the history now\n", style::bold(self.thread.as_str()))
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let end = kill::kill(&context.home, &thread).map_err(|error| {
         let finished = error.kind == ErrorKind::NotFound && matches!(history::of(&context.home, &thread), Ok(Some(_)));
-        let mut told = CommandError::from(error);
+        let mut failure = CommandError::from(error);
         if finished {
-            told.error = format!("thread {thread} has ended already");
-            told.hints = vec![format!("`uwf thread show {thread}` tells how")];
+            failure.error = format!("thread {thread} has ended already");
+            failure.hints = vec![format!("`uwf thread show {thread}` tells how")];
         }
-        told
+        failure
     })?;
     if end.is_none() {
         context.printer.warn("the thread's nodes are not readable: the history has no more than that it was killed");
     }
-    Printed::new(&Killed { thread, archived: true })
+    let text = format!("killed thread {}; it is in the history now\n", style::bold(thread.as_str()));
+    Ok(Printed::of(json!({ "thread": thread, "archived": true }), text))
 }

@@ -1,15 +1,14 @@
 //! `uwf thread read`
 
-use json_cas::Hash;
-use serde::Serialize;
-use uwf_core::thread::{Step, ThreadId};
-use uwf_core::view::{self, LeftOut};
+use serde_json::{Value, json};
+use uwf_core::thread::Step;
+use uwf_core::view;
 use uwf_engine::verbs::read::{self, DEFAULT_QUOTA, Place, Request};
 
 use super::which::Which;
 use crate::context::Context;
 use crate::pager::Paging;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf thread read`.
 #[derive(Debug, clap::Args)]
@@ -35,33 +34,6 @@ pub(crate) struct Args {
     paging: Paging,
 }
 
-#[derive(Serialize)]
-struct Readable {
-    thread: ThreadId,
-    workflow: Hash,
-    markdown: String,
-    /// Steps it shows, oldest first.
-    steps: Vec<ShownStep>,
-    earlier: Option<LeftOut>,
-    later: Option<LeftOut>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownStep {
-    index: usize,
-    hash: Hash,
-    role: String,
-    /// Characters left out.
-    left_out: usize,
-}
-
-impl Report for Readable {
-    fn text(&self) -> String {
-        self.markdown.clone()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
@@ -77,21 +49,21 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         context.printer.warn(&why);
     }
     let sections = transcript.steps.iter().zip(&transcript.page.sections);
-    let steps = sections.map(|(step, section)| ShownStep {
-        index: step.index,
-        hash: step.hash,
-        role: step.role.clone(),
-        left_out: section.left_out,
+    let steps: Vec<Value> = sections
+        .map(|(step, section)| {
+            json!({ "index": step.index, "hash": step.hash, "role": step.role, "leftOut": section.left_out })
+        })
+        .collect();
+    let markdown = view::page(&transcript.page);
+    let value = json!({
+        "thread": thread,
+        "workflow": transcript.workflow,
+        "markdown": markdown,
+        "steps": steps,
+        "earlier": transcript.page.older,
+        "later": transcript.page.newer,
     });
-    let printed = Printed::new(&Readable {
-        thread,
-        workflow: transcript.workflow,
-        markdown: view::page(&transcript.page),
-        steps: steps.collect(),
-        earlier: transcript.page.older.clone(),
-        later: transcript.page.newer.clone(),
-    })?;
-    Ok(printed.paged(&args.paging))
+    Ok(Printed::of(value, markdown).paged(&args.paging))
 }
 
 /// What of a step could not be read.

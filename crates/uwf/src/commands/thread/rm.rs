@@ -1,12 +1,11 @@
 //! `uwf thread rm`
 
-use serde::Serialize;
-use uwf_core::thread::ThreadId;
+use serde_json::json;
 use uwf_engine::verbs::rm;
 
 use super::which::Which;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf thread rm`.
@@ -19,21 +18,10 @@ pub(crate) struct Args {
     which: Which,
 }
 
-#[derive(Serialize)]
-struct Removed {
-    thread: ThreadId,
-    archived: bool,
-}
-
-impl Report for Removed {
-    fn text(&self) -> String {
-        format!("removed thread {} from the history\n", style::bold(self.thread.as_str()))
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     rm::remove(&context.home, &thread)?;
-    Printed::new(&Removed { thread, archived: false })
+    let text = format!("removed thread {} from the history\n", style::bold(thread.as_str()));
+    Ok(Printed::of(json!({ "thread": thread, "archived": false }), text))
 }

@@ -1,6 +1,5 @@
 //! `uwf thread show`
 
-use serde::Serialize;
 use uwf_engine::attempt::delegation::Decided;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::show::{self, Shown};
@@ -22,13 +21,9 @@ pub(crate) struct Args {
     which: Which,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Standing(Shown);
-
-impl Report for Standing {
+impl Report for Shown {
     fn text(&self) -> String {
-        let shown = &self.0;
+        let shown = self;
         let mut lines =
             vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state, shown.pausing))];
         lines.push(("workflow", shown.workflow.to_string()));
@@ -88,5 +83,5 @@ pub(crate) fn state(state: State, pausing: bool) -> String {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    Printed::new(&Standing(show::show(&context.home, &thread)?))
+    Printed::new(&show::show(&context.home, &thread)?)
 }

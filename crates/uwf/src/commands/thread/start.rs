@@ -3,9 +3,7 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
-use json_cas::Hash;
-use serde::Serialize;
-use uwf_core::thread::ThreadId;
+use serde_json::json;
 use uwf_engine::root::project;
 use uwf_engine::verbs::start;
 
@@ -14,7 +12,7 @@ use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf thread start`.
@@ -46,22 +44,12 @@ pub(crate) struct Options {
     pub(crate) max_steps: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct Started {
-    workflow: Hash,
-    thread: ThreadId,
-}
-
-impl Report for Started {
-    fn text(&self) -> String {
-        format!("started thread {}\nstep it with: uwf thread step {}\n", style::bold(self.thread.as_str()), self.thread)
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let started = begin(context, &args.workflow, args.options)?;
-    Printed::new(&Started { workflow: started.workflow, thread: started.thread })
+    let start::Started { workflow, thread, .. } = begin(context, &args.workflow, args.options)?;
+    let bold = style::bold(thread.as_str());
+    let text = format!("started thread {bold}\nstep it with: uwf thread step {thread}\n");
+    Ok(Printed::of(json!({ "workflow": workflow, "thread": thread }), text))
 }
 
 /// Starts a thread as the options say.

@@ -1,6 +1,5 @@
 //! `uwf thread verify`
 
-use serde::Serialize;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::digest::Digest;
 use uwf_engine::verbs::verify::{self, Verdict, Verified};
@@ -30,13 +29,9 @@ pub(crate) struct Args {
     expect: Option<String>,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Compared(Verified);
-
-impl Report for Compared {
+impl Report for Verified {
     fn text(&self) -> String {
-        let Verified { thread, steps, verdict, digest, recorded, differs_at, differs_at_step, .. } = &self.0;
+        let Verified { thread, steps, verdict, digest, recorded, differs_at, differs_at_step, .. } = self;
         let thread = style::bold(thread.as_str());
         match verdict {
             Verdict::Intact => {
@@ -61,7 +56,7 @@ impl Report for Compared {
     }
 
     fn exit_code(&self) -> u8 {
-        match self.0.verdict {
+        match self.verdict {
             Verdict::Intact => 0,
             Verdict::Tampered => ErrorKind::Data.exit_code(),
             Verdict::Unrecorded => ErrorKind::NotFound.exit_code(),
@@ -73,6 +68,5 @@ impl Report for Compared {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let expected = args.expect.as_deref().map(|text| text.trim().parse::<Digest>()).transpose()?;
-    let verified = verify::verify(&context.home, &thread, expected)?;
-    Printed::new(&Compared(verified))
+    Printed::new(&verify::verify(&context.home, &thread, expected)?)
 }

@@ -1,16 +1,13 @@
 //! `uwf workflow graph`
 
 use clap_complete::engine::ArgValueCompleter;
-use std::collections::BTreeMap;
-
-use json_cas::Hash;
-use serde::Serialize;
-use uwf_core::workflow::{Transition, mermaid};
+use serde_json::json;
+use uwf_core::workflow::mermaid;
 use uwf_engine::thread::nodes;
 
 use crate::complete;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf workflow graph`.
 #[derive(Debug, clap::Args)]
@@ -28,24 +25,11 @@ pub(crate) struct Args {
     workflow: String,
 }
 
-#[derive(Serialize)]
-struct Drawn {
-    hash: Hash,
-    name: String,
-    graph: BTreeMap<String, Vec<Transition>>,
-    mermaid: String,
-}
-
-impl Report for Drawn {
-    fn text(&self) -> String {
-        self.mermaid.clone()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let hash = context.workflow(&args.workflow)?;
     let workflow = nodes::workflow(context.home.store(), hash)?;
     let mermaid = mermaid(&workflow);
-    Printed::new(&Drawn { hash, name: workflow.name, graph: workflow.graph, mermaid })
+    let value = json!({ "hash": hash, "name": workflow.name, "graph": workflow.graph, "mermaid": mermaid });
+    Ok(Printed::of(value, mermaid))
 }

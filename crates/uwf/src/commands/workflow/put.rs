@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use json_cas::Hash;
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::verbs::put::{self, Put};
 
 use crate::checked::Checked;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf workflow put`.
@@ -24,25 +23,16 @@ pub(crate) struct Args {
     strict: bool,
 }
 
-#[derive(Serialize)]
-struct Named {
-    name: String,
-    hash: Hash,
-}
-
-impl Report for Named {
-    fn text(&self) -> String {
-        format!("stored {} as {}\n", style::bold(&self.name), self.hash)
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let Put { text, problems, stored } = put::put(&context.home, &args.file, args.strict)?;
     let checked = Checked::new(args.file.display().to_string(), text, problems, args.strict);
     context.printer.talk_raw(&checked.snippets());
     match stored {
-        Some((name, hash)) => Printed::new(&Named { name, hash }),
+        Some((name, hash)) => {
+            let text = format!("stored {} as {hash}\n", style::bold(&name));
+            Ok(Printed::of(json!({ "name": name, "hash": hash }), text))
+        }
         None => Err(checked.refused()),
     }
 }

@@ -1,14 +1,13 @@
 //! `uwf workflow rm`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::Hash;
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::registry;
 
 use crate::complete;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf workflow rm`.
@@ -24,19 +23,6 @@ pub(crate) struct Args {
     name: String,
 }
 
-#[derive(Serialize)]
-struct Removed {
-    name: String,
-    /// What it stood for.
-    hash: Hash,
-}
-
-impl Report for Removed {
-    fn text(&self) -> String {
-        format!("removed {}, which was {}\n", style::bold(&self.name), self.hash)
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     super::require(context, &registry::read(&context.home)?, &args.name)?;
@@ -47,5 +33,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             .map(|entry| entry.hash)
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no workflow `{}`", args.name)))
     })?;
-    Printed::new(&Removed { name: args.name.clone(), hash })
+    let text = format!("removed {}, which was {hash}\n", style::bold(&args.name));
+    Ok(Printed::of(json!({ "name": args.name, "hash": hash }), text))
 }

@@ -2,7 +2,7 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use json_cas::{Hash, HashPrefix};
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::error;
 use uwf_engine::root::ids;
 use uwf_engine::root::registry::{self, Entry};
@@ -10,7 +10,7 @@ use uwf_engine::root::registry::{self, Entry};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf workflow rollback`.
@@ -31,25 +31,6 @@ pub(crate) struct Args {
     version: Option<String>,
 }
 
-#[derive(Serialize)]
-struct RolledBack {
-    name: String,
-    /// What it stands for now.
-    hash: Hash,
-    /// What it stood for before.
-    previous: Hash,
-}
-
-impl Report for RolledBack {
-    fn text(&self) -> String {
-        let RolledBack { name, hash, previous } = self;
-        match hash == previous {
-            true => format!("{} is {hash} already\n", style::bold(name)),
-            false => format!("{} is {hash} now, {previous} before\n", style::bold(name)),
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home)?;
@@ -60,7 +41,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     };
     let (previous, hash) =
         registry::update(&context.home, |registry| registry::roll_back(registry, &args.name, version, ids::now_ms()))?;
-    Printed::new(&RolledBack { name: args.name.clone(), hash, previous })
+    let name = style::bold(&args.name);
+    let text = match hash == previous {
+        true => format!("{name} is {hash} already\n"),
+        false => format!("{name} is {hash} now, {previous} before\n"),
+    };
+    Ok(Printed::of(json!({ "name": args.name, "hash": hash, "previous": previous }), text))
 }
 
 /// The version meant by what was typed; only those of the name are looked at, so four symbols are nearly always enough.

@@ -44,7 +44,7 @@ struct Files(Vec<Checked>);
 
 impl Report for Files {
     fn text(&self) -> String {
-        self.0.iter().map(Checked::told).collect()
+        self.0.iter().map(Checked::text).collect()
     }
 
     fn exit_code(&self) -> u8 {

@@ -1,11 +1,9 @@
 //! `uwf cas schema get`
 
-use serde::Serialize;
-use serde_json::Value;
 use uwf_engine::root::type_index;
 
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// Arguments of `uwf cas schema get`.
 #[derive(Debug, clap::Args)]
@@ -19,16 +17,6 @@ pub(crate) struct Args {
     type_name: String,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Shown(Value);
-
-impl Report for Shown {
-    fn text(&self) -> String {
-        format!("{:#}\n", self.0)
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let store = context.home.store();
@@ -37,5 +25,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if !store.is_schema(hash, &node)? {
         return Err(json_cas::StoreError::NotASchema { type_hash: hash }.into());
     }
-    Printed::new(&Shown(node.payload))
+    Ok(Printed::value(node.payload))
 }

@@ -3,10 +3,10 @@
 use json_cas::Store;
 use json_cas::schema::{self, Severity};
 
-use crate::commands::cas::Named;
+use crate::commands::cas::named;
 use crate::context::Context;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::CommandResult;
 
 /// Arguments of `uwf cas schema put`.
 #[derive(Debug, clap::Args)]
@@ -30,5 +30,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     context.home.make_root()?;
     let hash = context.home.store().put(&Store::schema_draft(value)?)?;
-    Printed::new(&Named { hash })
+    Ok(named(hash))
 }

@@ -144,8 +144,8 @@ impl Page {
 
     /// How the output was looked for, where it was not simply found.
     fn extraction(&mut self, rungs: &[Value]) {
-        let is_told = |rung: &&Value| !list(rung, "errors").is_empty() || !list(rung, "fixes").is_empty();
-        if !rungs.iter().any(|rung| is_told(&rung)) {
+        let has_notes = |rung: &&Value| !list(rung, "errors").is_empty() || !list(rung, "fixes").is_empty();
+        if !rungs.iter().any(|rung| has_notes(&rung)) {
             return;
         }
         self.heading(0, "How the output was found");
@@ -270,8 +270,8 @@ fn agent(agent: &Value) -> Option<String> {
 
 /// The tokens of all of it: as counted for the whole, else the sum of its turns.
 fn sum(whole: &Value) -> Option<String> {
-    if let Some(told) = tokens(&whole["tokens"]) {
-        return Some(told);
+    if let Some(counted) = tokens(&whole["tokens"]) {
+        return Some(counted);
     }
     let turns = list(whole, "turns");
     let counted: Vec<&Value> = turns.iter().map(|turn| &turn["tokens"]).filter(|tokens| tokens.is_object()).collect();
@@ -287,6 +287,6 @@ fn tokens(tokens: &Value) -> Option<String> {
     let counts = [("input", "in"), ("output", "out"), ("cached", "cached"), ("reasoning", "reasoning")];
     let counts = counts.into_iter().filter_map(|(key, word)| Some(format!("{} {word}", tokens.get(key)?.as_u64()?)));
     let cost = tokens.get("cost").and_then(Value::as_f64).map(|cost| format!("cost {cost}"));
-    let told: Vec<String> = counts.chain(cost).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let parts: Vec<String> = counts.chain(cost).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
