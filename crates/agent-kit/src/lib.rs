@@ -38,11 +38,11 @@
 //! #   greeter: [ { role: $END } ]
 //! # ")?;
 //! # put::put(&home, &file, false)?;
-//! # let request = start::Request {
+//! # let request = start::StartRequest {
 //! #     workflow: "say-hello".into(),
 //! #     prompt: "Greet the world".into(),
 //! #     workspace: dir.into(),
-//! #     ..start::Request::default()
+//! #     ..start::StartRequest::default()
 //! # };
 //! # let thread = start::start(&home, &request, dir)?.thread;
 //! # let context = AgentContext::load(&home, &thread, "greeter")?;

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use uwf_engine::attempt::environment::Redactor;
 use uwf_engine::attempt::error::AttemptError;
-use uwf_engine::attempt::live_trace::{self, Session, Writer};
+use uwf_engine::attempt::live_trace::{self, TracedSession, Writer};
 use uwf_engine::error::Result;
 
 use crate::answer::{Answer, ToolCall, Turn};
@@ -55,7 +55,7 @@ impl Recorder {
 
     /// The same for a session that had turns before this visit of the role.
     pub fn resumed_session(&mut self, source: &str, id: Option<&str>, turns_before: usize) {
-        let session = Session { source: source.to_owned(), id: id.map(str::to_owned), turns_before };
+        let session = TracedSession { source: source.to_owned(), id: id.map(str::to_owned), turns_before };
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.session(session));
         self.check(done);
     }

@@ -34,7 +34,7 @@ use uwf_engine::thread::message;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::child_threads::Child;
 use uwf_engine::verbs::start_child::{self, Task};
-use uwf_engine::verbs::step::{self, Report, Request, Upcoming};
+use uwf_engine::verbs::step::{self, StepReport, StepRequest, Upcoming};
 
 use crate::extractor::LlmExtractor;
 use crate::settings;
@@ -137,7 +137,7 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
     let home = context.thread().home();
     let mut relay = Relay::new(home, child);
     relay.say(&format!("child thread {child}"));
-    let request = Request::plain(child.clone());
+    let request = StepRequest::plain(child.clone());
     let mut overtaken = 0;
     loop {
         if home.heads().read(child.as_str())?.is_none() {
@@ -178,7 +178,7 @@ fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: 
 }
 
 /// A step of the child in a line.
-fn progress(report: &Report) -> String {
+fn progress(report: &StepReport) -> String {
     let role = report.role.as_deref().unwrap_or("no role");
     let agent = report.agent.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
     match &report.next {

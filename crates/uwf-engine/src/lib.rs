@@ -31,11 +31,11 @@
 //! ")?;
 //! put::put(&home, &file, true)?;
 //!
-//! let request = start::Request {
+//! let request = start::StartRequest {
 //!     workflow: "say-hello".into(),
 //!     prompt: "Greet the world".into(),
 //!     workspace: dir.into(),
-//!     ..start::Request::default()
+//!     ..start::StartRequest::default()
 //! };
 //! let started = start::start(&home, &request, dir)?;
 //! assert_eq!(show::show(&home, &started.thread)?.steps, 0);

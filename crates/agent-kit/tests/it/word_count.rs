@@ -9,8 +9,8 @@ use uwf_engine::error::{ErrorKind, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::steps::Parts;
-use uwf_engine::verbs::start::{self, Request as Start};
-use uwf_engine::verbs::step::{self, Report, Request};
+use uwf_engine::verbs::start::{self, StartRequest};
+use uwf_engine::verbs::step::{self, StepReport, StepRequest};
 
 const WORKFLOW: &str = "
 name: count-words
@@ -43,11 +43,11 @@ fn thread(dir: &Path, workflow: &str, task: &str) -> (Home, ThreadId) {
     let file = dir.join("count-words.yaml");
     write(&home.config_file(), &config);
     write(&file, workflow);
-    let request = Start {
+    let request = StartRequest {
         workflow: file.display().to_string(),
         prompt: task.to_owned(),
         workspace: dir.to_owned(),
-        ..Start::default()
+        ..StartRequest::default()
     };
     let started = start::start(&home, &request, dir).expect("a thread");
     (home, started.thread)
@@ -58,12 +58,12 @@ fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(dir).and_then(|()| std::fs::write(path, text)).expect("a file in a temporary directory");
 }
 
-fn step(home: &Home, thread: &ThreadId) -> Result<Report> {
-    let request = Request::plain(thread.clone());
+fn step(home: &Home, thread: &ThreadId) -> Result<StepReport> {
+    let request = StepRequest::plain(thread.clone());
     step::perform(home, &request, &mut Signals::listen()?)
 }
 
-fn output(home: &Home, report: &Report) -> Result<Value> {
+fn output(home: &Home, report: &StepReport) -> Result<Value> {
     Ok(Thread::at(home, report.thread.clone(), report.head)?.step(0, Parts::NONE)?.output)
 }
 

@@ -38,13 +38,13 @@ pub const MAX_TURNS: usize = 5_000;
 enum Line {
     Text(String),
     Turn(StoredTurn),
-    Session(Session),
+    Session(TracedSession),
 }
 
 /// Whose trace it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Session {
+pub struct TracedSession {
     /// Where it comes from: `wire`, `acp`, `export`…
     pub source: String,
     /// The agent's own session id.
@@ -103,7 +103,7 @@ impl Writer {
     ///
     /// # Errors
     /// `Io`.
-    pub fn session(&mut self, session: Session) -> Result<()> {
+    pub fn session(&mut self, session: TracedSession) -> Result<()> {
         self.write(&Line::Session(session))
     }
 
@@ -184,7 +184,7 @@ pub struct Trace {
     /// Turns, oldest first.
     pub turns: Vec<Turn>,
     /// Whose they are, when the file says so.
-    pub session: Option<Session>,
+    pub session: Option<TracedSession>,
 }
 
 impl Trace {
@@ -277,7 +277,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let mut writer = Writer::begin(&files).unwrap();
-        let session = Session { source: "wire".to_owned(), id: None, turns_before: 0 };
+        let session = TracedSession { source: "wire".to_owned(), id: None, turns_before: 0 };
         writer.session(session.clone()).unwrap();
         let long = "the task ".repeat(1000);
         let first = turn(&[&long], "I look", &["ls"]);

@@ -23,12 +23,12 @@ pub struct Explained {
     /// The role chosen, or `$END`.
     pub next: String,
     /// Every transition that was looked at, in order.
-    pub considered: Vec<Line>,
+    pub considered: Vec<ConsideredTransition>,
 }
 
 /// One transition that was looked at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct ConsideredTransition {
     /// Where it leads.
     pub role: String,
     /// Name of its condition.
@@ -143,7 +143,7 @@ pub fn explain(decision: &Decision) -> Explained {
         Next::Role(role) => role.clone(),
         Next::End(_) => END.to_owned(),
     };
-    let considered = decision.trace.iter().map(|line| Line {
+    let considered = decision.trace.iter().map(|line| ConsideredTransition {
         role: line.role.clone(),
         condition: line.condition.clone(),
         expression: line.expression.clone(),

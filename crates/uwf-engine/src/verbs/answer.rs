@@ -18,7 +18,7 @@ use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
-use crate::verbs::step::{self, Report, Request, Step, Stored};
+use crate::verbs::step::{self, Step, StepReport, StepRequest, Stored};
 
 /// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -111,7 +111,7 @@ pub struct Given<'g> {
 /// # Errors
 /// `Busy` when somebody else steps the thread or has answered first, those of `given`; whatever fails, the thread goes
 /// on waiting.
-pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
+pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepReport> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
@@ -124,7 +124,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
     }
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
-    let request = Request::plain(id.clone());
+    let request = StepRequest::plain(id.clone());
     let step = Step::new(&thread, &head, &plan, &request);
     let mut signals = Signals::listen()?;
     let earlier = match leftover::left_over(&thread, plan.config.limits.kill_grace)? {
@@ -132,7 +132,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<Report> {
         Left::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
             let linked = step.adopt(&attempt, recorded)?;
-            return Ok(Report { adopted: true, ..linked.look_ahead(&mut signals) });
+            return Ok(StepReport { adopted: true, ..linked.look_ahead(&mut signals) });
         }
     };
     let attempt = step.begin_by(&asked.role, asked.agent.clone(), earlier)?;

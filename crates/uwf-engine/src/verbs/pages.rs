@@ -12,7 +12,7 @@ use crate::thread::end_reason;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
-use crate::verbs::show::Shown;
+use crate::verbs::show::ThreadStatus;
 
 /// The last step of a thread as a section of a page; `None` before the first.
 ///
@@ -57,7 +57,7 @@ fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
 }
 
 /// Where a thread stands, in short phrases of markdown.
-pub fn standing(shown: &Shown) -> Vec<String> {
+pub fn standing(shown: &ThreadStatus) -> Vec<String> {
     let steps = match shown.steps {
         0 => "no step yet".to_owned(),
         1 => "1 step".to_owned(),
@@ -71,7 +71,7 @@ pub fn standing(shown: &Shown) -> Vec<String> {
 }
 
 /// Why a thread is stuck, how it ended; `None` when there is nothing to say.
-pub fn ending(home: &Home, shown: &Shown) -> Option<Ending> {
+pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
     let at = |what: &str| match &shown.at_role {
         Some(role) => format!("{what} at {role}"),
         None => what.to_owned(),
@@ -94,7 +94,7 @@ pub fn ending(home: &Home, shown: &Shown) -> Option<Ending> {
     Some(Ending { title, text: format!("{since}{why}") })
 }
 
-fn finished(home: &Home, shown: &Shown) -> Ending {
+fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
     let title = if shown.state == State::Killed { "Killed" } else { "Completed" };
     let end: Option<ThreadEnd> = shown.end.and_then(|end| nodes::typed(home.store(), end).ok());
     let how = match end.as_ref().map(|end| end.reason.as_str()) {

@@ -24,7 +24,7 @@ const TASK_SHARE: usize = 4;
 
 /// Which steps of a thread to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ReadFrom {
     /// The newest that fit.
     End,
     /// The oldest that fit.
@@ -39,9 +39,9 @@ pub enum Place {
 
 /// What to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct ReadRequest {
     /// Which steps.
-    pub place: Place,
+    pub place: ReadFrom,
     /// Characters that task and steps may take together, about.
     pub quota: usize,
 }
@@ -62,12 +62,12 @@ pub struct Transcript {
 /// # Errors
 /// `NotFound` when there is no such thread or no such step in it, those of head, start and StepNodes. A step of which
 /// other nodes are not readable is shown as far as it is.
-pub fn read(home: &Home, id: &ThreadId, request: &Request) -> Result<Transcript> {
+pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcript> {
     let standing = show::show(home, id)?;
     let thread = Thread::at(home, id.clone(), standing.head)?;
     let chain = thread.chain()?;
     let wanted = Wanted::of(chain, id, &request.place)?;
-    let shows_task = matches!(request.place, Place::Start | Place::Until(_) | Place::End);
+    let shows_task = matches!(request.place, ReadFrom::Start | ReadFrom::Until(_) | ReadFrom::End);
     let task = shows_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
     let quota = request.quota.saturating_sub(task.as_ref().map_or(0, Section::chars));
     let (steps, sections) = sections(&thread, &wanted, quota)?;
@@ -94,14 +94,14 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(chain: &Chain, id: &ThreadId, place: &Place) -> Result<Wanted> {
+    fn of(chain: &Chain, id: &ThreadId, place: &ReadFrom) -> Result<Wanted> {
         let all = 0..chain.len();
         let (range, newest_first) = match place {
-            Place::End => (all, true),
-            Place::Start => (all, false),
-            Place::Before(step) => (0..position(chain, id, step)?, true),
-            Place::Until(step) => (0..position(chain, id, step)?, false),
-            Place::After(step) => (position(chain, id, step)? + 1..chain.len(), false),
+            ReadFrom::End => (all, true),
+            ReadFrom::Start => (all, false),
+            ReadFrom::Before(step) => (0..position(chain, id, step)?, true),
+            ReadFrom::Until(step) => (0..position(chain, id, step)?, false),
+            ReadFrom::After(step) => (position(chain, id, step)? + 1..chain.len(), false),
         };
         if range.is_empty() && !chain.is_empty() {
             let what = if range.start == 0 { "before its first" } else { "after its last" };

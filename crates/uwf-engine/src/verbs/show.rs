@@ -22,7 +22,7 @@ use crate::verbs::child_threads;
 /// Where a thread stands. The first four keys are those of a step's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+pub struct ThreadStatus {
     /// Workflow it is pinned to.
     pub workflow: Hash,
     /// Its id.
@@ -87,7 +87,7 @@ pub struct Shown {
     pub workspace: Option<std::path::PathBuf>,
 }
 
-impl Shown {
+impl ThreadStatus {
     /// The state in words: one that is running may be told to pause.
     pub fn state_in_words(&self) -> String {
         state_in_words(self.state, self.pausing)
@@ -103,14 +103,14 @@ pub fn state_in_words(state: State, pausing: bool) -> String {
 ///
 /// # Errors
 /// `NotFound` when there is no such thread, those of its nodes.
-pub fn show(home: &Home, id: &ThreadId) -> Result<Shown> {
+pub fn show(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
     match home.heads().read(id.as_str())? {
         Some(head) => active(home, id, head.hash),
         None => finished(home, id),
     }
 }
 
-fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
+fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
     let marked = marks::of(home, id);
     let reason = marked.iter().find(|mark| **mark != Mark::Open).and_then(|mark| marks::get(home, id, *mark));
     let paused = child_threads::paused(home, id)?;
@@ -147,10 +147,10 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<Shown> {
     Ok(shown)
 }
 
-fn finished(home: &Home, id: &ThreadId) -> Result<Shown> {
+fn finished(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
     let line = history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
     let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
-    Ok(Shown {
+    Ok(ThreadStatus {
         done: true,
         changed_at: Some(line.completed_at),
         why: end_reason(home, line.end),
@@ -164,9 +164,9 @@ fn end_reason(home: &Home, end: Option<Hash>) -> Option<String> {
     node.payload.get("reason").and_then(serde_json::Value::as_str).map(str::to_owned)
 }
 
-fn base(thread: &Thread<'_>, state: State) -> Result<Shown> {
+fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
     let settings = Settings::load(thread.home(), &thread.id).ok().flatten();
-    Ok(Shown {
+    Ok(ThreadStatus {
         workflow: thread.start.workflow,
         thread: thread.id.clone(),
         head: thread.head,

@@ -24,7 +24,7 @@ use crate::verbs::new_thread;
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct StartRequest {
     /// Workflow as typed.
     pub workflow: String,
     /// The task.
@@ -55,7 +55,7 @@ pub struct Started {
 /// # Errors
 /// `Usage` for an empty prompt or an unknown role in `--agent`, `NotFound` for an unknown workflow or workspace, those
 /// of store and index.
-pub fn start(home: &Home, request: &Request, cwd: &Path) -> Result<Started> {
+pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
     if request.prompt.trim().is_empty() {
         return Err(Error::new(ErrorKind::Usage, "the prompt is empty")
             .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));

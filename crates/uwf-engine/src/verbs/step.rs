@@ -22,7 +22,7 @@ use self::adopt::Resumed;
 use self::begin::Begun;
 pub(crate) use self::link::Stored;
 use self::link::Verified;
-pub use self::report::{Report, Upcoming};
+pub use self::report::{StepReport, Upcoming};
 use crate::attempt::advisors::Advisors;
 use crate::attempt::agent_process::Signals;
 use crate::attempt::bindings::Named;
@@ -41,7 +41,7 @@ use crate::verbs::end;
 
 /// What to step, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct StepRequest {
     /// The thread.
     pub thread: ThreadId,
     /// Agent for this step only.
@@ -55,10 +55,10 @@ pub struct Request {
     pub reextract: bool,
 }
 
-impl Request {
+impl StepRequest {
     /// The next step of a thread, nothing special about it.
-    pub fn plain(thread: ThreadId) -> Request {
-        Request { thread, agent: None, cwd: None, explain: false, reextract: false }
+    pub fn plain(thread: ThreadId) -> StepRequest {
+        StepRequest { thread, agent: None, cwd: None, explain: false, reextract: false }
     }
 }
 
@@ -67,7 +67,12 @@ impl Request {
 ///
 /// # Errors
 /// What the keeper reports; `Internal` when it dies without a report.
-pub fn in_keeper(home: &Home, request: &Request, signals: &mut Signals, tick: &mut dyn FnMut()) -> Result<Report> {
+pub fn in_keeper(
+    home: &Home,
+    request: &StepRequest,
+    signals: &mut Signals,
+    tick: &mut dyn FnMut(),
+) -> Result<StepReport> {
     Ok(keeper::run(home, &request.thread, request, signals, tick)?)
 }
 
@@ -76,7 +81,7 @@ pub fn in_keeper(home: &Home, request: &Request, signals: &mut Signals, tick: &m
 /// # Errors
 /// `Usage` when the request is not readable.
 pub fn keeper_main(request: &str) -> Result<()> {
-    let performed = |request: &Request| perform(&Home::from_environment()?, request, &mut Signals::listen()?);
+    let performed = |request: &StepRequest| perform(&Home::from_environment()?, request, &mut Signals::listen()?);
     Ok(keeper::main(request, performed)?)
 }
 
@@ -84,7 +89,7 @@ pub fn keeper_main(request: &str) -> Result<()> {
 ///
 /// # Errors
 /// Of every kind; the head is where it was unless the error says otherwise.
-pub fn perform(home: &Home, request: &Request, signals: &mut Signals) -> Result<Report> {
+pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Result<StepReport> {
     let lock = lock::take(home, &request.thread)?;
     lock.write_owner(&std::process::id().to_string())?;
     sharing::check(home, &request.thread)?;
@@ -104,12 +109,17 @@ pub(crate) struct Step<'a, 'h> {
     thread: &'a Thread<'h>,
     head: &'a Head,
     plan: &'a Plan,
-    request: &'a Request,
+    request: &'a StepRequest,
     log: Log,
 }
 
 impl<'a, 'h> Step<'a, 'h> {
-    pub(crate) fn new(thread: &'a Thread<'h>, head: &'a Head, plan: &'a Plan, request: &'a Request) -> Step<'a, 'h> {
+    pub(crate) fn new(
+        thread: &'a Thread<'h>,
+        head: &'a Head,
+        plan: &'a Plan,
+        request: &'a StepRequest,
+    ) -> Step<'a, 'h> {
         let home = thread.home();
         let log = Log::open(&home.log_file(&thread.id));
         Step { home, thread, head, plan, request, log }
@@ -119,9 +129,9 @@ impl<'a, 'h> Step<'a, 'h> {
     /// for is lost is the order: the attempt is on record before its agent is started, the agent's process records its step
     /// before it reports it, and the head moves last. Whatever was killed, the next step finds in the record how far this
     /// one came, and `resume_leftover` goes on from there.
-    fn run(&self, signals: &mut Signals) -> Result<Report> {
+    fn run(&self, signals: &mut Signals) -> Result<StepReport> {
         let failed = match self.resume_leftover()? {
-            Resumed::Linked(linked) => return Ok(Report { adopted: true, ..linked.look_ahead(signals) }),
+            Resumed::Linked(linked) => return Ok(StepReport { adopted: true, ..linked.look_ahead(signals) }),
             Resumed::Failed(failed) => failed,
         };
         // ① The moderator: the next role, or the end.
@@ -138,14 +148,14 @@ impl<'a, 'h> Step<'a, 'h> {
         let linked = stored.and_then(Stored::verify).and_then(Verified::link);
         let report = linked.map(|linked| linked.look_ahead(signals)).map_err(|error| self.conclude(&attempt, error))?;
         let explain = self.request.explain.then(|| moderate::explain(&decision));
-        Ok(Report { explain, adopted: rereads, ..report })
+        Ok(StepReport { explain, adopted: rereads, ..report })
     }
 
     /// The moderator chose the end: no agent runs.
-    fn end(&self, reason: EndReason, decision: &Decision, signals: &mut Signals) -> Result<Report> {
+    fn end(&self, reason: EndReason, decision: &Decision, signals: &mut Signals) -> Result<StepReport> {
         let summary = self.advisors(self.thread).summary(signals);
         end::complete(self.thread, self.head, reason, summary)?;
-        Ok(Report {
+        Ok(StepReport {
             done: true,
             reason: Some(moderate::reason(reason).to_owned()),
             explain: self.request.explain.then(|| moderate::explain(decision)),
@@ -163,8 +173,8 @@ impl<'a, 'h> Step<'a, 'h> {
         Advisors { thread, plan: self.plan, log: &self.log }
     }
 
-    fn report(&self, head: Hash) -> Report {
-        Report::standing(self.thread.start.workflow, self.thread.id.clone(), head)
+    fn report(&self, head: Hash) -> StepReport {
+        StepReport::standing(self.thread.start.workflow, self.thread.id.clone(), head)
     }
 }
 

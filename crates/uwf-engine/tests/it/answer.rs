@@ -11,13 +11,13 @@ use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::{self, Asked, Given};
-use uwf_engine::verbs::step::Report;
+use uwf_engine::verbs::step::StepReport;
 use uwf_engine::verbs::{kill, pause};
 
 use crate::memory::{Machine, failure};
 
 /// Answers, and does something else once the answer is stored and before the head moves.
-fn while_answering(machine: &Machine, asked: &Asked, meanwhile: &dyn Fn()) -> Result<Report, Error> {
+fn while_answering(machine: &Machine, asked: &Asked, meanwhile: &dyn Fn()) -> Result<StepReport, Error> {
     let given = Given {
         output: &|_| unreachable!("nothing was left over"),
         store: &|attempt| {

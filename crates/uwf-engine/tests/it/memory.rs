@@ -22,8 +22,8 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, Asked, Given};
 use uwf_engine::verbs::put::{self, Put};
-use uwf_engine::verbs::start::{self, Request};
-use uwf_engine::verbs::step::Report;
+use uwf_engine::verbs::start::{self, StartRequest};
+use uwf_engine::verbs::step::StepReport;
 use uwf_testing::dir_in_memory;
 
 /// A writer and an editor take turns until the editor approves.
@@ -112,12 +112,12 @@ impl Machine {
         put::put(&self.home, &self.file(&format!("{name}.yaml"), workflow), false)
     }
 
-    pub(crate) fn request(&self, workflow: &str, prompt: &str) -> Request {
-        Request {
+    pub(crate) fn request(&self, workflow: &str, prompt: &str) -> StartRequest {
+        StartRequest {
             workflow: workflow.to_owned(),
             prompt: prompt.to_owned(),
             workspace: self.work(),
-            ..Request::default()
+            ..StartRequest::default()
         }
     }
 
@@ -148,12 +148,12 @@ impl Machine {
     }
 
     /// A person plays the next role.
-    pub(crate) fn answer(&self, id: &ThreadId, output: Value) -> Result<Report> {
+    pub(crate) fn answer(&self, id: &ThreadId, output: Value) -> Result<StepReport> {
         self.answer_as(&answer::asked(&self.home, id)?, output)
     }
 
     /// The same, as whoever was asked before.
-    pub(crate) fn answer_as(&self, asked: &Asked, output: Value) -> Result<Report> {
+    pub(crate) fn answer_as(&self, asked: &Asked, output: Value) -> Result<StepReport> {
         let given = Given {
             output: &|_| Ok(self.output(asked, &output)?.hash()),
             store: &|attempt| self.store(asked, attempt, &output),
@@ -170,7 +170,7 @@ impl Machine {
     }
 
     /// Comes to the end of an essay.
-    pub(crate) fn approved(&self, id: &ThreadId) -> Report {
+    pub(crate) fn approved(&self, id: &ThreadId) -> StepReport {
         self.answer(id, json!({"text": "It rains."})).unwrap();
         self.answer(id, json!({"approved": true})).unwrap()
     }

@@ -4,7 +4,7 @@ use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::marks::{self, Mark};
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::step::{self, Request};
+use uwf_engine::verbs::step::{self, StepRequest};
 use uwf_engine::verbs::{kill, pause, show};
 
 use crate::memory::{Machine, failure};
@@ -14,7 +14,8 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     assert_eq!(pause::pause(&machine.home, &id, None).unwrap(), State::Paused);
-    let error = step::perform(&machine.home, &Request::plain(id.clone()), &mut Signals::listen().unwrap()).unwrap_err();
+    let error =
+        step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut Signals::listen().unwrap()).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: paused by hand").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread resume {id}` lets it go on")]);
     assert_eq!(pause::resume(&machine.home, &id).unwrap(), (State::Active, true));

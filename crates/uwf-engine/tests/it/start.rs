@@ -8,11 +8,11 @@ use serde_json::json;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::verbs::start::{self, Request, Started};
+use uwf_engine::verbs::start::{self, StartRequest, Started};
 
 use crate::memory::{ESSAY, Machine, failure};
 
-fn start(machine: &Machine, request: &Request) -> Result<Started, Error> {
+fn start(machine: &Machine, request: &StartRequest) -> Result<Started, Error> {
     start::start(&machine.home, request, &machine.work())
 }
 
@@ -35,7 +35,7 @@ fn of_an_unknown_workflow_the_nearest_name_is_given() {
 #[test]
 fn a_workspace_that_does_not_exist_leaves_no_thread() {
     let machine = Machine::with_essay();
-    let request = Request { workspace: "none".into(), ..machine.request("essay", "On rain.") };
+    let request = StartRequest { workspace: "none".into(), ..machine.request("essay", "On rain.") };
     assert!(start(&machine, &request).is_err());
     assert_eq!(machine.heads.list().unwrap(), []);
     assert!(!machine.home.threads_dir().exists());
@@ -83,7 +83,7 @@ fn a_role_that_the_workflow_lacks_cannot_be_bound() {
     let machine = Machine::with_essay();
     let person = Named { agent: "person".to_owned(), output: None };
     let bound = Bindings { agents: [("reader".to_owned(), person)].into(), every_role: None };
-    let error = start(&machine, &Request { bound, ..machine.request("essay", "On rain.") }).unwrap_err();
+    let error = start(&machine, &StartRequest { bound, ..machine.request("essay", "On rain.") }).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Usage);
     assert!(error.message.contains("`reader`"), "{}", error.message);
 }

@@ -9,12 +9,12 @@ use uwf_engine::root::{history, ids, lock};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::fork::{self, Changes};
 use uwf_engine::verbs::show;
-use uwf_engine::verbs::step::{self, Report, Request};
+use uwf_engine::verbs::step::{self, StepReport, StepRequest};
 
 use crate::memory::{ESSAY, Machine, failure};
 
-fn step(machine: &Machine, id: &ThreadId) -> Result<Report, Error> {
-    step::perform(&machine.home, &Request::plain(id.clone()), &mut Signals::listen().unwrap())
+fn step(machine: &Machine, id: &ThreadId) -> Result<StepReport, Error> {
+    step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut Signals::listen().unwrap())
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_thread_at_the_end_of_its_graph_ends_without_an_agent() {
     let id = machine.start("essay");
     let head = machine.approved(&id).head;
     let again = fork::thread(&machine.home, &id, None, &Changes::default(), &machine.work()).unwrap().thread;
-    let request = Request { explain: true, ..Request::plain(again.clone()) };
+    let request = StepRequest { explain: true, ..StepRequest::plain(again.clone()) };
     let report = step::perform(&machine.home, &request, &mut Signals::listen().unwrap()).unwrap();
     assert_eq!((report.done, report.role, report.head, report.reason.as_deref()), (true, None, head, Some("end")));
     let explained = report.explain.unwrap();

@@ -5,7 +5,7 @@ use uwf_core::moderator::Next;
 
 use super::check;
 use super::failure::Unmoved;
-use super::{Report, Step, Upcoming};
+use super::{Step, StepReport, Upcoming};
 use crate::attempt::agent_process::Signals;
 use crate::attempt::recorded::{self, Closed, Finished, Opened, Outcome};
 use crate::error::{Error, Result};
@@ -107,20 +107,20 @@ impl Linked<'_, '_, '_> {
 
     /// What comes next, and the end of the thread if that was its last step. The head has moved: what the moderator says now
     /// must not undo that, so its failure is part of the report.
-    pub(crate) fn look_ahead(self, signals: &mut Signals) -> Report {
+    pub(crate) fn look_ahead(self, signals: &mut Signals) -> StepReport {
         let Linked { step, opened, moved } = &self;
-        let report = Report {
+        let report = StepReport {
             role: Some(opened.role.clone()),
             agent: Some(opened.agent.name.clone()),
             ..step.report(moved.head)
         };
         self.ahead(&report, signals).unwrap_or_else(|error| {
             log!(step.log, "H5W1YJ7S", Warn, "the moderator failed after the head moved: {}", error.message);
-            Report { next: Some(Upcoming::Error(error.message)), ..report }
+            StepReport { next: Some(Upcoming::Error(error.message)), ..report }
         })
     }
 
-    fn ahead(&self, report: &Report, signals: &mut Signals) -> Result<Report> {
+    fn ahead(&self, report: &StepReport, signals: &mut Signals) -> Result<StepReport> {
         let Linked { step, moved, .. } = self;
         let decision = moderate::next(moved, &step.plan.workflow)?;
         let explain_next = step.request.explain.then(|| moderate::explain(&decision));
@@ -139,7 +139,7 @@ impl Linked<'_, '_, '_> {
                 None => (false, None, Some(Upcoming::Role(role))),
             },
         };
-        Ok(Report { done, reason, next, explain_next, ..report.clone() })
+        Ok(StepReport { done, reason, next, explain_next, ..report.clone() })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::thread::moderate::Explained;
 /// What a step did. The first four keys are the contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct StepReport {
     /// Workflow the thread runs.
     pub workflow: Hash,
     /// The thread.
@@ -41,10 +41,10 @@ pub struct Report {
     pub explain_next: Option<Explained>,
 }
 
-impl Report {
+impl StepReport {
     /// Of a thread that stands at `head` and is not done; nothing more is told.
-    pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> Report {
-        Report {
+    pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> StepReport {
+        StepReport {
             workflow,
             thread,
             head,

@@ -19,7 +19,7 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::{self, Asked, Given};
 use uwf_engine::verbs::pages;
-use uwf_engine::verbs::step::Report as StepReport;
+use uwf_engine::verbs::step::StepReport;
 
 use super::which::Which;
 use crate::ask::{Asker, Interruptible};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uwf_core::thread::Step;
 use uwf_core::view;
-use uwf_engine::verbs::read::{self, DEFAULT_QUOTA, Place, Request};
+use uwf_engine::verbs::read::{self, DEFAULT_QUOTA, ReadFrom, ReadRequest};
 
 use super::which::Which;
 use crate::context::Context;
@@ -38,13 +38,13 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let place = match (&args.before, &args.after, args.start) {
-        (Some(step), _, true) => Place::Until(step.clone()),
-        (Some(step), _, false) => Place::Before(step.clone()),
-        (None, Some(step), _) => Place::After(step.clone()),
-        (None, None, true) => Place::Start,
-        (None, None, false) => Place::End,
+        (Some(step), _, true) => ReadFrom::Until(step.clone()),
+        (Some(step), _, false) => ReadFrom::Before(step.clone()),
+        (None, Some(step), _) => ReadFrom::After(step.clone()),
+        (None, None, true) => ReadFrom::Start,
+        (None, None, false) => ReadFrom::End,
     };
-    let transcript = read::read(&context.home, &thread, &Request { place, quota: args.quota })?;
+    let transcript = read::read(&context.home, &thread, &ReadRequest { place, quota: args.quota })?;
     for why in transcript.steps.iter().flat_map(unreadable) {
         context.printer.warn(&why);
     }

@@ -17,7 +17,7 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::show;
-use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming, in_keeper};
+use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
 use crate::ask::Asker;
 use crate::commands::thread::which::NEWEST;
@@ -182,7 +182,7 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
 
 /// One step with progress on stderr: a live line on a terminal, a line a step elsewhere.
 fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Result<StepReport, CommandError> {
-    let request = Request::plain(thread.clone());
+    let request = StepRequest::plain(thread.clone());
     let begun = Instant::now();
     let mut live = Live { context, thread, begun, is_terminal: std::io::stderr().is_terminal(), shown: false };
     let report = in_keeper(&context.home, &request, signals, &mut || live.show());

@@ -2,7 +2,7 @@
 
 use uwf_engine::attempt::delegation::Decided;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::show::{self, Shown};
+use uwf_engine::verbs::show::{self, ThreadStatus};
 
 use super::which::Which;
 use crate::context::Context;
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     which: Which,
 }
 
-impl Report for Shown {
+impl Report for ThreadStatus {
     fn text(&self) -> String {
         let shown = self;
         let mut lines =
@@ -61,7 +61,7 @@ fn played(name: &str, decided: &Decided) -> Vec<String> {
 }
 
 /// The thread a child belongs to, else the head that had.
-fn parent(shown: &Shown) -> Option<String> {
+fn parent(shown: &ThreadStatus) -> Option<String> {
     let head = shown.parent?;
     Some(match &shown.parent_thread {
         Some(thread) => format!("{thread} at {head}"),

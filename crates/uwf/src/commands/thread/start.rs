@@ -68,7 +68,7 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
         context.printer.warn(&problem.to_string());
     }
     context.name_ignored(project.as_ref());
-    let request = start::Request {
+    let request = start::StartRequest {
         workflow: workflow.to_owned(),
         prompt,
         workspace,

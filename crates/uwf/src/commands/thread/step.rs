@@ -15,7 +15,7 @@ use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
-use uwf_engine::verbs::step::{Report as StepReport, Request, Upcoming, in_keeper};
+use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
 use super::which::Which;
 use crate::commands::thread::agent_args::output_parser;
@@ -176,7 +176,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     // Resolved here: the request goes to the keeper as text, so the path has to be one.
     let cwd = args.cwd.map(|dir| settings::workspace(&context.cwd, &dir)).transpose()?;
     let agent = args.agent.map(|agent| Named { agent, output: args.output });
-    let request = Request { thread, agent, cwd, explain: args.explain, reextract: args.reextract };
+    let request = StepRequest { thread, agent, cwd, explain: args.explain, reextract: args.reextract };
     context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);
@@ -194,7 +194,7 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
     Printed::new(&Stepped { report, exit_code })
 }
 
-fn dry_run(context: &Context, request: &Request) -> CommandResult {
+fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
     let home = &context.home;
     let (thread, head) = Thread::active(home, &request.thread)?;
     let plan = Plan::load(&thread, request.cwd.as_ref())?;
