@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use uwf_testing::{SCRIPTED_ACP, TestHome, failed_attempts, text};
 
+use crate::fixtures::text::json_lines;
 use crate::home;
 
 /// A writer and a reviewer who is never content.
@@ -67,13 +68,8 @@ fn step(home: &TestHome, thread: &str) {
     home.json(&["thread", "step", thread]);
 }
 
-fn lines(home: &TestHome, file: &str) -> Vec<Value> {
-    let lines = fs::read_to_string(home.work().join(file)).unwrap();
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn calls(home: &TestHome) -> Vec<Value> {
-    lines(home, "calls.jsonl")
+    json_lines(home.work().join("calls.jsonl"))
 }
 
 fn detail(home: &TestHome, thread: &str) -> Value {
@@ -224,7 +220,7 @@ fn with_acp(settings: &str, second: &Value) -> (TestHome, String) {
 
 /// What the agent was asked at the second visit, and its prompt.
 fn asked(home: &TestHome) -> (Vec<String>, String) {
-    let heard = lines(home, "heard.jsonl");
+    let heard = json_lines(home.work().join("heard.jsonl"));
     let methods = heard.iter().map(|message| text(message, "method").replace("session/", "")).collect();
     let prompt = heard.iter().find(|message| message["method"] == "session/prompt").unwrap();
     (methods, text(&prompt["params"]["prompt"][0], "text"))

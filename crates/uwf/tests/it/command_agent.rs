@@ -7,16 +7,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::answering::with_worker;
 use crate::fixtures::review::reviewing_home;
 use crate::home;
-
-/// A home with the counting workflow, one agent `w` with these settings, and a thread.
-fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
-    let home = home();
-    home.worker(settings, script);
-    let thread = home.start_counting(3, "count");
-    (home, thread)
-}
 
 /// Exit code, state and reason after one failed step; the head must not have moved.
 fn failure(home: &TestHome, thread: &str) -> (Option<i32>, String) {
@@ -75,7 +68,7 @@ fn each_way_to_fail_has_its_exit_code_and_its_reason() {
         ),
     ];
     for (settings, script, code, reason) in cases {
-        let (home, thread) = with_agent(settings, script);
+        let (home, thread) = with_worker(3, settings, script);
         let work = fs::canonicalize(home.work()).unwrap();
         let (told, why) = failure(&home, &thread);
         assert_eq!((told, why.replace(work.to_str().unwrap(), "<work>").as_str()), (Some(code), reason), "{settings}");
@@ -99,7 +92,7 @@ fn the_expected_file_must_be_made_or_changed_by_the_run() {
         ["2001-01-01", "now", "2100-01-01"].into_iter().flat_map(|at| cases.map(|case| (at, case)))
     {
         let (home, thread) =
-            with_agent("output: json, expectFile: \"made.txt\"", &format!("#!/bin/sh\n{work}{answer}"));
+            with_worker(3, "output: json, expectFile: \"made.txt\"", &format!("#!/bin/sh\n{work}{answer}"));
         let file = home.file("made.txt", "old\n");
         assert!(Command::new("touch").args(["-d", before]).arg(&file).status().unwrap().success());
         let ran = home.uwf(&["thread", "step", &thread]);
@@ -113,7 +106,7 @@ fn the_expected_file_must_be_made_or_changed_by_the_run() {
 fn codes_and_prompt_are_as_the_agent_says() {
     let script = "#!/bin/sh\nprintf '%s' \"$2\" > prompt.txt\nprintf '%s|' \"$1\" \"$3\" > others.txt\necho '{\"n\": 1}'\nexit 3\n";
     let (home, thread) =
-        with_agent("output: json, args: [-x, \"{prompt}\", \"as {role}\"], exitCodes: { 3: ok }", script);
+        with_worker(3, "output: json, args: [-x, \"{prompt}\", \"as {role}\"], exitCodes: { 3: ok }", script);
     let prompt = home.json(&["thread", "step", &thread, "--dry-run"])["prompt"].clone();
     assert_eq!(home.json(&["thread", "step", &thread])["role"], "worker");
     assert_eq!(json!(fs::read_to_string(home.work().join("prompt.txt")).unwrap()), prompt);
@@ -122,7 +115,7 @@ fn codes_and_prompt_are_as_the_agent_says() {
 
 #[test]
 fn an_answer_without_valid_output_is_kept_and_told_in_words() {
-    let (home, thread) = with_agent("output: json", "#!/bin/sh\necho 'let me think'\necho '{\"n\": \"many\"}'\n");
+    let (home, thread) = with_worker(3, "output: json", "#!/bin/sh\necho 'let me think'\necho '{\"n\": \"many\"}'\n");
     let (code, why) = failure(&home, &thread);
     assert_eq!(code, Some(41));
     assert!(why.starts_with("the answer has no valid output for role `worker`: "), "{why}");
@@ -152,7 +145,7 @@ fn a_missing_agent_is_a_matter_of_configuration() {
 fn success_clears_the_failure_and_lists_every_earlier_attempt() {
     let script =
         "#!/bin/sh\ncat > /dev/null\necho x >> tries\n[ $(wc -l < tries) -lt 3 ] && exit 1\necho '{\"n\": 1}'\n";
-    let (home, thread) = with_agent("output: json", script);
+    let (home, thread) = with_worker(3, "output: json", script);
     let first = failure(&home, &thread);
     assert_eq!(first, failure(&home, &thread));
     let report = home.json(&["thread", "step", &thread]);
@@ -168,7 +161,7 @@ fn success_clears_the_failure_and_lists_every_earlier_attempt() {
 
 #[test]
 fn a_step_of_another_thread_is_refused() {
-    let (home, thread) = with_agent("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let (home, thread) = with_worker(3, "output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let other = home.start("count-rounds", "another task");
     let foreign = text(&home.json(&["thread", "step", &other]), "head");
     let ran = home.uwf(&["thread", "step", &thread, "--agent", &format!("echo {foreign} #"), "--output", "step"]);
@@ -185,7 +178,7 @@ fn a_step_of_another_thread_is_refused() {
 fn a_flood_is_capped_and_said_to_be_cut() {
     // 64 MB before the answer; 1 MiB is kept.
     let script = "#!/bin/sh\ncat > /dev/null\nhead -c 67108864 /dev/zero | tr '\\0' x\necho\necho '{\"n\": 7}'\n";
-    let (home, thread) = with_agent("output: json", script);
+    let (home, thread) = with_worker(3, "output: json", script);
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{config}outputCap: 1048576\n"));
     let report = home.json(&["thread", "step", &thread]);
@@ -202,7 +195,7 @@ fn a_flood_is_capped_and_said_to_be_cut() {
 
 #[test]
 fn bytes_that_are_no_text_do_no_harm() {
-    let (home, thread) = with_agent("output: json", "#!/bin/sh\nprintf '\\377\\376 {\"n\": 4}\\n'\n");
+    let (home, thread) = with_worker(3, "output: json", "#!/bin/sh\nprintf '\\377\\376 {\"n\": 4}\\n'\n");
     let report = home.json(&["thread", "step", &thread]);
     assert_eq!(report["role"], "worker");
 }
@@ -210,7 +203,7 @@ fn bytes_that_are_no_text_do_no_harm() {
 #[test]
 fn the_agent_works_in_the_threads_directory_with_its_variables() {
     let script = "#!/bin/sh\nset -e\ncat > prompt.txt\npwd > where.txt\nenv > env.txt\necho '{\"n\": 1}'\n";
-    let (home, _) = with_agent("output: json, args: [\"{thread}\", \"{role}\"]", script);
+    let (home, _) = with_worker(3, "output: json, args: [\"{thread}\", \"{role}\"]", script);
     let place = home.work().join("place");
     fs::create_dir(&place).unwrap();
     let started = home.json(&["thread", "start", "count-rounds", "-p", "count", "--cwd", "place"]);
@@ -285,7 +278,7 @@ fn secrets_stay_with_whom_they_were_given_to_and_out_of_every_node() {
 #[test]
 fn a_secret_that_turns_up_while_the_agent_works_is_kept_out_of_its_step() {
     let add = "#!/bin/sh\ncat > /dev/null\necho 'LATE_KEY=late-secret-0123456789' > \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"\nchmod 600 \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"\nprintf -- '---\\nn: 1\\n---\\n'\n";
-    let (home, _) = with_agent("output: text", add);
+    let (home, _) = with_worker(3, "output: text", add);
     let thread = home.start("count-rounds", "count with late-secret-0123456789");
     let head = text(&home.json(&["thread", "step", &thread]), "head");
     let told = home.uwf(&["thread", "step-details", &head]).stdout;

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::text::json_lines;
 use crate::home;
 
 /// A `cursor-agent` that notes its arguments. Its answers come one a call from `answers.json`.
@@ -60,8 +61,7 @@ fn with_cursor(settings: &str, answers: &Value, task: &str) -> (TestHome, String
 }
 
 fn calls(home: &TestHome) -> Vec<Value> {
-    let calls = fs::read_to_string(home.root().join("calls.jsonl")).unwrap_or_default();
-    calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    json_lines(home.root().join("calls.jsonl"))
 }
 
 fn args(call: &Value) -> Vec<&str> {

@@ -5,14 +5,8 @@ use std::fs;
 use serde_json::json;
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::answering::counting_home;
 use crate::home;
-
-fn counting() -> TestHome {
-    let home = home();
-    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
-    home.put("count-rounds", &counting_workflow(3));
-    home
-}
 
 #[test]
 fn reports_have_the_keys_their_scripts_read() {
@@ -44,7 +38,7 @@ fn a_node_that_is_not_readable_shows_in_the_status() {
 
 #[test]
 fn commands_have_their_earlier_names() {
-    let home = counting();
+    let home = counting_home(3);
     let file = home.file("two-rounds.yaml", &counting_workflow(2).replace("count-rounds", "two-rounds"));
     home.json(&["workflow".as_ref(), "add".as_ref(), file.as_os_str()]);
     let thread = home.start("two-rounds", "two");
@@ -78,7 +72,7 @@ fn a_text_alone_is_no_node_but_the_hint_is_exact() {
 
 #[test]
 fn reading_before_a_step_can_begin_at_the_start() {
-    let home = counting();
+    let home = counting_home(3);
     let thread = home.start("count-rounds", "count");
     home.json(&["run", &thread]);
     let steps = home.json(&["thread", "steps", &thread])["steps"].take();
@@ -129,7 +123,7 @@ fn a_time_limit_in_milliseconds_is_warned_of() {
 
 #[test]
 fn the_oldest_registry_is_read_until_there_is_another() {
-    let home = counting();
+    let home = counting_home(3);
     let hash = text(&home.json(&["workflow", "show", "count-rounds"]), "hash");
     fs::remove_file(home.root().join("registry.yaml")).unwrap();
     fs::remove_file(home.root().join("registry.lock")).unwrap();

@@ -4,13 +4,13 @@ use std::fs;
 
 use uwf_testing::{TestHome, repository, text};
 
+use crate::fixtures::mocked::{mock, script};
 use crate::home;
 
 /// A home whose every role is played by a mock with this script.
 fn mocked(script: &str) -> TestHome {
     let home = home();
-    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
-    fs::write(home.root().join("answers.yaml"), script).unwrap();
+    mock(&home, "", script);
     home
 }
 
@@ -222,7 +222,7 @@ fn the_readme_of_the_examples_shows_what_works() {
     let block = |mark: &str| *blocks.iter().find(|block| block.contains(mark)).expect("the README has the block");
     let home = home();
     home.config(block("uwf-mock"));
-    fs::write(home.root().join("answers.yaml"), block("expect-prompt")).unwrap();
+    script(&home, block("expect-prompt"));
     let path = repository().join("examples/solve-issue.yaml");
     let thread = text(&home.json(&["thread", "start", path.to_str().unwrap(), "-p", "Search ignores case"]), "thread");
     let codes: Vec<Option<i32>> = (0..6).map(|_| home.uwf(&["thread", "step", &thread, "--exit-code"]).code).collect();

@@ -1,13 +1,10 @@
 //! The extraction ladder as a user sees it: what is tried when an answer cannot be read, and what is kept.
 
-use std::fs;
-
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, text};
+use uwf_testing::text;
 
+use crate::fixtures::mocked::{mock, mocked, mocked_with};
 use crate::home;
-
-const CONFIG: &str = "agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n";
 
 const NO_OUTPUT: &str = "the answer has no valid output for role `worker`";
 
@@ -20,19 +17,10 @@ fn rung(name: &str, errors: &[&str]) -> Value {
     json!({ "rung": name, "errors": errors, "fixes": [] })
 }
 
-/// A home with the counting workflow of one visit, a mock with this script, and a thread.
-fn mocked(config: &str, script: &str) -> (TestHome, String) {
-    let home = home();
-    home.config(config);
-    fs::write(home.root().join("answers.yaml"), script).unwrap();
-    let thread = home.start_counting(1, "count");
-    (home, thread)
-}
-
 #[test]
 fn the_session_is_told_what_is_wrong_and_its_correction_counts() {
     let (home, thread) = mocked(
-        CONFIG,
+        1,
         "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: one\\n---\", \"---\\nn: 1\\n---\\n\"]\n",
     );
     let stepped = home.json(&["thread", "step", &thread]);
@@ -53,8 +41,9 @@ fn the_session_is_told_what_is_wrong_and_its_correction_counts() {
 
 #[test]
 fn the_same_error_twice_ends_the_feedback() {
-    let (home, thread) = mocked(
-        &format!("{CONFIG}extract: {{ feedback: 5 }}\n"),
+    let (home, thread) = mocked_with(
+        "extract: { feedback: 5 }\n",
+        1,
         "worker:\n  - garbage: I counted to one.\n    feedback: [\"It is one.\", \"It is one.\", \"---\\nn: 1\\n---\\n\"]\n",
     );
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -66,7 +55,7 @@ fn the_same_error_twice_ends_the_feedback() {
 #[test]
 fn there_are_two_rounds_of_feedback_and_every_error_is_kept() {
     let (home, thread) = mocked(
-        CONFIG,
+        1,
         "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: one\\n---\", \"---\\nm: 1\\n---\", \"---\\nn: 1\\n---\\n\"]\n",
     );
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41), "the third would have been right");
@@ -81,12 +70,10 @@ fn there_are_two_rounds_of_feedback_and_every_error_is_kept() {
 #[test]
 fn rungs_can_be_switched_off() {
     let script = "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: 1\\n---\\n\"]\n";
-    let (home, thread) = mocked(&format!("{CONFIG}extract: {{ feedback: 0 }}\n"), script);
+    let (home, thread) = mocked_with("extract: { feedback: 0 }\n", 1, script);
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
-    let (home, thread) = mocked(
-        &format!("{CONFIG}extract: {{ frontmatter: false }}\n"),
-        "worker:\n  - reply: \"---\\nn: 1\\n---\\n\"\n",
-    );
+    let (home, thread) =
+        mocked_with("extract: { frontmatter: false }\n", 1, "worker:\n  - reply: \"---\\nn: 1\\n---\\n\"\n");
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(41));
     assert!(ran.stderr.contains("switched off"), "{}", ran.stderr);
@@ -97,7 +84,7 @@ fn without_frontmatter_no_reply_to_feedback_is_read_as_such() {
     let script = "worker:\n  - garbage: I counted to one.\n    feedback: [\"---\\nn: 1\\n---\\n\"]\n";
     let off = "no value was submitted, and reading frontmatter is switched off";
     let told = ["frontmatter: false", "frontmatter: false, submit: false"].map(|switches| {
-        let (home, thread) = mocked(&format!("{CONFIG}extract: {{ {switches} }}\n"), script);
+        let (home, thread) = mocked_with(&format!("extract: {{ {switches} }}\n"), 1, script);
         let ran = home.uwf(&["thread", "step", &thread]);
         assert_eq!(ran.code, Some(41), "{}", ran.told());
         ran.stderr.lines().next().unwrap_or_default().to_owned()
@@ -146,8 +133,7 @@ fn a_thread_can_be_routed_by_how_a_value_was_obtained() {
     ];
     for (answer, expected) in answers {
         let home = home();
-        home.config(CONFIG);
-        fs::write(home.root().join("answers.yaml"), format!("writer:\n{answer}")).unwrap();
+        mock(&home, "", &format!("writer:\n{answer}"));
         home.put("route-words", ROUTED);
         let thread = home.start("route-words", "a word");
         let report = home.json(&["thread", "step", &thread]);

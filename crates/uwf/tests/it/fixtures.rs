@@ -7,6 +7,7 @@ pub(crate) mod child_threads;
 pub(crate) mod configuration;
 pub(crate) mod described;
 pub(crate) mod faults;
+pub(crate) mod mocked;
 pub(crate) mod notes;
 pub(crate) mod people;
 pub(crate) mod protocol_agents;

@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, failed_attempts, text};
 
+use crate::fixtures::text::json_lines;
 use crate::home;
 
 /// A `hermes` that keeps its sessions as files of its home. What it does differently is in `behave.json` there.
@@ -137,8 +138,7 @@ fn with_hermes(behave: &Value) -> (TestHome, String) {
 }
 
 fn calls(home: &TestHome) -> Vec<Value> {
-    let calls = fs::read_to_string(home.root().join("hermes/calls.jsonl")).unwrap_or_default();
-    calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    json_lines(home.root().join("hermes/calls.jsonl"))
 }
 
 #[test]

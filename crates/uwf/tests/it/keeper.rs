@@ -9,6 +9,7 @@ use serde_json::json;
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::mocked;
 use crate::home;
 
 /// An agent that writes a line to the ledger when it begins, waits for the file `go`, then answers.
@@ -86,7 +87,7 @@ while [ ! -e go ]; do sleep 0.02; done
 fn lingering_home() -> (TestHome, String) {
     let (home, thread) = counting_home(LINGERING);
     home.config("agents:\n  w: { command: worker, config: { script: answers.yaml } }\ndefaultAgent: w\nkillGrace: 1\n");
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: { n: 1 }\n  - reply: { n: 2 }\n").unwrap();
+    mocked::script(&home, "worker:\n  - reply: { n: 1 }\n  - reply: { n: 2 }\n");
     (home, thread)
 }
 

@@ -1,23 +1,11 @@
 //! The scripted agent, as people use it to try out their workflows.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
 
-use crate::home;
-
-const CONFIG: &str = "agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n";
-
-/// A home with the counting workflow of `rounds` visits, a mock with this script, and a thread.
-fn mocked(rounds: usize, script: &str) -> (TestHome, String) {
-    let home = home();
-    home.config(CONFIG);
-    fs::write(home.root().join("answers.yaml"), script).unwrap();
-    let thread = home.start_counting(rounds, "count");
-    (home, thread)
-}
+use crate::fixtures::mocked::{CONFIG, mocked, script};
 
 /// What one step came to: `done`, `next`, or the exit code with the reason.
 fn step(home: &TestHome, thread: &str) -> String {
@@ -124,18 +112,18 @@ fn a_script_that_runs_out_says_so_unless_its_last_entry_repeats() {
     next
     40 error: the script <dir>/root/answers.yaml has 1 reply for role `worker`, this is its visit 2; add a `reply`, or `repeat: true` to the last one
     ");
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - reply: { n: 1 }\n    repeat: true\n").unwrap();
+    script(&home, "worker:\n  - reply: { n: 1 }\n    repeat: true\n");
     let told: Vec<String> = (0..3).map(|_| step(&home, &thread)).collect();
     assert_eq!(told, ["next", "next", "done"]);
 }
 
 #[test]
 fn a_prompt_that_lacks_what_is_expected_fails_the_try() {
-    let script =
+    let lacking =
         "worker:\n  - reply: { n: 1 }\n    expect-prompt: [count, the moon, \"Count.\", 'a \"quoted\" word']\n";
-    let (home, thread) = mocked(1, script);
+    let (home, thread) = mocked(1, lacking);
     insta::assert_snapshot!(step(&home, &thread), @r#"40 error: <dir>/root/answers.yaml:2:5: the prompt does not contain "the moon", "a \"quoted\" word" (`uwf thread step --dry-run` shows the prompt)"#);
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - { reply: { n: 1 }, expect-prompt: Count. }\n").unwrap();
+    script(&home, "worker:\n  - { reply: { n: 1 }, expect-prompt: Count. }\n");
     assert_eq!(step(&home, &thread), "done");
 }
 
@@ -148,7 +136,7 @@ fn a_hang_is_ended_by_the_agents_time_limit() {
     let begun = Instant::now();
     assert_eq!(step(&home, &thread), "40 error: agent `m` was ended: it printed nothing for 0.2 s");
     assert!(begun.elapsed() < Duration::from_secs(20), "the mock goes at the first signal");
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - { hang: 0.01, reply: { n: 1 } }\n").unwrap();
+    script(&home, "worker:\n  - { hang: 0.01, reply: { n: 1 } }\n");
     assert_eq!(step(&home, &thread), "done", "a slow answer is an answer");
 }
 

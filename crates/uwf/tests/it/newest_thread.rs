@@ -1,21 +1,13 @@
 //! `@` and `--last` name the newest thread; `ls`, `step`, `show` and `read` are short forms.
 
 use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::text;
 
-use crate::home;
-
-/// A home with a workflow that is played by a script.
-fn counting() -> TestHome {
-    let home = home();
-    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
-    home.put("count-rounds", &counting_workflow(2));
-    home
-}
+use crate::fixtures::answering::counting_home;
 
 #[test]
 fn an_at_sign_names_the_newest_thread_wherever_a_thread_is_meant() {
-    let home = counting();
+    let home = counting_home(2);
     let none = home.uwf(&["thread", "show", "@"]);
     assert_eq!(none.code, Some(69));
     assert!(none.stderr.contains("there is none yet"), "{}", none.stderr);
@@ -40,7 +32,7 @@ fn an_at_sign_names_the_newest_thread_wherever_a_thread_is_meant() {
 
 #[test]
 fn the_flag_last_is_the_same() {
-    let home = counting();
+    let home = counting_home(2);
     let [first, second] = ["one", "two"].map(|prompt| home.start("count-rounds", prompt));
     assert_eq!(text(&home.json(&["thread", "show", "--last"]), "thread"), second);
     assert_eq!(text(&home.json(&["thread", "step", "--last"]), "thread"), second);
@@ -64,7 +56,7 @@ fn the_flag_last_is_the_same() {
 
 #[test]
 fn what_names_no_thread_says_what_would() {
-    let home = counting();
+    let home = counting_home(2);
     home.start("count-rounds", "one");
     for (typed, code, said) in [
         ("@2", 69, "`@2` names no thread: there is only one"),
@@ -81,7 +73,7 @@ fn what_names_no_thread_says_what_would() {
 
 #[test]
 fn an_id_that_tells_no_time_is_never_the_newest() {
-    let home = counting();
+    let home = counting_home(2);
     let thread = home.start("count-rounds", "one");
     let head = home.head(&thread).unwrap();
     let index = home.root().join("threads.yaml");
@@ -94,7 +86,7 @@ fn an_id_that_tells_no_time_is_never_the_newest() {
 
 #[test]
 fn short_forms_do_what_the_long_ones_do() {
-    let home = counting();
+    let home = counting_home(2);
     let thread = home.start("count-rounds", "one");
     assert_eq!(text(&home.json(&["step", &thread]), "role"), "worker");
     for (short, long) in [

@@ -4,12 +4,14 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say, Usage};
+use uwf_testing::processes::until;
 use uwf_testing::{SCRIPTED_ACP, TestHome, text};
 
+use crate::fixtures::acp::kept;
 use crate::home;
 
 /// A thread of one role whose output is `{n: integer}`, played by a built-in agent with a scripted model.
@@ -36,12 +38,6 @@ fn recorded(home: &TestHome, thread: &str, event: &str) -> Option<Value> {
     lines.into_iter().find(|line| line["event"] == event)
 }
 
-/// The attempt node of the newest failure, references expanded.
-fn kept(home: &TestHome, thread: &str) -> Value {
-    let closed = recorded(home, thread, "closed").unwrap();
-    home.json(&["thread", "step-details", &text(&closed, "node"), "--format", "json"])
-}
-
 /// Turns of an attempt: output, and of each call name, arguments, result.
 fn told(attempt: &Value) -> Value {
     let calls = |turn: &Value| -> Value {
@@ -53,14 +49,6 @@ fn told(attempt: &Value) -> Value {
 
 fn step(home: &TestHome, thread: &str) -> Child {
     home.command(&["thread", "step", thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what}: that never happened");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn kill_agent(home: &TestHome, thread: &str) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::mocked::mock;
 use crate::home;
 
 /// An example of the given name: the file users have, or the invented one put in its place.
@@ -20,8 +21,7 @@ fn example(home: &TestHome, name: &str, invented: &str) -> PathBuf {
 
 /// Validates a workflow, then steps it to its end with a script. Tells the roles in order and the reason of the end.
 fn run(home: &TestHome, file: &Path, script: &str) -> String {
-    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
-    fs::write(home.root().join("answers.yaml"), script).unwrap();
+    mock(home, "", script);
     let validated = home.uwf(&["workflow".as_ref(), "validate".as_ref(), file.as_os_str()]);
     assert_eq!(validated.code, Some(0), "{}", validated.told());
     let thread = text(&home.json(&["thread", "start", file.to_str().unwrap(), "-p", "do it"]), "thread");
@@ -238,8 +238,8 @@ fn the_configuration_is_read_and_names_the_agent_of_each_role() {
     let home = home();
     let workflow = example(&home, "solve-issue.yaml", SOLVE_ISSUE);
     let config = example(&home, "config.yaml", CONFIG);
-    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
-    fs::write(home.root().join("answers.yaml"), "planner: [ reply: { plan: x, steps: [] } ]\n").unwrap();
+    let script = "planner: [ reply: { plan: x, steps: [] } ]\n";
+    mock(&home, "", script);
     let thread = text(&home.json(&["thread", "start", workflow.to_str().unwrap(), "-p", "do it"]), "thread");
     let agents: Vec<String> = ["planner", "developer"]
         .map(|role| {
@@ -247,7 +247,7 @@ fn the_configuration_is_read_and_names_the_agent_of_each_role() {
             let dry = home.json(&["thread", "step", &thread, "--dry-run"]);
             assert_eq!(dry["role"], role);
             let told = format!("{}: {}", text(&dry, "agent"), dry["command"][0].as_str().unwrap());
-            home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
+            mock(&home, "", script);
             home.uwf(&["thread", "step", &thread]);
             told
         })

@@ -9,6 +9,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{Ran, TestHome, text};
 
+use crate::fixtures::mocked;
 use crate::fixtures::people::{CONFIG, answers, last, staffed, waiting};
 use crate::told;
 
@@ -202,7 +203,7 @@ fn of_two_answers_at_once_one_counts() {
         // One that comes when the other is through already finds the writer to be next.
         assert!(codes == [Some(0), Some(75)] || codes == [Some(0), Some(64)], "round {round}: {both:?}");
         assert_eq!(home.json(&["thread", "show", &thread])["steps"], 2);
-        fs::write(home.root().join("answers.yaml"), "writer:\n  - reply: { post: Hello }\n").unwrap();
+        mocked::script(&home, "writer:\n  - reply: { post: Hello }\n");
     }
 }
 

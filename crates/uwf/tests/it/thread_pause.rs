@@ -8,14 +8,16 @@ use serde_json::json;
 use uwf_testing::TestHome;
 
 use crate::fixtures::faults::failing_at;
-use crate::{home, told};
+use crate::fixtures::mocked::mocked;
+use crate::told;
 
 fn counting() -> (TestHome, String) {
-    let home = home();
-    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
-    fs::write(home.root().join("answers.yaml"), "worker:\n  - { reply: { n: 1 }, repeat: true }\n").unwrap();
-    let thread = home.start_counting(3, "count");
-    (home, thread)
+    mocked(
+        3,
+        "worker:
+  - { reply: { n: 1 }, repeat: true }
+",
+    )
 }
 
 #[test]

@@ -3,17 +3,9 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, repository, text};
+use uwf_testing::{repository, text};
 
-use crate::home;
-
-/// A home with the counting workflow, an agent with these settings that is this script, and a thread.
-fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
-    let home = home();
-    home.worker(settings, script);
-    let thread = home.start_counting(1, "count");
-    (home, thread)
-}
+use crate::fixtures::answering::with_worker;
 
 /// Outputs of the turns, with the names of the tools each called.
 fn turns(detail: &Value) -> Vec<String> {
@@ -34,7 +26,7 @@ fn documented() -> String {
 #[test]
 fn the_documented_format_is_imported_with_an_answer() {
     let script = "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace run.jsonl\n";
-    let (home, thread) = with_agent("output: step", script);
+    let (home, thread) = with_worker(1, "output: step", script);
     home.file("run.jsonl", &documented());
     home.json(&["thread", "step", &thread]);
     let detail = home.last_detail(&thread);
@@ -48,7 +40,7 @@ fn the_documented_format_is_imported_with_an_answer() {
 #[test]
 fn what_the_options_say_counts_more_than_the_trace() {
     let script = "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace run.jsonl --session-id mine --duration-ms 7\n";
-    let (home, thread) = with_agent("output: step", script);
+    let (home, thread) = with_worker(1, "output: step", script);
     home.file("run.jsonl", &documented());
     home.json(&["thread", "step", &thread]);
     let detail = home.last_detail(&thread);
@@ -64,13 +56,13 @@ fn a_trace_that_is_no_use_never_costs_the_answer() {
     ] {
         let script =
             "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace run.jsonl 2> said\n";
-        let (home, thread) = with_agent("output: step", script);
+        let (home, thread) = with_worker(1, "output: step", script);
         home.file("run.jsonl", trace);
         assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
         assert_eq!(fs::read_to_string(home.work().join("said")).unwrap().trim_end(), warning);
     }
     let script = "#!/bin/sh\n\"$UWF_BIN\" agent submit \"$1\" \"$2\" --data '{\"n\": 1}' --trace gone.jsonl\n";
-    let (home, thread) = with_agent("output: step", script);
+    let (home, thread) = with_worker(1, "output: step", script);
     assert_eq!(
         home.uwf(&["thread", "step", &thread]).code,
         Some(40),
@@ -92,7 +84,7 @@ EOF
 
 #[test]
 fn a_program_that_prints_a_trace_answers_with_its_final_message() {
-    let (home, thread) = with_agent("output: text, config: { trace: codex }", CODEX);
+    let (home, thread) = with_worker(1, "output: text, config: { trace: codex }", CODEX);
     home.json(&["thread", "step", &thread]);
     let detail = home.last_detail(&thread);
     let told = ["sessionId", "source", "extractedBy", "raw", "totalTokens"].map(|key| detail[key].clone());
@@ -124,11 +116,11 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
         ),
     ];
     for (script, why) in cases {
-        let (home, thread) = with_agent("output: text, config: { trace: codex }", &script);
+        let (home, thread) = with_worker(1, "output: text, config: { trace: codex }", &script);
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
         assert_eq!(text(&home.json(&["thread", "show", &thread]), "why"), why);
     }
-    let (home, thread) = with_agent("output: text, config: { trace: codez }", CODEX);
+    let (home, thread) = with_worker(1, "output: text, config: { trace: codez }", CODEX);
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78));
     assert!(
@@ -140,7 +132,7 @@ fn a_trace_without_an_answer_is_a_failure_in_the_agents_words() {
 
 #[test]
 fn a_failed_attempt_that_printed_a_trace_can_be_read_again() {
-    let (home, thread) = with_agent("output: text, config: { trace: codex }", CODEX);
+    let (home, thread) = with_worker(1, "output: text, config: { trace: codex }", CODEX);
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{config}extract: {{ frontmatter: false }}\n"));
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));

@@ -5,16 +5,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{Ran, TestHome, text};
 
-use crate::home;
-
-fn counting() -> TestHome {
-    let home = home();
-    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
-    home.put("count-rounds", &counting_workflow(2));
-    home
-}
+use crate::fixtures::answering::counting_home;
 
 /// Runs a command in a directory that is deleted before.
 fn nowhere(home: &TestHome, args: &[&str]) -> Ran {
@@ -27,7 +20,7 @@ fn nowhere(home: &TestHome, args: &[&str]) -> Ran {
 
 #[test]
 fn a_deleted_directory_stops_only_what_needs_it() {
-    let home = counting();
+    let home = counting_home(2);
     let thread = home.start("count-rounds", "count");
     let work = home.work();
     let work = work.to_str().unwrap();
@@ -65,7 +58,7 @@ fn a_deleted_directory_stops_only_what_needs_it() {
 
 #[test]
 fn a_workspace_that_is_no_utf8_is_bad_data() {
-    let home = counting();
+    let home = counting_home(2);
     let strange = home.work().join(OsStr::from_bytes(b"w\xffs"));
     fs::create_dir(&strange).unwrap();
     let in_strange = |args: &[&str]| Ran::from(home.command(args).current_dir(&strange).output().unwrap());
