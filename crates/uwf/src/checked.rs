@@ -8,6 +8,7 @@ use uwf_engine::error::ErrorKind;
 use crate::error::CommandError;
 use crate::snippet;
 use crate::style;
+use crate::table::count;
 
 /// A file somebody wrote, with everything that is wrong with it.
 #[derive(Serialize)]
@@ -52,10 +53,7 @@ impl Checked {
     }
 
     fn counted(&self, severity: Severity) -> Option<String> {
-        match (self.problems.iter().filter(|problem| problem.severity == severity).count(), severity.as_str()) {
-            (0, _) => None,
-            (1, what) => Some(format!("1 {what}")),
-            (more, what) => Some(format!("{more} {what}s")),
-        }
+        let found = self.problems.iter().filter(|problem| problem.severity == severity).count();
+        (found > 0).then(|| count(found, severity.as_str()))
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use uwf_engine::error::{AtPath, ErrorKind};
 
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 
 /// A file to write.
 pub(crate) struct Planned {
@@ -14,31 +14,6 @@ pub(crate) struct Planned {
     pub(crate) path: PathBuf,
     /// What.
     pub(crate) content: Vec<u8>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Installed {
-    files: Vec<String>,
-    /// Whether nothing was written, because it was only asked what would be.
-    dry_run: bool,
-    /// What is left to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    todo: Option<String>,
-}
-
-impl Report for Installed {
-    fn text(&self) -> String {
-        let verb = if self.dry_run { "would write" } else { "wrote" };
-        let mut text: String = match self.files.as_slice() {
-            [first, .., last] => format!("{verb} {} files, {first} to {last}\n", self.files.len()),
-            files => files.iter().map(|file| format!("{verb} {file}\n")).collect(),
-        };
-        if let Some(todo) = &self.todo {
-            text.push_str(&format!("{todo}\n"));
-        }
-        text
-    }
 }
 
 /// Writes files and reports which.
@@ -49,8 +24,18 @@ pub(crate) fn install(files: &[Planned], dry_run: bool, todo: Option<String>) ->
         }
         std::fs::write(path, content).at("write", path)?;
     }
-    let files = files.iter().map(|file| file.path.display().to_string()).collect();
-    Printed::new(&Installed { files, dry_run, todo })
+    let files: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
+    let verb = if dry_run { "would write" } else { "wrote" };
+    let mut text: String = match files.as_slice() {
+        [first, .., last] => format!("{verb} {} files, {first} to {last}\n", files.len()),
+        files => files.iter().map(|file| format!("{verb} {file}\n")).collect(),
+    };
+    let mut value = json!({ "files": files, "dryRun": dry_run });
+    if let Some(todo) = todo {
+        text.push_str(&format!("{todo}\n"));
+        value["todo"] = todo.into();
+    }
+    Ok(Printed::of(value, text))
 }
 
 /// A directory of the person: what a variable says, else one below the home directory.

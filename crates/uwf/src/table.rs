@@ -129,6 +129,11 @@ pub(crate) fn ago(unix_ms: u64, now_ms: u64) -> String {
     }
 }
 
+/// So many of something: `1 step`, `3 steps`.
+pub(crate) fn count(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The beginning of a text in one line of at most so many columns, without escape sequences.
 pub(crate) fn excerpt(text: &str, columns: usize) -> String {
     style::cut(&one_line(text), columns).into_owned()

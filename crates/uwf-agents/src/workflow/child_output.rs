@@ -2,20 +2,16 @@
 //! long, and people who watch the parent want to see something move.
 
 use std::io::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, getppid};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::agent_process::last_line;
 use uwf_engine::attempt::recorded::{self, OutputFiles};
 use uwf_engine::root::home::Home;
 
 /// Time between two looks at the agent's output. Shorter than any sensible `idleTimeout`.
 const PACE: Duration = Duration::from_millis(500);
-
-/// Bytes of an output file that are looked at for its last line.
-const TAIL: u64 = 4096;
 
 /// Characters of a line that are passed on.
 const SHOWN: usize = 200;
@@ -60,6 +56,7 @@ impl<'h> Relay<'h> {
         }
         self.size = size;
         let line = files.iter().find_map(|path| last_line(path)).unwrap_or_default();
+        let line: String = line.chars().take(SHOWN).collect();
         self.say(&format!("{} by {}: {line}", opened.role, opened.agent.name));
     }
 
@@ -70,10 +67,4 @@ impl<'h> Relay<'h> {
             std::process::exit(ABANDONED);
         }
     }
-}
-
-fn last_line(path: &Path) -> Option<String> {
-    let text = agent_process::read_capped(path, TAIL).ok()?;
-    let line = text.trim_end().lines().last()?.trim();
-    (!line.is_empty()).then(|| line.chars().take(SHOWN).collect())
 }

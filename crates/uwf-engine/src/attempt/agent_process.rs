@@ -271,6 +271,16 @@ pub fn read_kept(path: &Path, cap: u64) -> Result<String> {
     }
 }
 
+/// The last line of an output file, for somebody who watches; `None` if there is none yet. Only its end is read.
+pub fn last_line(path: &Path) -> Option<String> {
+    let text = read_capped(path, LOOKED_AT).ok()?;
+    let line = text.trim_end().lines().last()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+/// Bytes of an output file that are looked at for its last line.
+const LOOKED_AT: u64 = 4096;
+
 /// What is kept of an output file: all of it, or its beginning and end with a line that says what was cut. Bytes that
 /// are no UTF-8 are shown as `�`.
 ///

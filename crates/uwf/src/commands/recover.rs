@@ -7,6 +7,7 @@ use uwf_engine::verbs::recover::{self, Finding, Recovered, Row};
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
+use crate::table::count;
 
 /// Arguments of `uwf recover`.
 #[derive(Debug, clap::Args)]
@@ -71,10 +72,6 @@ fn line(row: &Row) -> String {
     let before = row.before.map(|before| format!(" (was {before})")).unwrap_or_default();
     let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     format!("{}  {finding}{head}{from}{before}{note}\n", style::bold(row.thread.as_str()))
-}
-
-fn count(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Runs the command.

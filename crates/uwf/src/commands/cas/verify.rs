@@ -9,6 +9,7 @@ use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::progress::Progress;
 use crate::style;
+use crate::table::count;
 
 /// Arguments of `uwf cas verify`.
 #[derive(Debug, clap::Args)]
@@ -33,8 +34,7 @@ impl Report for VerifyReport {
         let mut text: String = problems.iter().map(line).collect();
         let found = match problems.len() {
             0 => style::green("no problems"),
-            1 => style::red("1 problem"),
-            more => style::red(&format!("{more} problems")),
+            some => style::red(&count(some, "problem")),
         };
         text.push_str(&format!("{checked} nodes checked, {bytes} bytes: {found}\n"));
         text

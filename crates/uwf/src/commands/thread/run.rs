@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::{self, Signals};
+use uwf_engine::attempt::agent_process::{Signals, last_line};
 use uwf_engine::attempt::recorded::{self, OutputFiles};
 use uwf_engine::attempt::settings;
 use uwf_engine::error::ErrorKind;
@@ -30,9 +30,6 @@ use crate::{style, table, terminal};
 
 /// Columns of the live line on a terminal that does not say how many it has.
 const LINE: usize = 79;
-
-/// Bytes of an agent's output that are looked at for its last line.
-const TAIL: u64 = 4096;
 
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
@@ -251,12 +248,6 @@ fn live_line(known: &str, said: &str, columns: usize) -> String {
     });
     let from = widths.last().unwrap_or(said.len());
     format!("{known} {}", &said[from..])
-}
-
-fn last_line(path: &std::path::Path) -> Option<String> {
-    let text = agent_process::read_capped(path, TAIL).ok()?;
-    let line = text.trim_end().lines().last()?.trim();
-    (!line.is_empty()).then(|| line.to_owned())
 }
 
 #[cfg(test)]

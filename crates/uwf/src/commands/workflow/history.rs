@@ -1,13 +1,12 @@
 //! `uwf workflow history`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::Hash;
-use serde::Serialize;
+use serde_json::{Value, json};
 use uwf_engine::root::registry;
 
 use crate::complete;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandResult, Printed};
 use crate::style;
 use crate::table::{self, Table};
 
@@ -25,42 +24,21 @@ pub(crate) struct Args {
     name: String,
 }
 
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Versions(Vec<Version>);
-
-#[derive(Serialize)]
-struct Version {
-    hash: Hash,
-    timestamp: u64,
-    /// Whether the name stands for it now.
-    current: bool,
-}
-
-impl Report for Versions {
-    fn text(&self) -> String {
-        let mut table = Table::new(&["hash", "since"]);
-        for Version { hash, timestamp, current } in &self.0 {
-            let since = if *timestamp == 0 { "-".to_owned() } else { table::time(*timestamp) };
-            let mark = if *current { format!("  {}", style::green("current")) } else { String::new() };
-            table.row(vec![hash.to_string(), format!("{since}{mark}")]);
-        }
-        table.text()
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut registry = registry::read(&context.home)?;
     super::require(context, &registry, &args.name)?;
-    let versions = registry.remove(&args.name).map(|entry| {
-        let current = Version { hash: entry.hash, timestamp: entry.timestamp, current: true };
-        let past = entry.history.into_iter().map(|past| Version {
-            hash: past.hash,
-            timestamp: past.timestamp,
-            current: false,
-        });
-        std::iter::once(current).chain(past).collect()
-    });
-    Printed::new(&Versions(versions.unwrap_or_default()))
+    let mut table = Table::new(&["hash", "since"]);
+    let mut versions = Vec::new();
+    let entry = registry.remove(&args.name).into_iter();
+    for (hash, timestamp, current) in entry.flat_map(|entry| {
+        let past = entry.history.into_iter().map(|past| (past.hash, past.timestamp, false));
+        std::iter::once((entry.hash, entry.timestamp, true)).chain(past)
+    }) {
+        let since = if timestamp == 0 { "-".to_owned() } else { table::time(timestamp) };
+        let mark = if current { format!("  {}", style::green("current")) } else { String::new() };
+        table.row(vec![hash.to_string(), format!("{since}{mark}")]);
+        versions.push(json!({ "hash": hash, "timestamp": timestamp, "current": current }));
+    }
+    Ok(Printed::of(Value::Array(versions), table.text()))
 }

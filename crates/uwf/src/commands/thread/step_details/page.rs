@@ -182,8 +182,7 @@ impl Page {
     fn input(&mut self, depth: usize, texts: &[Value]) {
         let (above, new): (Vec<&Value>, Vec<&Value>) = texts.iter().partition(|text| text.get("toldAbove").is_some());
         if !above.is_empty() {
-            let texts = if above.len() == 1 { "text" } else { "texts" };
-            self.block(depth, &style::dim(&format!("({} {texts} from above)", above.len())));
+            self.block(depth, &style::dim(&format!("({} from above)", table::count(above.len(), "text"))));
         }
         for (index, text) in new.into_iter().enumerate() {
             if index > 0 {
