@@ -10,7 +10,7 @@ use crate::root::config_text;
 use crate::root::error::{AtPath, Result, RootError};
 use crate::root::home::Home;
 
-/// Variables of a `.env` file; empty when there is none.
+/// Variables of a `.env` file; none if the file is missing.
 ///
 /// # Errors
 /// `Config` when a line is not `NAME=value`, `Io`.
@@ -20,15 +20,18 @@ pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         text => text.at("read", path)?,
     };
-    let lines = dotenvy::from_read_iter(text.as_slice());
-    lines.collect::<Result<_, _>>().map_err(|error| {
+    parse(&text, path)
+}
+
+fn parse(text: &[u8], path: &Path) -> Result<Vec<(String, String)>> {
+    dotenvy::from_read_iter(text).collect::<Result<_, _>>().map_err(|error| {
         // The parser's message quotes the line, which may hold a key.
         let column = if let dotenvy::Error::LineParse(_, column) = &error { Some(*column) } else { None };
         RootError::EnvLine { path: path.to_owned(), column }
     })
 }
 
-/// Whether others than its owner may do anything with a `.env`; false when there is none.
+/// Whether others than its owner can read or change a `.env`; false if the file is missing.
 ///
 /// # Errors
 /// `Io` when it cannot be looked at.
@@ -56,39 +59,33 @@ pub(crate) fn protect(path: &Path) -> Result<bool> {
 /// The value a variable has for agents: from the environment, else from `.env`; an empty or blank one is none.
 pub fn value_of(name: &str, env_file: &[(String, String)]) -> Option<String> {
     let inherited = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    // Of a name that is there twice the last counts, as in what agents get.
+    // If a name is there twice the last one counts, as for agents.
     let from_file = || env_file.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     inherited.or_else(|| from_file().filter(|value| !value.trim().is_empty()))
 }
 
-/// Sets a variable in `.env`, which is made if there is none. True when the file is another than before.
+/// Sets a variable in `.env`, which is made if it is missing. True if the file has changed.
 ///
 /// # Errors
-/// `Config` when the file is not readable as it is, or cannot hold the value; `Busy`, `Io`. No message holds the value.
+/// `Config` if a line of the file is not `NAME=value`, or none can hold the value; `Busy`, `Io`. No message has the value.
 pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
     let path = home.env_file();
     let _lock = config_file::lock(home)?;
     config_file::stays_inside(home, &path)?;
     let before = config_text::read(&path)?;
-    let others = variables(&before, &path)?;
+    let others = parse(before.as_bytes(), &path).map_err(|_| RootError::EnvNotChanged(path.clone()))?;
     if others.iter().any(|(known, _)| known == name) && last(&others, name) == Some(value) {
         protect(&path)?;
         return Ok(false);
     }
     let after = ["", "'", "\""].iter().map(|quote| with_line(&before, name, &quoted(value, quote))).find(|text| {
-        // Whatever the file holds, it must say the same as before, and this one thing more.
-        variables(text, &path)
+        // All other variables must have the same values as before.
+        parse(text.as_bytes(), &path)
             .is_ok_and(|now| last(&now, name) == Some(value) && rest(&now, name) == rest(&others, name))
     });
     let after = after.ok_or_else(|| RootError::EnvValue { path: path.clone(), name: name.to_owned() })?;
     durable_files::replace_private(&path, after.as_bytes())?;
     Ok(true)
-}
-
-fn variables(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
-    let read: Result<_, _> = dotenvy::from_read_iter(text.as_bytes()).collect();
-    // The parser's message quotes the line, which may hold a key.
-    read.map_err(|_| RootError::EnvNotChanged(path.to_owned()))
 }
 
 fn last<'v>(variables: &'v [(String, String)], name: &str) -> Option<&'v str> {
@@ -153,7 +150,7 @@ mod tests {
         assert!(!set(&home, "KEY", value).unwrap(), "the second time changes nothing");
         assert_eq!(fs::metadata(home.env_file()).unwrap().permissions().mode() & 0o777, 0o600);
         let text = fs::read_to_string(home.env_file()).unwrap();
-        assert_eq!(last(&variables(&text, &home.env_file()).unwrap(), "KEY"), Some(value));
+        assert_eq!(last(&parse(text.as_bytes(), &home.env_file()).unwrap(), "KEY"), Some(value));
         text
     }
 
