@@ -102,7 +102,6 @@ fn explain_tells_each_expression_its_value_and_why() {
       · → $END if asked: the expression gave nothing, which counts as false
           steps[-1].output.missing → nothing
       ✓ → worker: it has no condition
-    next: worker
     ");
 }
 

@@ -93,6 +93,8 @@ pub(crate) fn text(report: &StepReport) -> String {
         text.push_str(&explanation("next", explained));
     }
     match (&report.next, &report.reason) {
+        // The explanation has begun with it.
+        (Some(Upcoming::Role(_)), _) if report.explain_next.is_some() => {}
         (Some(Upcoming::Role(role)), _) => text.push_str(&format!("next: {role}\n")),
         (Some(Upcoming::Error(error)), _) => text.push_str(&format!("{} {error}\n", style::red("next step fails:"))),
         (None, Some(reason)) => text.push_str(&format!("{} ({reason})\n", style::green("done"))),
