@@ -2,6 +2,7 @@
 //!
 //! Each room below the verbs has an enum beside its code: [`RootError`], [`ThreadError`](crate::thread::error::ThreadError),
 //! [`AttemptError`](crate::attempt::error::AttemptError). It becomes an [`Error`] when it is shown to somebody.
+//! What the verbs refuse is a `VerbError`.
 
 use crate::attempt::environment::Redactor;
 pub use crate::root::error::AtPath;
@@ -10,6 +11,9 @@ use crate::root::error::{RootError, is_damage};
 pub use crate::error_kind::{ErrorKind, SentError};
 
 mod conversion;
+mod verb_error;
+
+pub(crate) use self::verb_error::{Instead, VerbError};
 
 /// A failure of the engine. `hints` say what to try next.
 #[derive(Debug, thiserror::Error)]

@@ -8,15 +8,17 @@ use rustix::io::Errno;
 use uwf_core::config::edit::EditError;
 use uwf_core::document::Problem;
 use uwf_core::node::OWN_TYPES;
+use uwf_core::thread::ThreadId;
 
+use super::verb_error::{Instead, VerbError};
 use super::{Error, ErrorKind};
 use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::ended::{Ended, stopped_by};
 use crate::attempt::error::AttemptError;
-use crate::error_kind::SentError;
 use crate::ownership::owner;
 use crate::root::error::RootError;
 use crate::root::home::ROOT_VARIABLES;
+use crate::root::registry::NAMES_ARE_LOST;
 use crate::thread::error::ThreadError;
 
 /// What to try when the disk is full.
@@ -216,7 +218,7 @@ fn of_attempt(error: AttemptError) -> Error {
             .hint("run the same step again: it takes over what the dead keeper left")
             .hint(format!("its last words are in {}", log.display())),
         Attempt::KeeperUnread { .. } => of(ErrorKind::Io).hint("`uwf thread show` tells where the thread stands"),
-        Attempt::Keeper(SentError { kind, hints, .. }) => Error { hints: hints.clone(), ..of(*kind) },
+        Attempt::Keeper(reported) => return reported.clone().into(),
         Attempt::NotACommandLine(_) | Attempt::KeeperRequest(_) => of(ErrorKind::Usage),
         Attempt::RoutedNowhere { .. } => of(ErrorKind::Data),
         Attempt::Misplaced { .. } | Attempt::AdvisorEnded { .. } | Attempt::AdvisorReply(_) => {
@@ -226,6 +228,100 @@ fn of_attempt(error: AttemptError) -> Error {
         Attempt::NotWritten { .. } | Attempt::Thread(_) => of(ErrorKind::Internal),
     };
     Error { source: Some(Box::new(error)), ..edge }
+}
+
+impl From<VerbError> for Error {
+    fn from(error: VerbError) -> Error {
+        use VerbError as Verb;
+        let of = |kind| Error::new(kind, error.to_string());
+        let edge = match &error {
+            Verb::Active(thread) => of(ErrorKind::Usage).hint(format!("`uwf thread kill {thread}` ends it first")),
+            Verb::Paused { paused, .. } => {
+                of(ErrorKind::Waiting).hint(format!("`uwf thread resume {paused}` lets it go on"))
+            }
+            Verb::SecretInWorkflow { .. } => {
+                of(ErrorKind::Data).hint("take it out: agents are given secrets by `env` in config.yaml")
+            }
+            Verb::NoWorkflow { instead, .. } => with_what_is_there(of(ErrorKind::NotFound), instead),
+            Verb::EmptyPrompt => {
+                of(ErrorKind::Usage).hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin")
+            }
+            Verb::TooDeep { .. } => of(ErrorKind::Limit)
+                .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"),
+            Verb::OtherProgram(_) => {
+                of(ErrorKind::Usage).hint("nothing was changed; move it away, or choose another directory")
+            }
+            Verb::NeverPlayed { thread, role, roles, has_steps } => {
+                let others = roles.iter().map(String::as_str).filter(|other| other != role);
+                let hint = match nearest::did_you_mean(role, others) {
+                    _ if !has_steps => {
+                        Some(format!("it has no steps yet: `uwf thread fork {thread}` forks it at its start"))
+                    }
+                    _ if roles.contains(role) => Some(format!("`uwf thread steps {thread}` lists the roles that were")),
+                    near => near,
+                };
+                hint.into_iter().fold(of(ErrorKind::NotFound), Error::hint)
+            }
+            Verb::NoStepThere { thread, .. } => {
+                of(ErrorKind::NotFound).hint(format!("`uwf thread read {thread}` shows the newest"))
+            }
+            Verb::NoStep { thread, .. } => of(ErrorKind::NotFound).hint(lists_steps(thread)),
+            Verb::NotAHash { thread, .. } => of(ErrorKind::Usage).hint(lists_steps(thread)),
+            Verb::ManySteps { .. } => of(ErrorKind::Usage).hint("give more symbols"),
+            Verb::NothingToRead { thread, .. } => {
+                of(ErrorKind::NotFound).hint(format!("`uwf thread step {thread}` runs the agent"))
+            }
+            Verb::ChildGoesOn { thread, .. } => {
+                of(ErrorKind::Usage).hint(format!("`uwf thread step {thread}` goes on with it"))
+            }
+            Verb::AsksNobody(thread) => of(ErrorKind::Usage).hint(format!("end it: `uwf thread step {thread}`")),
+            Verb::AsksNobodyItself { thread, .. } | Verb::PlayedByAgent { thread, .. } => {
+                of(ErrorKind::Usage).hint(format!("step it: `uwf thread step {thread}`"))
+            }
+            Verb::SeveralWait { children, .. } => children.iter().fold(of(ErrorKind::Usage), |error, child| {
+                error.hint(format!("answer one: `uwf thread answer {child}`"))
+            }),
+            Verb::OtherAnswer { thread, output, .. } => of(ErrorKind::Busy)
+                .hint(format!("`uwf cas get {output}` shows it, `uwf thread step {thread}` takes it over"))
+                .hint("nothing of this one was recorded"),
+            Verb::TooLate { thread, .. } => of(ErrorKind::Busy)
+                .hint(format!("`uwf thread read {thread}` shows what was answered; nothing of yours was recorded")),
+            Verb::IndexChanged(_) => of(ErrorKind::Busy).hint("nothing was changed; try again"),
+            Verb::ResultRefused { .. } | Verb::RecordedRefused { .. } => {
+                of(ErrorKind::AgentFailed).hint("the node is kept; nothing was linked")
+            }
+            Verb::Quarantined { step, now: Some(_), .. } => {
+                of(ErrorKind::Busy).hint(format!("`uwf thread step-details {step}` shows it"))
+            }
+            Verb::Quarantined { step, now: None, .. } => {
+                of(ErrorKind::NotFound).hint(format!("`uwf thread fork {step}` goes on from it"))
+            }
+            Verb::StillHeld(_) => of(ErrorKind::Busy),
+            Verb::Waits { .. } => of(ErrorKind::Waiting),
+            Verb::Workflow(_) | Verb::NotAFile { .. } | Verb::NotText { .. } => of(ErrorKind::Data),
+            Verb::TakenId(_) | Verb::ChildNotBegun(_) => of(ErrorKind::Internal),
+        };
+        Error { source: Some(Box::new(error)), ..edge }
+    }
+}
+
+fn lists_steps(thread: &ThreadId) -> String {
+    format!("`uwf thread steps {thread}` lists its steps")
+}
+
+fn with_what_is_there(error: Error, instead: &Instead) -> Error {
+    match instead {
+        Instead::NoRegistry(file) => error.hint(format!("{} is gone: {}", file.display(), NAMES_ARE_LOST)),
+        Instead::ForPersons(file) => error
+            .hint(format!(
+                "{} counts only when a person starts a thread, or binds it anew: `uwf run THREAD --agent ROLE=AGENT`",
+                file.display()
+            ))
+            .hint(format!("`uwf workflow put {}` stores it for all", file.display())),
+        Instead::Near(near) => error.hint(format!("did you mean `{near}`?")),
+        Instead::NoFile(path) => error.hint(format!("the file {} does not exist", path.display())),
+        Instead::Nothing => error.hint("`uwf workflow list` shows what there is; a path to a YAML file works too"),
+    }
 }
 
 fn with_other_agents(error: Error, alias: &str, known: &[String]) -> Error {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::program;
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::error::{AtPath, Result, VerbError};
 
 /// A name for a built-in agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +31,7 @@ pub fn link(bin: &Path, dir: &Path) -> Result<Vec<Linked>> {
         .map(|path| path.display().to_string())
         .collect();
     if !taken.is_empty() {
-        let is = if taken.len() == 1 { "is" } else { "are" };
-        return Err(Error::new(ErrorKind::Usage, format!("{} {is} another program", taken.join(", ")))
-            .hint("nothing was changed; move it away, or choose another directory"));
+        return Err(VerbError::OtherProgram(taken).into());
     }
     paths.into_iter().map(|path| one(bin, path)).collect()
 }

@@ -10,7 +10,7 @@ use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
@@ -53,8 +53,7 @@ fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked>
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
     let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
-        return Err(Error::new(ErrorKind::Usage, format!("thread {id} asks nobody: its next step ends it"))
-            .hint(format!("end it: `uwf thread step {id}`")));
+        return Err(VerbError::AsksNobody(id.clone()).into());
     };
     let mark = marks::get(home, id, Mark::Waiting);
     let waiting = recorded::read(home, id)?.filter(|last| mark.is_some() && last.was_suspended_at(head.hash, &role));
@@ -72,21 +71,13 @@ fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked>
             [only] if generations > 0 => asked_within(home, only, generations - 1),
             [] => {
                 let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
-                Err(Error::new(ErrorKind::Usage, format!("thread {id} asks nobody itself: {why}"))
-                    .hint(format!("step it: `uwf thread step {id}`")))
+                Err(VerbError::AsksNobodyItself { thread: id.clone(), why }.into())
             }
-            several => Err(several.iter().fold(
-                Error::new(ErrorKind::Usage, format!("several child threads of thread {id} wait")),
-                |error, child| error.hint(format!("answer one: `uwf thread answer {child}`")),
-            )),
+            _ => Err(VerbError::SeveralWait { thread: id.clone(), children: waiting }.into()),
         };
     }
     if mark.is_none() && !agent.is_built_in(HUMAN) {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            format!("thread {id} does not wait for a person: its next role `{role}` is played by `{}`", agent.name),
-        )
-        .hint(format!("step it: `uwf thread step {id}`")));
+        return Err(VerbError::PlayedByAgent { thread: id.clone(), role, agent: agent.name }.into());
     }
     Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since })
 }
@@ -120,7 +111,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
         other => other?,
     };
     if head.hash != asked.head {
-        return Err(too_late(asked, &format!("the head is {} now", head.hash)));
+        return Err(too_late(asked, format!("the head is {} now", head.hash)));
     }
     step::refuse_paused(home, id)?;
     let plan = Plan::load(&thread, None)?;
@@ -157,12 +148,9 @@ fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<(
     if step.output == output {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Busy, format!("role `{}` has another answer already, {}", step.role, step.output))
-        .hint(format!("`uwf cas get {}` shows it, `uwf thread step {}` takes it over", step.output, thread.id))
-        .hint("nothing of this one was recorded"))
+    Err(VerbError::OtherAnswer { thread: thread.id.clone(), role: step.role, output: step.output }.into())
 }
 
-fn too_late(asked: &Asked, now: &str) -> Error {
-    Error::new(ErrorKind::Busy, format!("role `{}` was played by somebody else meanwhile: {now}", asked.role))
-        .hint(format!("`uwf thread read {}` shows what was answered; nothing of yours was recorded", asked.thread))
+fn too_late(asked: &Asked, now: impl Into<String>) -> Error {
+    VerbError::TooLate { thread: asked.thread.clone(), role: asked.role.clone(), now: now.into() }.into()
 }

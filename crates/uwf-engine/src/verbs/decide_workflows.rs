@@ -1,6 +1,7 @@
 //! Deciding which workflows play the roles of a thread, when it starts.
 
 use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use json_cas::Hash;
@@ -10,7 +11,7 @@ use uwf_core::config::Config;
 use crate::attempt::bindings::{self, Bindings, Named};
 use crate::attempt::delegation::{Decided, Decisions, workflow_of};
 use crate::attempt::settings::Settings;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::nodes;
 use crate::verbs::find_workflow::{self, Origin};
@@ -75,20 +76,22 @@ impl Deciding<'_> {
     }
 
     fn one<'m>(&self, name: &str, decisions: &'m mut Decisions, notes: &mut Vec<String>) -> Result<&'m mut Decided> {
-        if !decisions.contains_key(name) {
-            let found = match self.person_at {
-                Some(dir) => find_workflow::workflow(self.home, name, dir)?,
-                None => find_workflow::without_project(self.home, name, None)?,
-            };
-            let file = match found.origin {
-                Origin::File(file) | Origin::Project { file, .. } => Some(file),
-                Origin::Registry | Origin::Store => None,
-            };
-            if let Some(file) = &file {
-                notes.push(format!("workflow `{name}`, which plays a role, is taken from {}", file.display()));
+        Ok(match decisions.entry(name.to_owned()) {
+            Entry::Occupied(decided) => decided.into_mut(),
+            Entry::Vacant(place) => {
+                let found = match self.person_at {
+                    Some(dir) => find_workflow::workflow(self.home, name, dir)?,
+                    None => find_workflow::without_project(self.home, name, None)?,
+                };
+                let file = match found.origin {
+                    Origin::File(file) | Origin::Project { file, .. } => Some(file),
+                    Origin::Registry | Origin::Store => None,
+                };
+                if let Some(file) = &file {
+                    notes.push(format!("workflow `{name}`, which plays a role, is taken from {}", file.display()));
+                }
+                place.insert(Decided { hash: found.hash, file, roles: Vec::new() })
             }
-            decisions.insert(name.to_owned(), Decided { hash: found.hash, file, roles: Vec::new() });
-        }
-        decisions.get_mut(name).ok_or_else(|| Error::new(ErrorKind::Internal, "a decision was just made"))
+        })
     }
 }

@@ -7,7 +7,7 @@ use json_cas::Hash;
 use json_cas::nearest;
 use uwf_core::workflow::Workflow;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Instead, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::{project_files, registry};
 use crate::thread::nodes;
@@ -111,21 +111,19 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     }
     let project = if with_project { project_files::all(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
-    let error = Error::new(ErrorKind::NotFound, format!("there is no workflow `{typed}`"));
-    if registry::is_gone(home) {
-        return Err(error.hint(format!("{} is gone: {}", home.registry_file().display(), registry::NAMES_ARE_LOST)));
-    }
-    if let Some(file) = project_file(typed, cwd).filter(|_| !with_project) {
-        let counts = "counts only when a person starts a thread, or binds it anew";
-        return Err(error
-            .hint(format!("{} {counts}: `uwf run THREAD --agent ROLE=AGENT`", file.display()))
-            .hint(format!("`uwf workflow put {}` stores it for all", file.display())));
-    }
-    Err(match nearest::nearest(typed, names) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None if looks_like_path => error.hint(format!("the file {} does not exist", as_path.display())),
-        None => error.hint("`uwf workflow list` shows what there is; a path to a YAML file works too"),
-    })
+    let nearest = nearest::nearest(typed, names).map(str::to_owned);
+    let instead = if registry::is_gone(home) {
+        Instead::NoRegistry(home.registry_file())
+    } else if let Some(file) = project_file(typed, cwd).filter(|_| !with_project) {
+        Instead::ForPersons(file)
+    } else if let Some(near) = nearest {
+        Instead::Near(near)
+    } else if looks_like_path {
+        Instead::NoFile(as_path)
+    } else {
+        Instead::Nothing
+    };
+    Err(VerbError::NoWorkflow { typed: typed.to_owned(), instead }.into())
 }
 
 /// The workflow that was typed, read for its names only: nothing is stored or said.
@@ -152,7 +150,7 @@ fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
 fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
     let Validated { problems, draft, .. } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
-    let draft = draft.ok_or_else(|| put::refused(&problems))?;
+    let draft = draft.ok_or(VerbError::Workflow(problems))?;
     let (_, hash) = put::store(home, draft)?;
     Ok(Found { hash, origin, notes })
 }

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
-use json_cas::nearest;
 use uwf_core::node;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::load::Thread;
@@ -83,19 +82,9 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
 fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
     let chain = thread.chain()?;
     let Some(last) = chain.last_of(role) else {
-        let workflow = thread.workflow()?;
-        let error = Error::new(ErrorKind::NotFound, format!("role `{role}` was never played in thread {}", thread.id));
-        let others = workflow.roles.keys().map(String::as_str).filter(|other| *other != role);
-        let hint = match nearest::did_you_mean(role, others) {
-            _ if chain.is_empty() => {
-                Some(format!("it has no steps yet: `uwf thread fork {}` forks it at its start", thread.id))
-            }
-            _ if workflow.roles.contains_key(role) => {
-                Some(format!("`uwf thread steps {}` lists the roles that were", thread.id))
-            }
-            near => near,
-        };
-        return Err(hint.into_iter().fold(error, Error::hint));
+        let roles = thread.workflow()?.roles.into_keys().collect();
+        let (thread, role, has_steps) = (thread.id.clone(), role.to_owned(), !chain.is_empty());
+        return Err(VerbError::NeverPlayed { thread, role, roles, has_steps }.into());
     };
     let before = last.checked_sub(1).and_then(|before| chain.get(before));
     Ok(before.map_or(thread.start_hash, |record| record.step))

@@ -8,7 +8,7 @@ use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::{leftover, processes, recorded};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::{history, lock, sharing};
@@ -115,8 +115,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
         None => {}
     }
     let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)? else {
-        let message = format!("the lock of thread {id} is still held, by a process that could not be ended");
-        return Err(Error::new(ErrorKind::Busy, message));
+        return Err(VerbError::StillHeld(id.clone()).into());
     };
     match left {
         Some(attempt) if attempt.finished.is_none() => {

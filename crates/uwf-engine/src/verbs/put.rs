@@ -9,7 +9,7 @@ use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{Role, Workflow, WorkflowDraft};
 
 use crate::attempt::environment::Redactor;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, VerbError};
 use crate::root::env_file;
 use crate::root::error::RootError;
 use crate::root::home::Home;
@@ -75,8 +75,7 @@ fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
     let redactor = Redactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());
     match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
         None => Ok(()),
-        Some(name) => Err(Error::new(ErrorKind::Data, format!("the workflow has the value of {name} in it"))
-            .hint("take it out: agents are given secrets by `env` in config.yaml")),
+        Some(name) => Err(VerbError::SecretInWorkflow { variable: name.to_owned() }.into()),
     }
 }
 
@@ -96,16 +95,4 @@ fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<V
         Ok(Content { text }.draft())
     };
     workflow.roles.iter().map(instruction).collect()
-}
-
-/// An error that tells all problems.
-pub fn refused(problems: &[Problem]) -> Error {
-    let lines: Vec<String> = problems
-        .iter()
-        .map(|problem| match &problem.hint {
-            Some(hint) => format!("{problem}\n  hint: {hint}"),
-            None => problem.to_string(),
-        })
-        .collect();
-    Error::new(ErrorKind::Data, lines.join("\n"))
 }

@@ -6,7 +6,7 @@ use json_cas::Hash;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view::{self, LeftOut, MIN_SECTION, Page, Section};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Result, VerbError};
 use crate::root::home::Home;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
@@ -104,9 +104,8 @@ impl Wanted {
             ReadFrom::After(step) => (position(chain, id, step)? + 1..chain.len(), false),
         };
         if range.is_empty() && !chain.is_empty() {
-            let what = if range.start == 0 { "before its first" } else { "after its last" };
-            return Err(Error::new(ErrorKind::NotFound, format!("thread {id} has no step {what}"))
-                .hint(format!("`uwf thread read {id}` shows the newest")));
+            let place = if range.start == 0 { "before its first" } else { "after its last" };
+            return Err(VerbError::NoStepThere { thread: id.clone(), place }.into());
         }
         Ok(Wanted { range, newest_first })
     }
@@ -131,21 +130,16 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
     let wanted = typed.to_ascii_uppercase();
     let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
     if !is_hash {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            format!("`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"),
-        )
-        .hint(format!("`uwf thread steps {id}` lists its steps")));
+        let (thread, typed) = (id.clone(), typed.to_owned());
+        return Err(VerbError::NotAHash { thread, typed, least: MIN_SYMBOLS }.into());
     }
     let mut matches =
         chain.records().iter().enumerate().filter(|(_, record)| record.step.to_string().starts_with(&wanted));
     match (matches.next(), matches.next()) {
         (Some((position, _)), None) => Ok(position),
-        (None, _) => Err(Error::new(ErrorKind::NotFound, format!("thread {id} has no step {wanted}"))
-            .hint(format!("`uwf thread steps {id}` lists its steps"))),
+        (None, _) => Err(VerbError::NoStep { thread: id.clone(), wanted }.into()),
         (Some((_, one)), Some((_, other))) => {
-            Err(Error::new(ErrorKind::Usage, format!("`{typed}` is not unique: {}, {}", one.step, other.step))
-                .hint("give more symbols"))
+            Err(VerbError::ManySteps { typed: typed.to_owned(), one: one.step, other: other.step }.into())
         }
     }
 }

@@ -18,7 +18,7 @@ use uwf_core::view;
 
 pub use evidence::Source;
 
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::error::{AtPath, Error, Result, VerbError};
 use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::node_types;
@@ -115,11 +115,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     }
     let suffix = format!(".broken-{}", stamp(ids::now_ms()));
     if !index.rebuild(&held, &salvaged, &plan.heads, &plan.ended, &suffix)? {
-        return Err(Error::new(
-            ErrorKind::Busy,
-            "somebody who does not lock it changed the index while it was being recovered",
-        )
-        .hint("nothing was changed; try again"));
+        return Err(VerbError::IndexChanged(home.index_file()).into());
     }
     let kept = home.index_file().with_file_name(format!("threads.yaml{suffix}"));
     plan.report.kept_as = kept.symlink_metadata().is_ok().then_some(kept);

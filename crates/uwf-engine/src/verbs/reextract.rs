@@ -4,7 +4,7 @@ use json_cas::Hash;
 use uwf_core::node::Content;
 
 use crate::attempt::agents::{self, AgentSpec};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Result, VerbError};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
@@ -37,11 +37,7 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: boo
             return Ok(Readable { agent, attempt: Some(*hash) });
         }
     }
-    Err(Error::new(
-        ErrorKind::NotFound,
-        format!("thread {} has no failed attempt at role `{role}` whose text could be read again", thread.id),
-    )
-    .hint(format!("`uwf thread step {}` runs the agent", thread.id)))
+    Err(VerbError::NothingToRead { thread: thread.id.clone(), role: role.to_owned() }.into())
 }
 
 /// That the child thread of a role has an end to be read.
@@ -49,9 +45,7 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
     if child_threads::has_ended(thread, role)? {
         return Ok(());
     }
-    let told =
-        format!("role `{role}` is played by a child thread that has not ended: there is no result of it to read");
-    Err(Error::new(ErrorKind::Usage, told).hint(format!("`uwf thread step {}` goes on with it", thread.id)))
+    Err(VerbError::ChildGoesOn { thread: thread.id.clone(), role: role.to_owned() }.into())
 }
 
 /// What the agent of an attempt had printed.

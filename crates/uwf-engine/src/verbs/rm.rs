@@ -5,7 +5,7 @@ use std::path::Path;
 
 use uwf_core::thread::ThreadId;
 
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::error::{AtPath, Result, VerbError};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::lock;
@@ -22,8 +22,7 @@ const REMOVE_TRIES: usize = 20;
 /// `Usage` when it is active, `NotFound` when there is no such thread, `Busy` when its last keeper is still at work.
 pub fn remove(home: &Home, id: &ThreadId) -> Result<()> {
     if home.heads().read(id.as_str())?.is_some() {
-        return Err(Error::new(ErrorKind::Usage, format!("thread {id} is active"))
-            .hint(format!("`uwf thread kill {id}` ends it first")));
+        return Err(VerbError::Active(id.clone()).into());
     }
     if history::of(home, id)?.is_none() {
         return Err(missing_thread::not_found(home, id).into());

@@ -13,7 +13,7 @@ use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::attempt::environment::Redactor;
 use crate::attempt::settings::{self, Settings};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::node_types;
 use crate::root::{ids, project};
@@ -57,8 +57,7 @@ pub struct Started {
 /// of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
     if request.prompt.trim().is_empty() {
-        return Err(Error::new(ErrorKind::Usage, "the prompt is empty")
-            .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
+        return Err(VerbError::EmptyPrompt.into());
     }
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
     // What comes from a file has been checked just now.
@@ -144,6 +143,6 @@ pub fn create(home: &Home, head: Hash, settings: &Settings) -> Result<ThreadId> 
     let thread = ids::new_thread_id();
     match new_thread::begin(home, &thread, head, settings)? {
         Swap::Done => Ok(thread),
-        Swap::Moved(_) => Err(Error::new(ErrorKind::Internal, format!("thread id {thread} is taken"))),
+        Swap::Moved(_) => Err(VerbError::TakenId(thread).into()),
     }
 }

@@ -8,7 +8,7 @@ use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::error::{AtPath, Result, VerbError};
 use crate::root::error::RootError;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
@@ -43,11 +43,7 @@ pub fn find_or_begin(
     }
     let depth = parent.start.depth.unwrap_or(0).saturating_add(1);
     if depth > max_depth {
-        return Err(Error::new(
-            ErrorKind::Limit,
-            format!("role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"),
-        )
-        .hint("a workflow that plays a role of itself never ends; else raise `maxDepth` in config.yaml"));
+        return Err(VerbError::TooDeep { role: role.to_owned(), depth, most: max_depth }.into());
     }
     let task = task()?;
     let decided = Settings::load(home, &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
@@ -66,7 +62,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     regular::write(&note, b"").at("write", &note)?;
     match new_thread::begin(home, &id, head, settings)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
-        Swap::Moved(None) => return Err(Error::new(ErrorKind::Internal, format!("child thread {id} cannot be begun"))),
+        Swap::Moved(None) => return Err(VerbError::ChildNotBegun(id).into()),
     }
     if home.heads().read(parent.id.as_str())?.is_none() {
         kill::kill(home, &id)?;

@@ -28,7 +28,7 @@ use crate::attempt::agent_process::Signals;
 use crate::attempt::bindings::Named;
 use crate::attempt::keeper;
 use crate::attempt::plan::Plan;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Result, VerbError};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::log::Log;
@@ -180,7 +180,5 @@ impl<'a, 'h> Step<'a, 'h> {
 
 pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
     let Some((paused, reason)) = child_threads::paused(home, thread)? else { return Ok(()) };
-    let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
-    Err(Error::new(ErrorKind::Waiting, format!("thread {thread} is paused{with}: {}", reason.why))
-        .hint(format!("`uwf thread resume {paused}` lets it go on")))
+    Err(VerbError::Paused { thread: thread.clone(), paused, why: reason.why }.into())
 }

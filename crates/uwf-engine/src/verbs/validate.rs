@@ -9,7 +9,7 @@ use uwf_core::document::{Problem, Severity};
 use uwf_core::node::Payload;
 use uwf_core::workflow::{self, Parsed, WorkflowDraft};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, VerbError};
 use crate::root::home::Home;
 use crate::thread::nodes;
 
@@ -89,11 +89,9 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     // Named by a person, or found by a search for files.
     let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| match Refused::of(&error) {
         // As of one that is a little smaller, and is looked at.
-        Some(refused) => Error::new(ErrorKind::Data, format!("{}: {refused}", path.display())),
+        Some(refused) => VerbError::NotAFile { path: path.to_owned(), refused }.into(),
         None => Error::io("read", path, error),
     })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Error::new(ErrorKind::Data, format!("{} is not UTF-8 text (byte {at})", path.display()))
-    })
+    String::from_utf8(bytes)
+        .map_err(|error| VerbError::NotText { path: path.to_owned(), at: error.utf8_error().valid_up_to() }.into())
 }

@@ -7,7 +7,7 @@ use super::link::{Linked, Stored};
 use super::{Step, Verified};
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::recorded::{self, Attempt};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result, VerbError};
 use crate::root::log::log;
 use crate::thread::moderate;
 
@@ -56,15 +56,14 @@ impl<'a, 'h> Step<'a, 'h> {
     /// Links the recorded step of an earlier attempt, if it is one of the role whose turn it is.
     pub(crate) fn adopt(&self, attempt: &Attempt, recorded: Hash) -> Result<Linked<'_, 'a, 'h>> {
         let role = &attempt.opened.role;
-        let why = match moderate::next(self.thread, &self.plan.workflow)?.next {
+        let next = match moderate::next(self.thread, &self.plan.workflow)?.next {
             Next::Role(next) if next == *role => {
                 let stored = Stored::new(self, &attempt.opened, recorded, attempt.finished.clone());
                 return stored.verify().and_then(Verified::link);
             }
-            Next::Role(next) => format!("it is the turn of role `{next}`"),
-            Next::End(_) => "the thread is at its end".to_owned(),
+            Next::Role(next) => Some(next),
+            Next::End(_) => None,
         };
-        let message = format!("the recorded result {recorded} was refused: it is one of role `{role}`, but {why}");
-        Err(Error::new(ErrorKind::AgentFailed, message).hint("the node is kept; nothing was linked"))
+        Err(VerbError::RecordedRefused { step: recorded, role: role.clone(), next }.into())
     }
 }

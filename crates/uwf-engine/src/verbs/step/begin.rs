@@ -10,7 +10,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::environment::Redactor;
 use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
 use crate::attempt::recorded_digest;
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::error::{AtPath, Error, Result, VerbError};
 use crate::root::log::log;
 use crate::root::marks::{self, Mark};
 use crate::root::{node_types, sharing};
@@ -69,7 +69,7 @@ impl Step<'_, '_> {
             return None;
         }
         let reason = marks::get(self.home, &self.thread.id, Mark::Waiting)?;
-        Some(Error::new(ErrorKind::Waiting, reason.message()))
+        Some(VerbError::Waits { thread: self.thread.id.clone(), why: reason.message() }.into())
     }
 
     /// An attempt in which uwf reads what the agent of an earlier one wrote; of one that is `unread` also the value it

@@ -4,7 +4,7 @@ use json_cas::{Hash, StoreError};
 use uwf_core::node::{NodeKind, StepNode};
 use uwf_core::workflow::Role;
 
-use crate::error::{self, Error, Result};
+use crate::error::{self, Error, Result, VerbError};
 use crate::thread::closure::{self, Bounds, Unsound};
 use crate::thread::digest::{Digest, Digester};
 use crate::thread::load::Thread;
@@ -101,8 +101,7 @@ fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
 }
 
 fn refuse(step: Hash, why: &str) -> Error {
-    Error::new(error::ErrorKind::AgentFailed, format!("the agent's result {step} was refused: {why}"))
-        .hint("the node is kept; nothing was linked")
+    VerbError::ResultRefused { step, why: why.to_owned() }.into()
 }
 
 fn shown(hash: Option<Hash>) -> String {

@@ -6,7 +6,7 @@ use super::Step;
 use crate::attempt::environment::{self, Redactor};
 use crate::attempt::leftover;
 use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, VerbError};
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark, Reason};
@@ -47,12 +47,8 @@ impl Step<'_, '_> {
         log!(self.log, "K3F6D2XN", Warn, "{why}");
         // The result is in the log and in the error whether or not the record can be written.
         let _ = self.close(opened, Outcome::Quarantined, Some(why.clone()));
-        match now {
-            Some(head) => Error::new(ErrorKind::Busy, format!("{why} (head is {})", head.hash))
-                .hint(format!("`uwf thread step-details {step}` shows it")),
-            None => Error::new(ErrorKind::NotFound, format!("thread {} ended meanwhile: {why}", self.thread.id))
-                .hint(format!("`uwf thread fork {step}` goes on from it")),
-        }
+        let (thread, now) = (self.thread.id.clone(), now.map(|head| head.hash));
+        VerbError::Quarantined { thread, step, why, now }.into()
     }
 
     /// What becomes of an attempt that could not be linked: a finished result stays on record for the next step to

@@ -8,9 +8,9 @@ use super::Step;
 use super::link::Stored;
 use crate::attempt::agent_process::{self, Ended, Job, Signals};
 use crate::attempt::environment;
-use crate::attempt::recorded::{self, Attempt, Finished, Opened, OutputFiles, Started};
+use crate::attempt::recorded::{self, Attempt, Finished, GaveUp, Opened, OutputFiles, Started};
 use crate::attempt::result_line;
-use crate::error::{Error, Result};
+use crate::error::{Result, SentError};
 use crate::root::log::log;
 
 impl<'a, 'h> Step<'a, 'h> {
@@ -38,7 +38,8 @@ impl<'a, 'h> Step<'a, 'h> {
         // What an agent says when it is told to end is not why it ended.
         let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
         if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
-            return Err(Error { hints: gave_up.hints, ..Error::new(gave_up.kind, gave_up.error) });
+            let GaveUp { kind, error: message, hints, .. } = gave_up;
+            return Err(SentError { kind, message, hints }.into());
         }
         let out = job
             .stdout

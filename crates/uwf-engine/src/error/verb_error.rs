@@ -1,0 +1,282 @@
+//! What a verb refuses, or fails with on its own account.
+//!
+//! It stands here and not in the verbs: they use the conversion too, because a step records what it shows.
+
+use std::path::PathBuf;
+
+use durable_files::regular::Refused;
+use json_cas::Hash;
+use uwf_core::document::Problem;
+use uwf_core::thread::ThreadId;
+
+/// Why a verb did not do what was asked of it.
+#[derive(Debug, thiserror::Error)]
+pub enum VerbError {
+    /// A thread that was to be removed is active.
+    #[error("thread {0} is active")]
+    Active(ThreadId),
+    /// A process that holds the lock of a thread cannot be ended.
+    #[error("the lock of thread {0} is still held, by a process that could not be ended")]
+    StillHeld(ThreadId),
+    /// A thread, or one above it, is paused.
+    #[error("thread {thread} is paused{}: {why}", if paused == thread { String::new() } else { format!(" with its parent {paused}") })]
+    Paused {
+        /// The thread.
+        thread: ThreadId,
+        /// The one that was paused.
+        paused: ThreadId,
+        /// Why.
+        why: String,
+    },
+    /// A thread waits for a person already.
+    #[error("{why}")]
+    Waits {
+        /// The thread.
+        thread: ThreadId,
+        /// What it waits for.
+        why: String,
+    },
+
+    /// A workflow has a secret in it.
+    #[error("the workflow has the value of {variable} in it")]
+    SecretInWorkflow {
+        /// The variable that holds the secret.
+        variable: String,
+    },
+    /// A workflow has errors.
+    #[error("{}", all(.0))]
+    Workflow(Vec<Problem>),
+    /// A workflow file is something else than a file, or too large.
+    #[error("{}: {refused}", path.display())]
+    NotAFile {
+        /// Its path.
+        path: PathBuf,
+        /// What it is.
+        refused: Refused,
+    },
+    /// A workflow file is not UTF-8.
+    #[error("{} is not UTF-8 text (byte {at})", path.display())]
+    NotText {
+        /// Its path.
+        path: PathBuf,
+        /// The first byte that is not.
+        at: usize,
+    },
+    /// No workflow has this name, path or hash.
+    #[error("there is no workflow `{typed}`")]
+    NoWorkflow {
+        /// What was typed.
+        typed: String,
+        /// What is known instead.
+        instead: Instead,
+    },
+
+    /// A thread was to be started without a task.
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+    /// A new thread cannot have this id.
+    #[error("thread id {0} is taken")]
+    TakenId(ThreadId),
+    /// A child thread would be too deep.
+    #[error(
+        "role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {most}"
+    )]
+    TooDeep {
+        /// The role.
+        role: String,
+        /// How deep it would be.
+        depth: u32,
+        /// How deep it may be.
+        most: u32,
+    },
+    /// A child thread cannot be begun.
+    #[error("child thread {0} cannot be begun")]
+    ChildNotBegun(ThreadId),
+    /// Other programs are in the places of links to uwf.
+    #[error("{} {} another program", .0.join(", "), if .0.len() == 1 { "is" } else { "are" })]
+    OtherProgram(Vec<String>),
+
+    /// A role was not played in a thread.
+    #[error("role `{role}` was never played in thread {thread}")]
+    NeverPlayed {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+        /// The roles of its workflow.
+        roles: Vec<String>,
+        /// Whether the thread has steps.
+        has_steps: bool,
+    },
+    /// There is nothing before the first step of a thread, or after its last.
+    #[error("thread {thread} has no step {place}")]
+    NoStepThere {
+        /// The thread.
+        thread: ThreadId,
+        /// Where; it completes "no step …".
+        place: &'static str,
+    },
+    /// No step of a thread has a hash like that.
+    #[error("thread {thread} has no step {wanted}")]
+    NoStep {
+        /// The thread.
+        thread: ThreadId,
+        /// The beginning of the hash.
+        wanted: String,
+    },
+    /// This cannot be the beginning of a hash.
+    #[error("`{typed}` is not the hash of a step, nor at least {least} symbols of its beginning")]
+    NotAHash {
+        /// The thread whose step it should be.
+        thread: ThreadId,
+        /// What was typed.
+        typed: String,
+        /// How many symbols it takes.
+        least: usize,
+    },
+    /// Several steps have such a hash.
+    #[error("`{typed}` is not unique: {one}, {other}")]
+    ManySteps {
+        /// What was typed.
+        typed: String,
+        /// One of them.
+        one: Hash,
+        /// Another one.
+        other: Hash,
+    },
+
+    /// No failed attempt at a role has a text that could be read again.
+    #[error("thread {thread} has no failed attempt at role `{role}` whose text could be read again")]
+    NothingToRead {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+    },
+    /// The child thread that plays a role goes on.
+    #[error("role `{role}` is played by a child thread that has not ended: there is no result of it to read")]
+    ChildGoesOn {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+    },
+    /// The next step of a thread ends it.
+    #[error("thread {0} asks nobody: its next step ends it")]
+    AsksNobody(ThreadId),
+    /// A thread waits for something else than a person.
+    #[error("thread {thread} asks nobody itself: {why}")]
+    AsksNobodyItself {
+        /// The thread.
+        thread: ThreadId,
+        /// What it does instead.
+        why: String,
+    },
+    /// Several child threads wait for a person.
+    #[error("several child threads of thread {thread} wait")]
+    SeveralWait {
+        /// The thread.
+        thread: ThreadId,
+        /// Those that wait.
+        children: Vec<ThreadId>,
+    },
+    /// An agent plays the next role of a thread.
+    #[error("thread {thread} does not wait for a person: its next role `{role}` is played by `{agent}`")]
+    PlayedByAgent {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+        /// The agent.
+        agent: String,
+    },
+    /// Somebody has given another answer.
+    #[error("role `{role}` has another answer already, {output}")]
+    OtherAnswer {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+        /// The other answer.
+        output: Hash,
+    },
+    /// Somebody else has played a role.
+    #[error("role `{role}` was played by somebody else meanwhile: {now}")]
+    TooLate {
+        /// The thread.
+        thread: ThreadId,
+        /// The role.
+        role: String,
+        /// Where the thread stands now.
+        now: String,
+    },
+    /// The index was changed while it was being recovered.
+    #[error("somebody who does not lock it changed the index while it was being recovered")]
+    IndexChanged(PathBuf),
+
+    /// The step that an agent named is not what it should be.
+    #[error("the agent's result {step} was refused: {why}")]
+    ResultRefused {
+        /// The step.
+        step: Hash,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The step on record is not one of the role whose turn it is.
+    #[error("the recorded result {step} was refused: it is one of role `{role}`, but {}", turn(next.as_deref()))]
+    RecordedRefused {
+        /// The step.
+        step: Hash,
+        /// The role it was recorded for.
+        role: String,
+        /// The role whose turn it is; none at the end of the thread.
+        next: Option<String>,
+    },
+    /// The head of a thread moved while an agent was at work.
+    #[error("{}{why}{}", ended(thread, *now), elsewhere(*now))]
+    Quarantined {
+        /// The thread.
+        thread: ThreadId,
+        /// The step.
+        step: Hash,
+        /// What the record of the attempt says.
+        why: String,
+        /// Where the head is; none if the thread has ended.
+        now: Option<Hash>,
+    },
+}
+
+/// What is known instead of a workflow that is not there.
+#[derive(Debug)]
+pub enum Instead {
+    /// The registry is gone: this is its file.
+    NoRegistry(PathBuf),
+    /// A project has this file, which counts only for persons.
+    ForPersons(PathBuf),
+    /// Another workflow has a name like that.
+    Near(String),
+    /// It looks like the path of a file that is missing.
+    NoFile(PathBuf),
+    /// Nothing.
+    Nothing,
+}
+
+fn all(problems: &[Problem]) -> String {
+    let text = |problem: &Problem| match &problem.hint {
+        Some(hint) => format!("{problem}\n  hint: {hint}"),
+        None => problem.to_string(),
+    };
+    problems.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn turn(next: Option<&str>) -> String {
+    next.map_or_else(|| "the thread is at its end".to_owned(), |next| format!("it is the turn of role `{next}`"))
+}
+
+fn ended(thread: &ThreadId, now: Option<Hash>) -> String {
+    if now.is_none() { format!("thread {thread} ended meanwhile: ") } else { String::new() }
+}
+
+fn elsewhere(now: Option<Hash>) -> String {
+    now.map(|head| format!(" (head is {head})")).unwrap_or_default()
+}
