@@ -106,10 +106,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the disk or the quota is full.
     pub fn is_disk_full(&self) -> bool {
-        match self {
-            StoreError::Io { source, .. } => durable_files::is_disk_full(source),
-            _ => false,
-        }
+        matches!(self, StoreError::Io { source, .. } if durable_files::is_disk_full(source))
     }
 }
 

@@ -158,14 +158,7 @@ pub enum HeadsError {
 impl HeadsError {
     /// Whether the disk or the quota is full.
     pub fn is_disk_full(&self) -> bool {
-        match self {
-            HeadsError::Io { source, .. } => durable_files::is_disk_full(source),
-            HeadsError::BadName { .. }
-            | HeadsError::Removed { .. }
-            | HeadsError::BadRecord { .. }
-            | HeadsError::Unreadable { .. }
-            | HeadsError::Busy { .. } => false,
-        }
+        matches!(self, HeadsError::Io { source, .. } if durable_files::is_disk_full(source))
     }
 }
 

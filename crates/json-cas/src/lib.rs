@@ -21,7 +21,7 @@ mod memory;
 pub mod nearest;
 mod node;
 mod objects;
-mod pointer;
+pub mod pointer;
 pub mod schema;
 mod store;
 pub mod text;

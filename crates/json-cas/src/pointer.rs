@@ -1,4 +1,4 @@
-//! Where in a JSON value something is, as an RFC 6901 JSON pointer.
+//! JSON pointers (RFC 6901), which say where in a JSON value something is.
 
 /// The way from the root to a value, kept on the stack so that it costs nothing until it is written out.
 #[derive(Copy, Clone)]
@@ -19,12 +19,14 @@ impl Trail<'_> {
     }
 }
 
-/// `pointer` extended by one key, escaped.
-pub(crate) fn join(pointer: &str, key: &str) -> String {
+/// The pointer of `key` below `pointer`.
+#[must_use]
+pub fn join(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// One segment of a pointer as the key it stands for.
-pub(crate) fn unescape(segment: &str) -> String {
+/// The key that one segment of a pointer stands for.
+#[must_use]
+pub fn unescape(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")
 }

@@ -7,8 +7,8 @@ mod read;
 
 use serde_json::Value;
 
+pub(crate) use json_cas::pointer::join;
 pub use positions::Positions;
-pub(crate) use positions::join;
 pub(crate) use problem::Problems;
 pub use problem::{Problem, Severity};
 pub(crate) use read::{as_written, has_no_content, parse, to_json};

@@ -76,13 +76,6 @@ mod tests {
             prop_assert_eq!(lines(text.as_bytes()).unwrap_or_default(), index.clone());
             prop_assert_eq!(read(&text), Ok(index));
         }
-
-        #[test]
-        fn parse_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            if let Ok(index) = parse(Path::new("t"), &bytes) {
-                prop_assert!(read(&render(&index)).is_ok());
-            }
-        }
     }
 
     #[test]

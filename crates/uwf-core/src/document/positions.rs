@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use json_cas::pointer::join;
 use yaml_tree::{Data, Node, Position};
 
 /// Places of a draft's parts, by JSON pointer into the draft's form (so `/roles/planner/goal` even when the
@@ -76,11 +77,6 @@ impl Positions {
 /// The pointer itself and those of all that is around it, the innermost first.
 fn around(pointer: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(pointer), |pointer| pointer.rfind('/').map(|end| &pointer[..end]))
-}
-
-/// The JSON pointer (RFC 6901) of `key` below `pointer`.
-pub(crate) fn join(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 #[cfg(test)]

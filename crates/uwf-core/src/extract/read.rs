@@ -140,7 +140,7 @@ impl<'s> Target<'s> {
         match &raw.content {
             RawContent::Map(_) => types.is_none() || wanted(&["object"]),
             RawContent::List(_) => types.is_none() || wanted(&["array"]),
-            RawContent::Scalar { .. } => wanted(&["string", "number", "integer", "boolean", "null"]),
+            RawContent::Scalar(_) => wanted(&["string", "number", "integer", "boolean", "null"]),
         }
     }
 
@@ -218,7 +218,7 @@ pub(super) fn parse(block: &str) -> Result<Raw, String> {
 fn in_words(pointer: &str, message: &str) -> String {
     let mut place = String::new();
     for step in pointer.split('/').skip(1) {
-        let step = step.replace("~1", "/").replace("~0", "~");
+        let step = json_cas::pointer::unescape(step);
         match step.parse::<usize>() {
             Ok(index) => place.push_str(&format!("[{index}]")),
             Err(_) if place.is_empty() => place.push_str(&step),

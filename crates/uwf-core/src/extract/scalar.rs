@@ -4,16 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Number, Value};
 
-use super::tree::Style;
-
-/// A scalar as written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Written<'r> {
-    pub(super) text: &'r str,
-    pub(super) style: Style,
-    /// See [`super::tree::Content::Scalar`].
-    pub(super) uncut: Option<&'r str>,
-}
+use super::tree::{RawScalar, Style};
 
 /// A reading of a scalar that fits.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +27,7 @@ impl Fit {
 }
 
 /// The best reading as one of the types, `None` when there is none.
-pub(super) fn read(written: Written<'_>, types: Option<&BTreeSet<&str>>) -> Option<Fit> {
+pub(super) fn read(written: &RawScalar, types: Option<&BTreeSet<&str>>) -> Option<Fit> {
     let Some(types) = types else { return Some(untyped(written)) };
     let fits = ["null", "boolean", "integer", "number", "string"]
         .into_iter()
@@ -45,7 +36,7 @@ pub(super) fn read(written: Written<'_>, types: Option<&BTreeSet<&str>>) -> Opti
     fits.min_by_key(|fit| (fit.fix.is_some(), fit.strained))
 }
 
-fn read_as(written: Written<'_>, name: &str) -> Option<Fit> {
+fn read_as(written: &RawScalar, name: &str) -> Option<Fit> {
     match name {
         "null" => null(written),
         "boolean" => boolean(written),
@@ -58,9 +49,9 @@ fn read_as(written: Written<'_>, name: &str) -> Option<Fit> {
 
 /// Without a type from the schema: what YAML 1.2 makes of it, except that digits which are not how the number would
 /// be printed (`1.10`, `007`, `12345678901E5`) stay text.
-fn untyped(written: Written<'_>) -> Fit {
+fn untyped(written: &RawScalar) -> Fit {
     if written.style.is_bare() && written.uncut.is_none() {
-        let value = core(written.text);
+        let value = core(&written.text);
         if !value.is_string() {
             return Fit::plain(value);
         }
@@ -82,8 +73,8 @@ pub(super) fn core(text: &str) -> Value {
     }
 }
 
-fn null(written: Written<'_>) -> Option<Fit> {
-    if written.style.is_bare() && core(written.text).is_null() && written.uncut.is_none() {
+fn null(written: &RawScalar) -> Option<Fit> {
+    if written.style.is_bare() && core(&written.text).is_null() && written.uncut.is_none() {
         return Some(Fit::plain(Value::Null));
     }
     let words = ["", "null", "~", "none", "nil", "n/a"];
@@ -91,21 +82,21 @@ fn null(written: Written<'_>) -> Option<Fit> {
     words.iter().any(|word| text.eq_ignore_ascii_case(word)).then(|| fixed_as(text, Value::Null))
 }
 
-fn boolean(written: Written<'_>) -> Option<Fit> {
-    let text = bare(written.text);
+fn boolean(written: &RawScalar) -> Option<Fit> {
+    let text = bare(&written.text);
     let value = match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" => true,
         "false" | "no" | "off" | "n" => false,
         _ => return None,
     };
-    if written.style.is_bare() && written.uncut.is_none() && core(written.text).is_boolean() {
+    if written.style.is_bare() && written.uncut.is_none() && core(&written.text).is_boolean() {
         return Some(Fit::plain(Value::Bool(value)));
     }
     Some(fixed_as(written.text.trim(), Value::Bool(value)))
 }
 
-fn number(written: Written<'_>, whole: bool) -> Option<Fit> {
-    let text = bare(written.text);
+fn number(written: &RawScalar, whole: bool) -> Option<Fit> {
+    let text = bare(&written.text);
     let digits = without_grouping(text)?;
     let value = parse_number(&digits, whole)?;
     let natural = written.style.is_bare() && written.uncut.is_none() && digits == written.text;
@@ -148,27 +139,30 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     (number.fract() == 0.0 && number.abs() < EXACT).then(|| Value::from(number as i64))
 }
 
-fn string(written: Written<'_>) -> Option<Fit> {
-    if let Some(uncut) = written.uncut {
-        return Some(Fit::fixed(uncut.into(), "kept the text from ` #` on, which YAML takes for a comment".to_owned()));
+fn string(written: &RawScalar) -> Option<Fit> {
+    if let Some(uncut) = &written.uncut {
+        return Some(Fit::fixed(
+            uncut.as_str().into(),
+            "kept the text from ` #` on, which YAML takes for a comment".to_owned(),
+        ));
     }
     let text = written.text.trim_end_matches('\n');
     match written.style {
         Style::Quoted => Some(Fit::plain(text.into())),
         Style::Plain => {
-            let alone = core(written.text);
+            let alone = core(&written.text);
             (!alone.is_null()).then(|| Fit { value: text.into(), fix: None, strained: !alone.is_string() })
         }
         // In JSON `3` and `"3"` are two values.
         Style::Token => {
             let fit = || Fit { strained: true, ..fixed_as(text, text.into()) };
-            (!core(written.text).is_null()).then(fit)
+            (!core(&written.text).is_null()).then(fit)
         }
     }
 }
 
 /// The value an `enum` or `const` allows that was meant, when there is exactly one.
-pub(super) fn choose(written: Written<'_>, allowed: &[&Value]) -> Option<Fit> {
+pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
     let text = written.text.trim();
     let same = |value: &&&Value| match value {
         Value::String(word) => word == text,
@@ -176,7 +170,7 @@ pub(super) fn choose(written: Written<'_>, allowed: &[&Value]) -> Option<Fit> {
     };
     if let Some(exact) = allowed.iter().find(same) {
         let exact = (**exact).clone();
-        return Some(match written.uncut {
+        return Some(match &written.uncut {
             None if written.style == Style::Token && exact.is_string() => fixed_as(text, exact),
             None => Fit::plain(exact),
             Some(_) => Fit::fixed(exact, "left out a comment".to_owned()),
@@ -218,16 +212,16 @@ mod tests {
 
     use super::*;
 
-    fn plain(text: &str) -> Written<'_> {
-        Written { text, style: Style::Plain, uncut: None }
+    fn plain(text: &str) -> RawScalar {
+        RawScalar { text: text.to_owned(), style: Style::Plain, uncut: None }
     }
 
-    fn quoted(text: &str) -> Written<'_> {
-        Written { text, style: Style::Quoted, uncut: None }
+    fn quoted(text: &str) -> RawScalar {
+        RawScalar { text: text.to_owned(), style: Style::Quoted, uncut: None }
     }
 
-    fn value(written: Written<'_>, types: &[&str]) -> Option<Value> {
-        read(written, Some(&types.iter().copied().collect())).map(|fit| fit.value)
+    fn value(written: RawScalar, types: &[&str]) -> Option<Value> {
+        read(&written, Some(&types.iter().copied().collect())).map(|fit| fit.value)
     }
 
     #[test]
@@ -271,14 +265,14 @@ mod tests {
             ("12345678901E5", json!("12345678901E5")),
             ("", json!(null)),
         ] {
-            assert_eq!(read(plain(text), None).map(|fit| fit.value), Some(expected));
+            assert_eq!(read(&plain(text), None).map(|fit| fit.value), Some(expected));
         }
     }
 
     #[test]
     fn allowed_values_are_matched_when_only_one_can_be_meant() {
         let allowed = [&json!("in-progress"), &json!("done"), &json!("Done!"), &json!(2), &json!(null)];
-        let value = |written| choose(written, &allowed).map(|fit| fit.value);
+        let value = |written: RawScalar| choose(&written, &allowed).map(|fit| fit.value);
         assert_eq!(value(plain("done")), Some(json!("done")));
         assert_eq!(value(plain("In Progress")), Some(json!("in-progress")));
         assert_eq!(value(plain("**in_progress**.")), Some(json!("in-progress")));

@@ -43,15 +43,19 @@ pub(super) struct Raw {
 /// What stands there.
 #[derive(Debug, Clone)]
 pub(super) enum RawContent {
-    Scalar {
-        text: String,
-        style: Style,
-        /// The text with what YAML took for a trailing comment: `Fix #42`.
-        uncut: Option<String>,
-    },
+    Scalar(RawScalar),
     List(Vec<Raw>),
     /// Keys in order; one that is written twice is here twice.
     Map(Vec<(String, Raw)>),
+}
+
+/// A scalar as written.
+#[derive(Debug, Clone)]
+pub(super) struct RawScalar {
+    pub(super) text: String,
+    pub(super) style: Style,
+    /// The text with what YAML took for a trailing comment: `Fix #42`.
+    pub(super) uncut: Option<String>,
 }
 
 impl Raw {
@@ -78,7 +82,7 @@ impl Raw {
 
     /// A scalar whose text is all there is to it.
     pub(super) fn scalar(text: impl Into<String>, style: Style) -> Raw {
-        Raw::unplaced(RawContent::Scalar { text: text.into(), style, uncut: None })
+        Raw::unplaced(RawContent::Scalar(RawScalar { text: text.into(), style, uncut: None }))
     }
 
     /// A JSON value; its numbers and words are bare, its strings quoted.
@@ -97,8 +101,8 @@ impl Raw {
     /// Whether two places say the same, however they are written.
     pub(super) fn says_the_same(&self, other: &Raw) -> bool {
         match (&self.content, &other.content) {
-            (RawContent::Scalar { text: left, uncut: l, .. }, RawContent::Scalar { text: right, uncut: r, .. }) => {
-                left == right && l == r
+            (RawContent::Scalar(left), RawContent::Scalar(right)) => {
+                left.text == right.text && left.uncut == right.uncut
             }
             (RawContent::List(left), RawContent::List(right)) => {
                 left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.says_the_same(r))
@@ -114,7 +118,7 @@ impl Raw {
     /// Every scalar and every key with its place (`a.b[0]`).
     pub(super) fn visit(&self, path: &str, look: &mut impl FnMut(&str, &str)) {
         match &self.content {
-            RawContent::Scalar { text, .. } => look(path, text),
+            RawContent::Scalar(scalar) => look(path, &scalar.text),
             RawContent::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     item.visit(&format!("{path}[{index}]"), look);
@@ -131,7 +135,7 @@ impl Raw {
 
     /// Whether nothing was written: an empty bare scalar.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(&self.content, RawContent::Scalar { text, style: Style::Plain, uncut: None } if text.is_empty())
+        matches!(&self.content, RawContent::Scalar(RawScalar { text, style: Style::Plain, uncut: None }) if text.is_empty())
     }
 }
 

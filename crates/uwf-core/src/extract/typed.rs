@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::lines::{bullets, dedent};
-use super::scalar::{self, Written, normal};
-use super::tree::{Raw, RawContent, Style, below};
+use super::scalar::{self, normal};
+use super::tree::{Raw, RawContent, RawScalar, Style, below};
 use super::yaml;
 use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
 
@@ -90,10 +90,7 @@ impl<'s> Typing<'s> {
         let types = shape.own_types();
         let may = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
         match &raw.content {
-            RawContent::Scalar { text, style, uncut } => {
-                let written = Written { text, style: *style, uncut: uncut.as_deref() };
-                self.scalar(raw, written, shape, types.as_ref(), path)
-            }
+            RawContent::Scalar(written) => self.scalar(raw, written, shape, types.as_ref(), path),
             RawContent::List(items) if may("array") => self.list(items, shape, path),
             RawContent::Map(entries) if may("object") => self.object(entries, shape, path),
             RawContent::Map(_) if may("array") => self.wrapped(raw, shape, path),
@@ -117,7 +114,7 @@ impl<'s> Typing<'s> {
     fn scalar(
         &self,
         raw: &Raw,
-        written: Written<'_>,
+        written: &RawScalar,
         shape: &Shape<'s>,
         types: Option<&BTreeSet<&str>>,
         path: &str,
@@ -140,7 +137,7 @@ impl<'s> Typing<'s> {
         }
         if may("object")
             && !may("string")
-            && let Some(tree) = flow(written.text).filter(is_map)
+            && let Some(tree) = flow(&written.text).filter(is_map)
         {
             let mut outcome = self.settled(&tree, shape, path);
             outcome.fix(path, "read the text as an object");
@@ -149,22 +146,22 @@ impl<'s> Typing<'s> {
         misfit(raw)
     }
 
-    fn list_from_scalar(&self, raw: &Raw, written: Written<'_>, shape: &Shape<'s>, path: &str) -> TypedValue {
-        if raw.is_empty() || written.text.trim().is_empty() || scalar::core(written.text).is_null() {
+    fn list_from_scalar(&self, raw: &Raw, written: &RawScalar, shape: &Shape<'s>, path: &str) -> TypedValue {
+        if raw.is_empty() || written.text.trim().is_empty() || scalar::core(&written.text).is_null() {
             let mut outcome = TypedValue { value: Value::Array(Vec::new()), ..TypedValue::default() };
             outcome.fix(path, "nothing written, read as an empty list");
             return outcome;
         }
-        if let Some(Raw { content: RawContent::List(items), .. }) = flow(written.text) {
+        if let Some(Raw { content: RawContent::List(items), .. }) = flow(&written.text) {
             let mut outcome = self.list(&items, shape, path);
             outcome.fix(path, "read the text as a list");
             return outcome;
         }
         let lines = match written.style {
-            Style::Plain | Style::Token => raw.source().unwrap_or(written.text),
-            Style::Quoted => written.text,
+            Style::Plain | Style::Token => raw.source().unwrap_or(&written.text),
+            Style::Quoted => &written.text,
         };
-        let parts = bullets(lines).or_else(|| by_commas(written.text));
+        let parts = bullets(lines).or_else(|| by_commas(&written.text));
         let Some(parts) = parts else { return self.wrapped(raw, shape, path) };
         let items: Vec<Raw> = parts.into_iter().map(|part| Raw::scalar(part, written.style)).collect();
         let mut outcome = self.list(&items, shape, path);
@@ -276,7 +273,7 @@ fn is_map(raw: &Raw) -> bool {
 }
 
 fn writes_null(raw: &Raw) -> bool {
-    matches!(&raw.content, RawContent::Scalar { text, style, uncut: None } if style.is_bare() && scalar::core(text).is_null())
+    matches!(&raw.content, RawContent::Scalar(RawScalar { text, style, uncut: None }) if style.is_bare() && scalar::core(text).is_null())
 }
 
 /// A text that is a list or an object written as text.
@@ -305,7 +302,7 @@ fn as_text(raw: &Raw) -> Option<String> {
     let texts: Option<Vec<&str>> = items
         .iter()
         .map(|item| match &item.content {
-            RawContent::Scalar { text, .. } => Some(text.as_str()),
+            RawContent::Scalar(scalar) => Some(scalar.text.as_str()),
             RawContent::List(_) | RawContent::Map(_) => None,
         })
         .collect();
@@ -319,10 +316,7 @@ fn misfit(raw: &Raw) -> TypedValue {
 /// The value without any schema.
 pub(super) fn untyped(raw: &Raw) -> Value {
     match &raw.content {
-        RawContent::Scalar { text, style, uncut } => {
-            let written = Written { text, style: *style, uncut: uncut.as_deref() };
-            scalar::read(written, None).map_or(Value::Null, |fit| fit.value)
-        }
+        RawContent::Scalar(written) => scalar::read(written, None).map_or(Value::Null, |fit| fit.value),
         RawContent::List(items) => items.iter().map(untyped).collect(),
         RawContent::Map(entries) => entries.iter().map(|(key, value)| (key.clone(), untyped(value))).collect(),
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use yaml_tree::{Data, Node};
 
-use super::tree::{Raw, RawContent, RawSource, Style};
+use super::tree::{Raw, RawContent, RawScalar, RawSource, Style};
 
 /// Reads a block. The error says what is wrong and in which line of the block (from 1).
 pub(super) fn parse(text: &str) -> Result<Raw, String> {
@@ -47,9 +47,9 @@ impl BlockReader<'_> {
         let content = match node.data {
             Data::Scalar { text, style: yaml_tree::Style::Plain } => {
                 let uncut = self.uncut(&text, node.span.start, node.span.end, within);
-                RawContent::Scalar { text, style: Style::Plain, uncut }
+                RawContent::Scalar(RawScalar { text, style: Style::Plain, uncut })
             }
-            Data::Scalar { text, .. } => RawContent::Scalar { text, style: Style::Quoted, uncut: None },
+            Data::Scalar { text, .. } => RawContent::Scalar(RawScalar { text, style: Style::Quoted, uncut: None }),
             Data::Sequence(items) => RawContent::List(
                 items.into_iter().map(|item| self.value(item, inside(Within::List))).collect::<Result<_, _>>()?,
             ),
@@ -100,7 +100,7 @@ mod tests {
     /// The tree in one line: bare scalars as they are, others in quotes, uncut texts after `|`.
     fn draw(raw: &Raw) -> String {
         match &raw.content {
-            RawContent::Scalar { text, style, uncut } => {
+            RawContent::Scalar(RawScalar { text, style, uncut }) => {
                 let text = if *style == Style::Plain { text.clone() } else { format!("{text:?}") };
                 uncut.as_ref().map_or(text.clone(), |uncut| format!("{text}|{uncut}"))
             }
