@@ -147,29 +147,19 @@ impl Reader<'_> {
     }
 
     fn string(&mut self) -> Result<String, SyntaxError> {
-        let mut escaped = false;
-        let end = self.rest.char_indices().skip(1).find(|(_, c)| match c {
-            _ if escaped => {
-                escaped = false;
-                false
+        let mut texts = serde_json::Deserializer::from_str(self.rest).into_iter();
+        match texts.next() {
+            Some(Ok(text)) => {
+                self.advance(texts.byte_offset());
+                Ok(text)
             }
-            '\\' => {
-                escaped = true;
-                false
+            Some(Err(error)) if !error.is_eof() => {
+                let reason = error.to_string();
+                let reason = reason.split(" at line ").next().unwrap_or_default();
+                Err(self.error(format!("a text that is not valid: {reason}")))
             }
-            c => *c == '"',
-        });
-        let Some((end, _)) = end else {
-            return Err(self.error("this text is never closed".to_owned()));
-        };
-        let parsed = serde_json::from_str(&self.rest[..=end]);
-        let text = parsed.map_err(|error| {
-            let reason = error.to_string();
-            let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();
-            self.error(format!("a text that is not valid: {reason}"))
-        })?;
-        self.advance(end + 1);
-        Ok(text)
+            Some(Err(_)) | None => Err(self.error("this text is never closed".to_owned())),
+        }
     }
 
     /// `null`, `true`, `false` or a number.

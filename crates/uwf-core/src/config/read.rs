@@ -10,7 +10,7 @@ use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
 use super::{Config, Model, Provider, check, project};
 use crate::document::fields::{self, Fields, wrong_type};
 use crate::document::{self, Problem, Problems, has_no_content};
-use yaml_tree::{Data, Entry, Node};
+use yaml_tree::{Entry, Node};
 
 /// The top-level keys.
 pub const CONFIG_KEYS: [&str; 16] = [
@@ -71,12 +71,7 @@ pub(super) struct ConfigReader {
 
 impl ConfigReader {
     fn config(&mut self, root: &Node, base: &Config, project: Option<&Path>) -> Option<Config> {
-        if !matches!(root.data, Data::Mapping(_)) {
-            let message = format!("the file must be a mapping, not {}", root.kind());
-            self.problems.error("wrong-type", root.at, message, None);
-            return None;
-        }
-        let fields = Fields::of(root, "the file", &mut self.problems)?;
+        let fields = Fields::of_file(root, "the file", &mut self.problems)?;
         fields.warn_unknown(&CONFIG_KEYS, &mut self.problems);
         let mut config = base.clone();
         let mut agents = self.named(fields, "agents", ConfigReader::agent);

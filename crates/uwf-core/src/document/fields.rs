@@ -25,6 +25,15 @@ impl<'n> Fields<'n> {
         }
     }
 
+    /// The fields of a whole file, which `what` names in messages.
+    pub(crate) fn of_file(root: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
+        if let Data::Mapping(entries) = &root.data {
+            return Some(Fields { at: root.at, entries });
+        }
+        problems.error("wrong-type", root.at, format!("{what} must be a mapping, not {}", root.kind()), None);
+        None
+    }
+
     pub(crate) fn iter(self) -> std::slice::Iter<'n, Entry> {
         self.entries.iter()
     }

@@ -93,14 +93,7 @@ const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
 impl WorkflowReader {
     fn workflow(&mut self, root: &Node) -> Option<WorkflowDraft> {
-        let fields = match &root.data {
-            Data::Mapping(_) => Fields::of(root, "the file", &mut self.problems)?,
-            Data::Scalar { .. } | Data::Sequence(_) => {
-                let message = format!("a workflow file must be a mapping, not {}", root.kind());
-                self.problems.error("wrong-type", root.at, message, None);
-                return None;
-            }
-        };
+        let fields = Fields::of_file(root, "a workflow file", &mut self.problems)?;
         self.positions.set_value(String::new(), root.at);
         fields.warn_unknown(&WORKFLOW_KEYS, &mut self.problems);
         let name = self.name(fields);
