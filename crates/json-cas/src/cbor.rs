@@ -19,7 +19,7 @@ pub const MAX_DEPTH: usize = 120;
 /// The largest whole number written as a CBOR integer, 2^53−1; a double holds no more exactly.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
-/// A value that cannot be stored, or bytes that are no stored value.
+/// A value that cannot be stored, or bytes that are not a stored value.
 #[derive(Debug, Clone, Eq, PartialEq, thiserror::Error)]
 pub enum CborError {
     /// More than [`MAX_DEPTH`] arrays and objects inside each other.

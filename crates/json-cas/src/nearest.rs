@@ -1,9 +1,9 @@
 //! The name somebody probably meant.
 
-/// Symbols of a name above which no suggestion is looked for: the search is quadratic, and nobody mistypes a paragraph.
+/// Most symbols of a name for which a suggestion is looked for: the search is quadratic, and names are short.
 const MAX_SYMBOLS: usize = 100;
 
-/// Candidates looked at. Nobody reads through more names than that either.
+/// Most candidates looked at, so that the search ends soon.
 const MAX_CANDIDATES: usize = 1000;
 
 /// The candidate nearest to `wanted`, if any is near enough to be a slip: at most one edit in three symbols, a swap of

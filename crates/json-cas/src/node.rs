@@ -77,7 +77,7 @@ impl Node {
 /// Why bytes are not the node they should be.
 #[derive(Debug)]
 pub(crate) enum Unfit {
-    /// They are no node at all.
+    /// They are not a node.
     Unreadable(String),
     /// They are a node with this hash.
     OtherHash(Hash),

@@ -39,7 +39,7 @@ fn is_introducer(symbol: char) -> bool {
     matches!(symbol, ESCAPE | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}')
 }
 
-/// Bytes of the sequence that a text begins with; 0 when there is none.
+/// Bytes of the sequence that a text begins with; 0 if it begins with none.
 fn sequence(text: &str) -> usize {
     let mut symbols = text.chars();
     match symbols.next() {

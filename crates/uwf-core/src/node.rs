@@ -252,7 +252,7 @@ pub struct TracedAttempt {
     pub attempt: Attempt,
     /// React-turn nodes in order; the last one may be of an exchange that never came to its end.
     pub turns: Vec<Hash>,
-    /// Tokens of all turns, `None` when nobody counted them.
+    /// Tokens of all turns, `None` if they were not counted.
     pub tokens: Option<Tokens>,
     /// Where the trace comes from, as in a session.
     pub source: String,
@@ -276,9 +276,9 @@ pub struct ReactSession {
     /// Attempt nodes: the failed tries at the same position, oldest first; then the one that succeeded, when its agent said
     /// something on stderr.
     pub attempts: Vec<Hash>,
-    /// All tokens, `None` when nobody counted them.
+    /// All tokens, `None` if they were not counted.
     pub total_tokens: Option<u64>,
-    /// Tokens by kind, `None` when nobody counted them.
+    /// Tokens by kind, `None` if they were not counted.
     pub tokens: Option<Tokens>,
     /// Wall time of the agent, milliseconds.
     pub duration_ms: u64,
@@ -334,7 +334,7 @@ pub enum ExtractedBy {
     Llm,
 }
 
-/// Token counts of a turn or a session; `None` is "not told".
+/// Token counts of a turn or a session; `None` is "unknown".
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tokens {
     /// Tokens read.
@@ -377,7 +377,7 @@ pub struct ReactTurn {
     pub output: Hash,
     /// React-tool-call nodes.
     pub tool_calls: Vec<Hash>,
-    /// Token counts, `None` when nobody counted them.
+    /// Token counts, `None` if they were not counted.
     pub tokens: Option<Tokens>,
     /// Milliseconds from input to output.
     pub latency_ms: u64,

@@ -18,7 +18,7 @@ pub const ID_LEN: usize = 26;
 #[serde(try_from = "String", into = "String")]
 pub struct ThreadId(String);
 
-/// A text that is no thread id.
+/// A text that is not a thread id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a thread id (26 symbols of 0-9 A-Z without I L O U)")]
 pub struct ThreadIdError {

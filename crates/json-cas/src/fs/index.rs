@@ -39,8 +39,8 @@ fn lines(bytes: &[u8]) -> Option<Index> {
     (!entries.is_empty() && entries.is_sorted_by(|(a, _), (b, _)| a < b)).then(|| entries.into_iter().collect())
 }
 
-/// Names and hashes of the lines that are whole, whatever else the bytes are. A name that stands
-/// for several hashes is left out: nobody knows which is right.
+/// Names and hashes of the lines that are whole, whatever else the bytes are. A name with
+/// several hashes is left out: which is right is unknown.
 pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, Hash)> {
     let mut found: BTreeMap<String, Option<Hash>> = BTreeMap::new();
     for (name, hash) in bytes.split_inclusive(|byte| *byte == b'\n').filter_map(line) {

@@ -25,7 +25,7 @@ pub struct Salvaged {
     seen: Option<Vec<u8>>,
 }
 
-/// While it lives nobody changes index or journal.
+/// Keeps everybody else from changing index and journal as long as it lives.
 #[derive(Debug)]
 #[must_use = "dropped at once, it keeps nobody from anything"]
 pub struct Held(FileLock);
@@ -58,7 +58,7 @@ impl FsHeads {
         regular::read(&self.files.index, MAX_LIST).ok()
     }
 
-    /// Whether there is something in the journal's place that is no file: a directory, or a link
+    /// Whether something other than a file is in the journal's place: a directory, or a link
     /// that leads nowhere. [`FsHeads::rebuild`] moves it out of the way.
     pub fn journal_is_no_file(&self) -> bool {
         self.files.journal.symlink_metadata().is_ok() && !self.files.journal.is_file()

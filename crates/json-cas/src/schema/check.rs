@@ -30,7 +30,7 @@ const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 /// Errors: keywords with values they cannot have, references to anything outside the schema or to nothing, patterns the
 /// linear-time engine does not know, more than 4096 references when written out, more than [`MAX_SCHEMA_DEPTH`] levels, more
 /// than 200 patterns, more than 5000 keys in one list, a schema that refers to itself by `$dynamicRef`. Warnings: unknown
-/// keywords, formats that nobody checks, required keys that are not among the properties, limits that nothing fits. A note:
+/// keywords, unknown formats, required keys that are not among the properties, limits that nothing fits. A note:
 /// `required` and `properties` in different orders.
 pub fn check(schema: &Value) -> Vec<SchemaProblem> {
     if !schema.is_object() && !schema.is_boolean() {

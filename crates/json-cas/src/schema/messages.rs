@@ -56,7 +56,7 @@ pub(super) fn wanted_types(kind: &TypeKind) -> Vec<String> {
     names
 }
 
-/// A value that is not one of those allowed.
+/// The message for a value that is not among those allowed.
 pub(super) fn options_message(options: &[Value], value: &Value) -> String {
     let found = json(value);
     let candidates: Vec<String> = options.iter().take(MAX_CANDIDATES).map(json).collect();

@@ -19,7 +19,7 @@ impl Store {
         self.try_get(hash)?.ok_or(StoreError::NotFound { hash })
     }
 
-    /// The node `hash`, checked against its hash, or `None` when there is none.
+    /// The node `hash`, checked against its hash, or `None` if it is missing.
     ///
     /// # Errors
     /// Those of [`Store::get`], but for a missing node.
@@ -52,7 +52,7 @@ impl Store {
     /// The schema node `type_hash`, compiled. Kept for the life of the store value.
     ///
     /// # Errors
-    /// [`StoreError::UnknownType`] when there is no such node: put the schema first. [`StoreError::NotASchema`] and
+    /// [`StoreError::UnknownType`] if it is missing: put the schema first. [`StoreError::NotASchema`] and
     /// [`StoreError::BadSchema`]: another node has to be the type. Those of [`Store::get`].
     pub fn schema(&self, type_hash: Hash) -> Result<Arc<Schema>, StoreError> {
         if let Some(Type::Compiled(schema)) = self.types().get(&type_hash) {

@@ -22,9 +22,9 @@ pub struct VerifyReport {
 #[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// The node; `None` when a file is to blame that is not a node.
+    /// The node; `None` if a file that is not a node is to blame.
     pub hash: Option<Hash>,
-    /// Name of a file that is no node.
+    /// Name of a file that is not a node.
     pub file: Option<String>,
     /// What kind of wrong it is.
     pub kind: ProblemKind,

@@ -52,7 +52,7 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     }
 }
 
-/// The keys below an entry, none if there is no such entry or it is no mapping.
+/// The keys below an entry; none if it is missing or not a mapping.
 fn children(entry: Option<&Entry>) -> std::slice::Iter<'_, Entry> {
     entry.map_or(&[][..], |entry| entry.value.entries()).iter()
 }
@@ -66,7 +66,7 @@ fn hint<'n>(name: &str, defined: impl Iterator<Item = &'n String>, section: &str
     near.unwrap_or_else(|| format!("add `{name}: {form}` to `{section}`"))
 }
 
-/// Slips that are no errors by themselves: arguments written into `command`, and a secret given to an agent
+/// Warns about slips that are not errors by themselves: arguments written into `command`, and a secret given to an agent
 /// that no other part of the config calls a secret.
 pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
     let secrets = config.secret_names();

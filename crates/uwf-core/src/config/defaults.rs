@@ -1,4 +1,4 @@
-//! What holds where a configuration says nothing, as it is shown.
+//! The defaults of a configuration, as they are shown.
 
 use super::agent::OutputMode;
 use super::edit::KeyPath;
@@ -7,7 +7,7 @@ use super::limits::{
     DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs,
 };
 
-/// What holds for a key that is not set, as it would be written; `None` for a key without a default.
+/// The default of a key, as it would be written; `None` for a key without one.
 #[must_use]
 pub fn default_of(path: &KeyPath) -> Option<String> {
     let parts: Vec<&str> = path.parts().iter().map(String::as_str).collect();

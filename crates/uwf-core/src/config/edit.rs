@@ -66,7 +66,7 @@ fn below(value: &Value, at: Option<&KeyPath>) -> Vec<KeyPath> {
         .collect()
 }
 
-/// What a file says, null when it says nothing.
+/// The value of a file, null for an empty one.
 ///
 /// # Errors
 /// [`EditError::Unreadable`] with every problem.
@@ -97,7 +97,7 @@ pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<St
     verified(edited, origin, &expected, || entangled(&tree, path))
 }
 
-/// The text without the key at `path`, its comment on the same line included; `None` when there is no such key. A
+/// The text without the key at `path`, its comment on the same line included; `None` if the key is missing. A
 /// mapping that loses its last key becomes null.
 ///
 /// # Errors

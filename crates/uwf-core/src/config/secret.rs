@@ -1,4 +1,4 @@
-//! Keys do not belong into a config: it is shown, copied and committed.
+//! Finds API keys in a config, which do not belong there: a config is shown, copied and committed.
 
 use serde_json::Value;
 

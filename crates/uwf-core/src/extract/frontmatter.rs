@@ -69,7 +69,7 @@ impl Search<'_> {
     }
 
     /// The answer that begins the text: up to the rule that closes it, or where that needs repair, up to where its keys
-    /// seem to end, so that a text below a header nobody closed is not taken for a value.
+    /// seem to end, so that the text below an unclosed header is not taken for a value.
     fn first(&mut self) -> Option<(AnswerPlace, Reading)> {
         let mut repaired = None;
         for place in at_start(self.text, &self.target.keys) {
@@ -134,7 +134,7 @@ fn place_fix(place: &AnswerPlace) -> Option<&'static str> {
     }
 }
 
-/// The text behind the header, or the one before it when there is none.
+/// The text behind the header, or before it if there is nothing behind it.
 fn body(text: &str, place: &AnswerPlace) -> String {
     let mut after = text[place.whole.end..].trim();
     if place.wrapped {

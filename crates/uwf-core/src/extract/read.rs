@@ -27,7 +27,7 @@ pub(super) struct Reading {
     pub(super) value: Value,
     pub(super) extras: Map<String, Value>,
     pub(super) fixes: Vec<String>,
-    /// Why it is no answer; none when it is one.
+    /// Why it is not an answer; empty if it is one.
     pub(super) errors: Vec<String>,
     /// Keys of the schema that are written.
     pub(super) known: usize,
@@ -49,7 +49,7 @@ impl<'s> Target<'s> {
         self.shape.may_be(self.schema.value(), name)
     }
 
-    /// Whether it is an object with listed keys, so that text without any of them is no answer.
+    /// Whether it is an object with listed keys, so that text without any of them is not an answer.
     fn is_keyed(&self) -> bool {
         !self.keys.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A header that is no YAML, read line by line with the keys the schema lists.
+//! Reads a header that is not YAML line by line, with the keys the schema lists.
 //!
 //! The text is cut into sections at lines that start with a known key. Each section is tried as YAML by itself, so
 //! that one bad value does not spoil the others; what still fails is taken as the text it is.

@@ -26,7 +26,7 @@ impl Fit {
     }
 }
 
-/// The best reading as one of the types, `None` when there is none.
+/// The best reading as one of the types, `None` if nothing fits.
 pub(super) fn read(written: &RawScalar, types: Option<&BTreeSet<&str>>) -> Option<Fit> {
     let Some(types) = types else { return Some(untyped(written)) };
     let fits = ["null", "boolean", "integer", "number", "string"]

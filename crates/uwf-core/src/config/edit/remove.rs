@@ -5,7 +5,7 @@ use super::splice::{next_line, spliced};
 use super::tree::{Form, Tree};
 use yaml_tree::Entry;
 
-/// The text without the key; `None` when it is written in a way that is not understood.
+/// The text without the key; `None` if the way it is written is not understood.
 pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
     let found = tree.along(path.parts());
     if found.len() != path.parts().len() {

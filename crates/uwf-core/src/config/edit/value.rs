@@ -6,13 +6,13 @@ use yaml_tree::Style;
 use super::tree::{Form, Tree};
 use crate::document::{Document, has_no_content};
 
-/// Why a text is no value.
+/// Why a text is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadValue {
     /// There is nothing in it.
     #[error("the value is empty")]
     Empty,
-    /// It is no YAML.
+    /// It is not YAML.
     #[error("the value is not YAML: {0}")]
     Syntax(String),
     /// It is YAML on lines of its own, like `a: b` or `- a`.
