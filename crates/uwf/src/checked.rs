@@ -1,4 +1,4 @@
-//! A checked file: what is wrong with it, told as compilers do.
+//! A checked file: what is wrong with it, printed as compilers do.
 
 use serde::Serialize;
 use serde_json::json;

@@ -36,7 +36,7 @@ pub(crate) enum Stdout {
     Protocol,
 }
 
-/// What a command reports: one value, told as text or as data.
+/// What a command reports: one value, printed as text or as data.
 pub(crate) trait Report: Serialize {
     /// The text for people, each line ended.
     fn text(&self) -> String;
@@ -106,7 +106,7 @@ impl Printed {
         Printed { body: Body::Verbatim(format!("{text}\n")), ..Printed::nothing() }
     }
 
-    /// A report that is told in a line or two: as data, and as text.
+    /// A report of a line or two: as data, and as text.
     pub(crate) fn of(value: Value, text: impl Into<String>) -> Printed {
         Printed { body: Body::Short { value, text: text.into() }, ..Printed::nothing() }
     }

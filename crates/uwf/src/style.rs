@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use uwf_core::escapes::without_escapes;
 
-/// First byte of every mark in UTF-8, so that texts without marks are told apart quickly.
+/// First byte of every mark in UTF-8, so that texts without marks are recognised quickly.
 const MARK_BYTE: u8 = 0xF3;
 
 /// First symbols of the marks, all for private use, and the sequence each mark becomes.

@@ -13,8 +13,8 @@ use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 use crate::style;
 
-/// Problems of the configuration that a check of their own tells better.
-const TOLD_ELSEWHERE: [&str; 2] = ["no-program", "no-key"];
+/// Problems of the configuration that have a better check of their own.
+const REPORTED_ELSEWHERE: [&str; 2] = ["no-program", "no-key"];
 
 /// Arguments of `uwf doctor`.
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 /// The configuration, and the agents and providers in it.
 fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
     let mut findings = vec![config_file(context)];
-    // What cannot be read names nobody; that it cannot was told just before.
+    // What cannot be read names nobody; that it cannot was reported just before.
     let Ok(config) = context.home.config() else { return findings };
     let env_file = env_file::read(&context.home.env_file()).unwrap_or_default();
     let secrets: BTreeSet<String> = config.secret_names();
@@ -83,7 +83,7 @@ fn config_file(context: &Context) -> Finding {
         Ok((_, problems)) => problems,
         Err(error) => return Finding::of_error("config", &error.into()),
     };
-    let own: Vec<_> = problems.iter().filter(|problem| !TOLD_ELSEWHERE.contains(&problem.code)).collect();
+    let own: Vec<_> = problems.iter().filter(|problem| !REPORTED_ELSEWHERE.contains(&problem.code)).collect();
     let Some(first) = own.iter().find(|problem| problem.is_error()).or(own.first()) else {
         return Finding::ok("config", format!("{} is valid", path.display()));
     };

@@ -11,7 +11,7 @@ use uwf_engine::error::AtPath;
 use crate::error::CommandError;
 use crate::printer::Printer;
 
-/// Reads a trace; its format is told from its content when `format` names none. One that nobody understands is said and
+/// Reads a trace; its format follows from its content when `format` names none. One that nobody understands is said and
 /// left out: the answer it comes with was paid for.
 ///
 /// # Errors

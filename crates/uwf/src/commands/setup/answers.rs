@@ -1,4 +1,4 @@
-//! What `uwf setup` was told, and what follows from it for the configuration.
+//! The answers to `uwf setup`, and what follows from them for the configuration.
 
 use serde_json::Value;
 use uwf_agents::agent_choices::AgentChoice;

@@ -77,7 +77,7 @@ fn state_parser() -> impl TypedValueParser<Value = State> {
 #[serde(transparent)]
 struct Listed {
     rows: Vec<Named>,
-    /// What is only told to people.
+    /// What is only shown to people.
     #[serde(skip)]
     for_people: Option<ForPeople>,
 }
@@ -92,7 +92,7 @@ struct Named {
     workflow_name: Option<String>,
 }
 
-/// What text tells beside the rows.
+/// What text shows beside the rows.
 struct ForPeople {
     /// What is printed when there is no row.
     nothing: &'static str,
@@ -104,7 +104,7 @@ struct ForPeople {
     after: usize,
     /// Symbols at the end of an id that tell all threads apart.
     enough: usize,
-    /// Unix milliseconds that times are told from; `None` tells them in UTC.
+    /// Unix milliseconds that times are counted from; `None` shows them in UTC.
     now_ms: Option<u64>,
 }
 

@@ -129,7 +129,7 @@ struct DryRun {
     agent: Option<String>,
     command: Option<Vec<String>>,
     cwd: PathBuf,
-    /// What the agent's model is told before the prompt.
+    /// The system message before the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
     /// The session of an earlier visit in which the agent goes on; if that is gone, it gets the whole prompt.

@@ -1,4 +1,4 @@
-//! How the commands are told which thread they are about.
+//! Which thread a command is about.
 
 use crate::complete;
 use clap_complete::engine::ArgValueCompleter;

@@ -30,11 +30,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     super::require(context, &registry, &args.name)?;
     let mut table = Table::new(&["hash", "since"]);
     let mut versions = Vec::new();
-    let entry = registry.remove(&args.name).into_iter();
-    for (hash, timestamp, current) in entry.flat_map(|entry| {
+    let known = registry.remove(&args.name).into_iter().flat_map(|entry| {
         let past = entry.history.into_iter().map(|past| (past.hash, past.timestamp, false));
         std::iter::once((entry.hash, entry.timestamp, true)).chain(past)
-    }) {
+    });
+    for (hash, timestamp, current) in known {
         let since = if timestamp == 0 { "-".to_owned() } else { table::time(timestamp) };
         let mark = if current { format!("  {}", style::green("current")) } else { String::new() };
         table.row(vec![hash.to_string(), format!("{since}{mark}")]);
