@@ -1,4 +1,4 @@
-//! Nodes as what they are: steps, workflows, attempts, and what tells how an output came to be.
+//! Reads nodes as the Rust types of their payloads: steps, workflows, attempts, and the node that says how an output was made.
 
 use json_cas::{Hash, Node, Store};
 use serde::de::DeserializeOwned;
@@ -8,10 +8,10 @@ use uwf_core::workflow::Workflow;
 
 use crate::thread::error::{Result, ThreadError};
 
-/// A StepNode and when it was first put (Unix milliseconds).
+/// Reads a StepNode, and the time it was first stored (Unix milliseconds).
 ///
 /// # Errors
-/// Those of the store; `Data` when the node is no step.
+/// Those of the store; `Data` if the node has another type.
 pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
     let node = store.get(hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
@@ -20,10 +20,10 @@ pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
     Ok((payload(hash, &node)?, node.timestamp))
 }
 
-/// A workflow.
+/// Reads a workflow.
 ///
 /// # Errors
-/// Those of the store; `Data` when the node is no workflow.
+/// Those of the store; `Data` if the node has another type or is damaged.
 pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
     let node = store.get(hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::Workflow) {
@@ -32,11 +32,11 @@ pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
     Workflow::from_payload(&node.payload).map_err(|source| ThreadError::Workflow { hash, source })
 }
 
-/// Child threads a detail may lead through; `maxDepth` keeps threads from being nested any deeper than makes sense.
+/// How many child threads a detail may lead through. `maxDepth` keeps threads from being nested deeper.
 const MAX_NESTING: usize = 64;
 
-/// The node that tells how an output came to be. The detail of a role played by a workflow is the last step of a child
-/// thread: then it is that step's own.
+/// The node that says how an output was made. If a workflow played the role, the detail is the last step of a child thread,
+/// and this is the node that says it of that step.
 ///
 /// # Errors
 /// Those of the nodes; `Data` when steps lead to steps without end.
@@ -52,7 +52,7 @@ pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
     Err(ThreadError::TooDeep { detail, most: MAX_NESTING })
 }
 
-/// How the output of a step was obtained, when its detail says so.
+/// How the output of a step was extracted; `None` if its detail does not say.
 ///
 /// # Errors
 /// Those of the node.
@@ -64,15 +64,15 @@ pub(crate) fn extracted_by_of(detail: &Node) -> Option<String> {
     detail.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A payload as its Rust type.
+/// Reads a payload as its Rust type.
 ///
 /// # Errors
-/// `Data` naming the node.
+/// `Data` if it does not fit; the message names the node.
 pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
     T::deserialize(&node.payload).map_err(|source| ThreadError::Shape { hash, source })
 }
 
-/// A node's payload as its Rust type, checked to be of that type.
+/// Reads a node that must have the type of this payload.
 ///
 /// # Errors
 /// `Data` when the node has another type.
@@ -85,10 +85,10 @@ pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result
     payload(hash, &node)
 }
 
-/// A failed attempt, whether or not it has a trace.
+/// Reads a failed attempt, with or without a trace.
 ///
 /// # Errors
-/// `Data` when the node is none.
+/// `Data` if the node has another type.
 pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
     let node = store.get(hash)?;
     if NodeKind::of(node.type_hash) != Some(NodeKind::Attempt) {
