@@ -127,8 +127,7 @@ impl Advisors<'_, '_> {
         let env_file = env_file::read(&home.env_file())?;
         let key: Vec<String> = agents::model_key(config, model).map(str::to_owned).into_iter().collect();
         let mut env = environment::for_agent(std::env::vars_os(), &env_file, &config.secret_names(), &key);
-        let variables = agents::protocol_variables(home, thread, role, run);
-        env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        env.extend(agents::protocol_variables(home, thread, role, run));
         Ok(Job {
             argv: agents::built_in_command_line(home.bin(), advisor, thread, role),
             cwd: self.plan.settings.workspace.clone(),

@@ -1,6 +1,7 @@
 //! An agent as a step runs it, and the command line it becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -244,15 +245,14 @@ pub(crate) fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> 
     config.providers.get(&model.provider)?.api_key_env.as_deref()
 }
 
-/// Programs of this home's agents see it under these names.
-pub(crate) fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) -> Vec<(String, String)> {
-    let root = home.root().to_string_lossy().into_owned();
-    vec![
-        ("UWF_THREAD".into(), thread.to_owned()),
-        ("UWF_ROLE".into(), role.to_owned()),
-        ("UWF_STORE".into(), home.root().join("cas").to_string_lossy().into_owned()),
-        ("UWF_BIN".into(), home.bin().to_string_lossy().into_owned()),
-        ("UWF_ATTEMPT".into(), attempt.to_owned()),
-        (ROOT_VARIABLES[0].into(), root),
+/// The variables by which the programs of an attempt find thread, role and storage root.
+pub(crate) fn protocol_variables(home: &Home, thread: &str, role: &str, attempt: &str) -> [(OsString, OsString); 6] {
+    [
+        ("UWF_THREAD".into(), thread.into()),
+        ("UWF_ROLE".into(), role.into()),
+        ("UWF_STORE".into(), home.root().join("cas").into()),
+        ("UWF_BIN".into(), home.bin().into()),
+        ("UWF_ATTEMPT".into(), attempt.into()),
+        (ROOT_VARIABLES[0].into(), home.root().into()),
     ]
 }

@@ -53,8 +53,7 @@ pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsStri
     // Where uwf is the agent process it may hold the key of a model: variables are for the program that it starts.
     let own = spec.variables().filter(|_| spec.played_by().is_none());
     env.extend(own.map(|(name, value)| (name.into(), value.into())));
-    let protocol = agents::protocol_variables(home, opened.thread.as_str(), &opened.role, &opened.attempt);
-    env.extend(protocol.into_iter().map(|(name, value)| (name.into(), value.into())));
+    env.extend(agents::protocol_variables(home, opened.thread.as_str(), &opened.role, &opened.attempt));
     Ok(env)
 }
 

@@ -12,7 +12,7 @@ use crate::attempt::error::Result;
 use crate::attempt::live_trace::Trace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
-use crate::attempt::recorded::{self, Attempt, Closed, Outcome, OutputFiles};
+use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
 use crate::attempt::turns::Batch;
 use crate::root::env_file;
 use crate::root::error::AtPath;
@@ -88,14 +88,7 @@ pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
 /// # Errors
 /// Those of the record.
 pub(crate) fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
-    let closed = Closed {
-        attempt: attempt.opened.attempt.clone(),
-        outcome: Outcome::Suspended,
-        error: why,
-        node: None,
-        closed_at: crate::root::ids::now_ms(),
-    };
-    recorded::closed(home, &attempt.opened.thread, closed)
+    recorded::closed(home, &attempt.opened, Outcome::Suspended, why, None)
 }
 
 /// Keeps a failed attempt as a node and concludes its record. Returns the node.
@@ -134,14 +127,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
         }
         kept => kept,
     }?;
-    let closed = Closed {
-        attempt: opened.attempt.clone(),
-        outcome: Outcome::Failed,
-        error: Some(redactor.text(error)),
-        node: Some(hash),
-        closed_at: crate::root::ids::now_ms(),
-    };
-    recorded::closed(home, &opened.thread, closed)?;
+    recorded::closed(home, opened, Outcome::Failed, Some(redactor.text(error)), Some(hash))?;
     Ok(hash)
 }
 

@@ -43,8 +43,7 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> 
     let secrets = opened.secrets.iter().cloned().collect();
     let mut env = environment::for_agent(std::env::vars_os(), &env_file, &secrets, &opened.agent.env);
     let (thread, role) = (opened.thread.as_str(), opened.role.as_str());
-    let variables = agents::protocol_variables(home, thread, role, &opened.attempt);
-    env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+    env.extend(agents::protocol_variables(home, thread, role, &opened.attempt));
     let argv = agents::built_in_command_line(home.bin(), AGENT, thread, role);
     let stderr = agent_process::create(&files.err)?;
     let mut reader = Command::new(&argv[0]);

@@ -36,7 +36,7 @@ use crate::attempt::error::Result;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::root::{history, record};
+use crate::root::{history, ids, record};
 use crate::thread::digest::Digest;
 
 /// Reads the newest attempt; `None` when there was none, or its first line never got written whole (then no agent
@@ -190,7 +190,7 @@ pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, diges
     if is_by_hand(attempt) {
         return Ok(());
     }
-    let line = Finished { attempt: attempt.to_owned(), step, digest, finished_at: crate::root::ids::now_ms() };
+    let line = Finished { attempt: attempt.to_owned(), step, digest, finished_at: ids::now_ms() };
     let file = record::append(home, thread, &Line::Finished(line))?;
     Ok(file.sync_data().at("sync", home.record_file(thread))?)
 }
@@ -207,13 +207,14 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
     Ok(())
 }
 
-/// Records how an attempt was concluded.
+/// Records how an attempt was concluded: why it failed, and its node, if it did.
 ///
 /// # Errors
 /// `Io`.
-pub fn closed(home: &Home, thread: &ThreadId, closed: Closed) -> Result<()> {
-    record::append(home, thread, &Line::Closed(closed))?;
-    Ok(marks::clear(home, thread, &[Mark::Open])?)
+pub fn closed(home: &Home, opened: &Opened, outcome: Outcome, error: Option<String>, node: Option<Hash>) -> Result<()> {
+    let (attempt, closed_at) = (opened.attempt.clone(), ids::now_ms());
+    record::append(home, &opened.thread, &Line::Closed(Closed { attempt, outcome, error, node, closed_at }))?;
+    Ok(marks::clear(home, &opened.thread, &[Mark::Open])?)
 }
 
 /// Keeps a copy of a thread's line in the history. Whether that works does not matter as long as the history is whole.

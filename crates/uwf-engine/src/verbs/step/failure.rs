@@ -46,7 +46,7 @@ impl Step<'_, '_> {
         let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
         log!(self.log, "K3F6D2XN", Warn, "{why}");
         // The result is in the log and in the error whether or not the record can be written.
-        let _ = self.close(opened, Outcome::Quarantined, Some(why.clone()));
+        let _ = recorded::closed(self.home, opened, Outcome::Quarantined, Some(why.clone()), None);
         let (thread, now) = (self.thread.id.clone(), now.map(|head| head.hash));
         VerbError::Quarantined { thread, step, why, now }.into()
     }

@@ -7,9 +7,8 @@ use super::check;
 use super::failure::Unmoved;
 use super::{Step, StepReport, Upcoming};
 use crate::attempt::agent_process::Signals;
-use crate::attempt::recorded::{self, Closed, Finished, Opened, Outcome};
+use crate::attempt::recorded::{self, Finished, Opened, Outcome};
 use crate::error::{Error, Result};
-use crate::root::ids;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark};
 use crate::thread::chain::Record;
@@ -98,7 +97,7 @@ impl Linked<'_, '_, '_> {
         }
         let done = marks::clear(step.home, &thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
             .map_err(Error::from)
-            .and_then(|()| step.close(opened, Outcome::Linked, None));
+            .and_then(|()| Ok(recorded::closed(step.home, opened, Outcome::Linked, None, None)?));
         if let Err(error) = done {
             let why = error.message;
             log!(step.log, "T9C4W2HB", Warn, "the step is linked, but its attempt was not concluded: {why}");
@@ -140,13 +139,5 @@ impl Linked<'_, '_, '_> {
             },
         };
         Ok(StepReport { done, reason, next, explain_next, ..report.clone() })
-    }
-}
-
-impl Step<'_, '_> {
-    /// Concludes the record of an attempt.
-    pub(super) fn close(&self, opened: &Opened, outcome: Outcome, error: Option<String>) -> Result<()> {
-        let closed = Closed { attempt: opened.attempt.clone(), outcome, error, node: None, closed_at: ids::now_ms() };
-        Ok(recorded::closed(self.home, &opened.thread, closed)?)
     }
 }

@@ -58,9 +58,10 @@ fn check(bytes: &[u8]) {
         let id = before.opened.attempt.clone();
         let step = Hash::from_u64(9);
         recorded::finished(&home, &thread, &id, step, None).expect("a line is added");
-        let closed = Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, closed_at: 4 };
-        recorded::closed(&home, &thread, closed.clone()).expect("a line is added");
+        recorded::closed(&home, &before.opened, Outcome::Linked, None, None).expect("a line is added");
         let after = recorded::read(&home, &thread).expect("readable").expect("the attempt is still there");
+        let closed_at = after.closed.as_ref().expect("it is closed").closed_at;
+        let closed = Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, closed_at };
         assert_eq!((after.result(), &after.closed, &after.opened), (Some(step), &Some(closed), &before.opened));
         assert_eq!((&after.started, &after.named), (&before.started, &before.named));
         settings.save(&home, &thread).expect("a line is added");
