@@ -182,8 +182,13 @@ fn is_at(current: Option<Hash>, expected: Option<&Version>) -> bool {
 impl Heads for FsHeads {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         check_name(name)?;
-        match self.load()?.get(name) {
-            Some(hash) if !self.lines().removed_lately(name)? => Ok(Some(head(*hash))),
+        let found = self.read_index()?.and_then(|bytes| index::find(&bytes, name));
+        let found = match found {
+            None => self.load()?.get(name).copied(),
+            found => found,
+        };
+        match found {
+            Some(hash) if !self.lines().removed_lately(name)? => Ok(Some(head(hash))),
             Some(_) | None => Ok(None),
         }
     }

@@ -3,6 +3,7 @@
 //! Written as sorted lines `NAME: "HASH"`, which are YAML. A file that people or other programs wrote in any other form is
 //! read as YAML and written back as lines. The quotes matter: a hash of digits is a number to YAML readers.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -23,6 +24,25 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Index, HeadsError> {
         Some(index) => Ok(index),
         None => yaml::read(path, bytes),
     }
+}
+
+/// Where a name points, if the file has a line of its own for it: looked for by halves, since lines are sorted. A thread goes on
+/// if another one's line is broken, and reading one of 10,000 names does not parse the others. `None` says nothing: then
+/// [`parse`] knows.
+pub(super) fn find(bytes: &[u8], name: &str) -> Option<Hash> {
+    let (mut low, mut high) = (0, bytes.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = bytes[..middle].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let end = middle + bytes[middle..].iter().position(|byte| *byte == b'\n')? + 1;
+        let (found, hash) = line(&bytes[start..end])?;
+        match found.as_str().cmp(name) {
+            Ordering::Equal => return Some(hash),
+            Ordering::Less => low = end,
+            Ordering::Greater => high = start,
+        }
+    }
+    None
 }
 
 /// The bytes of the file.
@@ -74,6 +94,9 @@ mod tests {
         fn what_is_written_is_read(index in prop::collection::btree_map("[a-c._-]{1,3}", any::<u64>().prop_map(Hash::from_u64), 0..20)) {
             let text = render(&index);
             prop_assert_eq!(lines(text.as_bytes()).unwrap_or_default(), index.clone());
+            for name in ["a", "b.c", "_-_"].iter().copied().chain(index.keys().map(String::as_str)) {
+                prop_assert_eq!(find(text.as_bytes(), name), index.get(name).copied());
+            }
             prop_assert_eq!(read(&text), Ok(index));
         }
     }
@@ -115,6 +138,15 @@ mod tests {
         assert!(message("a: \"12345\nb: c\n").starts_with("cannot read the index index.yaml, line"));
         let nested = "[".repeat(100_000);
         assert_eq!(message(&nested), at(1, "recursion limit exceeded"));
+    }
+
+    #[test]
+    fn a_name_is_found_only_in_a_line_of_its_own() {
+        let text = "a: \"0000000000001\"\nb: \"1234567890123\"\n";
+        assert_eq!(["a", "b", "c", ""].map(|name| find(text.as_bytes(), name)), [Some(A), Some(B), None, None]);
+        for text in ["", "{}\n", "a: 1\n", "a: \"0000000000001\"", "{a: \"0000000000001\"}\n"] {
+            assert_eq!(find(text.as_bytes(), "a"), None, "{text}");
+        }
     }
 
     #[test]
