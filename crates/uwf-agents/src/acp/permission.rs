@@ -3,6 +3,7 @@
 use agent_kit::mcp::{CAS_GET, CONTEXT, SERVER_NAME, SUBMIT};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use uwf_core::text::ellipsize;
 
 /// Characters of what was asked that are shown.
 const MAX_SHOWN: usize = 300;
@@ -63,10 +64,7 @@ pub fn what(params: &Value) -> String {
         Some(input) => format!(": {input}"),
     };
     let line = format!("{title}{kind}{input}").replace(['\n', '\r'], " ");
-    match line.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    ellipsize(&line, MAX_SHOWN).into_owned()
 }
 
 fn option(params: &Value, kind: &str) -> Option<String> {
