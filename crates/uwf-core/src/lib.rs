@@ -46,6 +46,7 @@
 pub mod config;
 pub mod document;
 pub mod escapes;
+pub mod event;
 pub mod extract;
 pub mod foreign;
 pub mod moderator;

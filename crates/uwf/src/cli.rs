@@ -74,6 +74,9 @@ enum Group {
     /// Short for `uwf thread read`.
     #[command(hide = true)]
     Read(thread::read::Args),
+    /// Short for `uwf thread live`.
+    #[command(hide = true)]
+    Live(thread::live::Args),
     /// The content-addressed store.
     #[command(subcommand, after_help = cas::EXAMPLES)]
     Cas(cas::Command),
@@ -113,6 +116,7 @@ impl Group {
                 Stdout::Document(Format::Text)
             }
             Group::Run(_)
+            | Group::Live(_)
             | Group::Ls(_)
             | Group::Step(_)
             | Group::Show(_)
@@ -197,6 +201,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Step(args) => thread::run(context, thread::Command::Step(args)),
         Group::Show(args) => thread::run(context, thread::Command::Show(args)),
         Group::Read(args) => thread::run(context, thread::Command::Read(args)),
+        Group::Live(args) => thread::run(context, thread::Command::Live(args)),
         Group::Cas(command) => cas::run(context, command),
         Group::Agent(command) => agent::run(context, command),
         Group::Setup(args) => setup::run(context, &args),

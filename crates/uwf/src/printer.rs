@@ -259,6 +259,23 @@ impl Printer {
         }
     }
 
+    /// Prints a part of a report that goes on; false if nobody reads any more.
+    ///
+    /// # Errors
+    /// `Io` when stdout cannot be written.
+    pub(crate) fn stream(&self, text: &str) -> Result<bool, CommandError> {
+        let is_terminal = std::io::stdout().is_terminal();
+        let text = match self.format() {
+            Format::Text => style::render(text, is_terminal, self.colour && is_terminal),
+            Format::Json | Format::Yaml => style::data(text, is_terminal),
+        };
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+            written => written.map(|()| true).map_err(|error| not_written(&error)),
+        }
+    }
+
     /// Prints one line of talk to stderr.
     pub(crate) fn talk(&self, line: &str) {
         self.talk_raw(&format!("{line}\n"));

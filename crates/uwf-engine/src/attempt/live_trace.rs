@@ -205,8 +205,26 @@ impl Trace {
     }
 }
 
+/// A trace as far as it got, its last turn apart.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Parts {
+    /// The turns that are over, oldest first.
+    pub over: Vec<Turn>,
+    /// The turn that is under way.
+    pub open: Option<Turn>,
+    /// Whose they are, when the file says so.
+    session: Option<TracedSession>,
+}
+
 /// Reads the trace of an attempt. What is torn or not understood is left out; there may be nothing.
 pub fn read(files: &OutputFiles) -> Trace {
+    let Parts { mut over, open, session } = read_parts(files);
+    over.extend(open);
+    Trace { turns: over, session }
+}
+
+/// The same with the turn that is under way apart.
+pub(crate) fn read_parts(files: &OutputFiles) -> Parts {
     let text = beginning(&files.trace);
     let (mut texts, mut turns, mut session) = (Vec::new(), Vec::new(), None);
     for line in text.lines() {
@@ -218,8 +236,8 @@ pub fn read(files: &OutputFiles) -> Trace {
         }
     }
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
-    turns.extend(under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts)));
-    Trace { turns, session }
+    let open = under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts));
+    Parts { over: turns, open, session }
 }
 
 fn turn(stored: StoredTurn, texts: &[String]) -> Option<Turn> {

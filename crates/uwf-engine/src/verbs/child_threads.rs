@@ -10,6 +10,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::Settings;
@@ -71,6 +72,20 @@ pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     }
     let heads: BTreeSet<String> = home.heads().list()?.into_iter().map(|(id, _)| id).collect();
     Ok(known.into_iter().filter(|id| heads.contains(id.as_str())).collect())
+}
+
+/// The children of a thread that ended with a step, on this machine: one, unless two of them share their nodes.
+///
+/// # Errors
+/// Those of the directory and the history.
+pub(crate) fn ended_at(home: &Home, parent: &ThreadId, last: Hash) -> Result<Vec<ThreadId>> {
+    let mut ended = Vec::new();
+    for id in known(home, parent)? {
+        if history::of(home, &id)?.is_some_and(|line| line.head == last) {
+            ended.push(id);
+        }
+    }
+    Ok(ended)
 }
 
 fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {

@@ -6,7 +6,9 @@ mod eval;
 mod fork;
 mod kill;
 pub(crate) mod list;
+pub(crate) mod live;
 mod pause;
+mod ps;
 pub(crate) mod read;
 mod repair;
 mod resume;
@@ -40,11 +42,12 @@ pub(crate) enum Command {
     Resume(resume::Args),
     /// Where a thread stands.
     Show(show::Args),
+    /// Follow a thread as it happens: steps, and what the running agent says and does.
+    Live(live::Args),
     /// List threads.
     List(list::Args),
-    /// List the threads that are running.
-    #[command(hide = true)]
-    Ps(list::Args),
+    /// What runs now: role, agent, since when, last sign of life, tokens so far.
+    Ps(ps::Args),
     /// The steps of a thread with their outputs.
     Steps(steps::Args),
     /// A thread as a page of markdown, made to be read.
@@ -85,8 +88,9 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Pause(args) => pause::run(context, &args),
         Command::Resume(args) => resume::run(context, &args),
         Command::Show(args) => show::run(context, &args),
+        Command::Live(args) => live::run(context, &args),
         Command::List(args) => list::run(context, &args),
-        Command::Ps(args) => list::running(context, args),
+        Command::Ps(args) => ps::run(context, &args),
         Command::Steps(args) => steps::run(context, &args),
         Command::Read(args) => read::run(context, &args),
         Command::StepDetails(args) => step_details::run(context, &args),

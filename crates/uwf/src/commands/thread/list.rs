@@ -211,11 +211,6 @@ fn end_of(thread: &ThreadId, symbols: usize) -> &str {
     &id[id.len().saturating_sub(symbols)..]
 }
 
-/// Runs `uwf thread ps`: the threads that are running.
-pub(crate) fn running(context: &Context, args: Args) -> CommandResult {
-    run(context, &Args { state: args.state.or(Some(State::Running)), ..args })
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home).unwrap_or_else(|error| {

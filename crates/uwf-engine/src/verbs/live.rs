@@ -1,0 +1,459 @@
+//! `thread live`: what happens in a thread and in its child threads, as events.
+//!
+//! Nobody tells a watcher anything: it looks again and again at what every stepper leaves anyway, the head, the record, the
+//! files of the running attempt and the marks. So it works beside any stepper, and one that is killed is seen to be gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use durable_files::regular;
+use json_cas::{Hash, Store};
+use uwf_core::event::{self, Event, Stream, What};
+use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::agents::{AgentSpec, WORKFLOW};
+use crate::attempt::live_trace;
+use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
+use crate::attempt::turns::{ToolCall, Turn};
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::root::marks::{self, Mark};
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::state::State;
+use crate::verbs::child_threads;
+use crate::verbs::show::{self, ThreadStatus};
+
+/// Bytes of an agent's output that are read at a time.
+const AT_ONCE: u64 = 64 << 10;
+
+/// Where in a thread to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// With its first step.
+    Beginning,
+    /// With the newest so many of the steps there are already.
+    Newest(usize),
+    /// With the step that follows this head.
+    After(Hash),
+}
+
+/// A thread that is watched, with its child threads.
+pub struct Live<'h> {
+    home: &'h Home,
+    role: Option<String>,
+    thread: Watched,
+}
+
+impl<'h> Live<'h> {
+    /// Begins to watch a thread, or only what one role does in it. Nothing is read before [`Live::poll`].
+    pub fn of(home: &'h Home, thread: ThreadId, from: From, role: Option<String>) -> Live<'h> {
+        Live { home, role, thread: Watched::new(thread, 0, from) }
+    }
+
+    /// What happened since the last call; at the first one the thread's past.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such thread (any more); those of its nodes. It can be called again.
+    pub fn poll(&mut self) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        self.thread.poll(self.home, &mut events)?;
+        if let Some(wanted) = &self.role {
+            let mut roles = self.thread.roles();
+            roles.retain(|_, role| role == wanted);
+            events.retain(|event| match &event.what {
+                What::Attempt { role, .. } | What::Failed { role, .. } => role == wanted,
+                What::Step(step) => step.role == *wanted,
+                What::Turn { attempt, .. } | What::Output { attempt, .. } => roles.contains_key(attempt),
+                What::Thread { .. } | What::State { .. } | What::End { .. } => true,
+            });
+        }
+        Ok(events)
+    }
+
+    /// How the thread stood at the last look; `None` before the first.
+    pub fn state(&self) -> Option<State> {
+        self.thread.state.as_ref().map(|(state, _)| *state)
+    }
+}
+
+/// All active threads that are watched, those that are started meanwhile too.
+pub struct LiveAll<'h> {
+    home: &'h Home,
+    /// Where to begin in the threads there are at the first look; those that come later are followed from their beginning.
+    from: Option<From>,
+    role: Option<String>,
+    threads: BTreeMap<ThreadId, Seen<'h>>,
+    is_first: bool,
+}
+
+/// A thread as the index and its marks showed it last.
+struct Seen<'h> {
+    head: Hash,
+    marks: BTreeSet<Mark>,
+    live: Live<'h>,
+}
+
+impl<'h> LiveAll<'h> {
+    /// Begins to watch all threads: from now on, or with some of the steps there are already.
+    pub fn of(home: &'h Home, from: Option<From>, role: Option<String>) -> LiveAll<'h> {
+        LiveAll { home, from, role, threads: BTreeMap::new(), is_first: true }
+    }
+
+    /// What happened in any of them since the last call. Only threads whose head or marks have changed, or in which an attempt
+    /// is open, are looked at. One that cannot be read is passed over.
+    ///
+    /// # Errors
+    /// Those of the index and the marks.
+    pub fn poll(&mut self) -> Result<Vec<Event>> {
+        let heads = self.home.heads().list()?;
+        let mut marked = marks::all(self.home)?;
+        let mut events = Vec::new();
+        let mut gone = std::mem::take(&mut self.threads);
+        for (id, head) in heads {
+            let Ok(thread) = id.parse::<ThreadId>() else { continue };
+            let marks = marked.remove(&id).unwrap_or_default();
+            let known = gone.remove(&thread);
+            let is_calm = match &known {
+                Some(seen) => seen.head == head && seen.marks == marks,
+                None => self.is_first && self.from.is_none(),
+            };
+            let mut seen = known.unwrap_or_else(|| {
+                let now = if self.is_first { self.from.unwrap_or(From::After(head)) } else { From::Beginning };
+                Seen { head, marks: BTreeSet::new(), live: Live::of(self.home, thread.clone(), now, self.role.clone()) }
+            });
+            if !is_calm || marks.contains(&Mark::Open) {
+                events.extend(seen.live.poll().unwrap_or_default());
+            }
+            self.threads.insert(thread, Seen { head, marks, ..seen });
+        }
+        self.is_first = false;
+        for (_, mut ended) in gone {
+            events.extend(ended.live.poll().unwrap_or_default());
+        }
+        Ok(events)
+    }
+}
+
+/// What was seen of a thread so far.
+struct Watched {
+    id: ThreadId,
+    depth: usize,
+    /// Where to begin, before the first look.
+    from: Option<From>,
+    head: Option<Hash>,
+    steps: usize,
+    attempt: Option<Running>,
+    state: Option<(State, Option<String>)>,
+    children: BTreeMap<ThreadId, Watched>,
+}
+
+/// What was seen of the newest attempt so far.
+struct Running {
+    id: String,
+    role: String,
+    is_over: bool,
+    turns: usize,
+    /// The turn under way, as it was seen last.
+    open: Option<Turn>,
+    /// Size of the files of its trace at the last look.
+    traced: (u64, Option<std::time::SystemTime>),
+    printed: u64,
+    complained: u64,
+}
+
+impl Watched {
+    fn new(id: ThreadId, depth: usize, from: From) -> Watched {
+        Watched {
+            id,
+            depth,
+            from: Some(from),
+            head: None,
+            steps: 0,
+            attempt: None,
+            state: None,
+            children: BTreeMap::new(),
+        }
+    }
+
+    fn event(&self, at: u64, what: What) -> Event {
+        Event { v: event::VERSION, thread: self.id.clone(), depth: self.depth, at, what }
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.state, Some((State::Completed | State::Killed, _)))
+    }
+
+    /// Roles of the attempts that are followed.
+    fn roles(&self) -> BTreeMap<String, String> {
+        let own = self.attempt.iter().map(|attempt| (attempt.id.clone(), attempt.role.clone()));
+        self.children.values().flat_map(Watched::roles).chain(own).collect()
+    }
+
+    fn poll(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        // In this order: what is read of the attempt belongs to the head that is read after it, or to one before.
+        let attempt = recorded::read(home, &self.id)?;
+        let shown = show::show(home, &self.id)?;
+        let thread = Thread::at(home, self.id.clone(), shown.head)?;
+        if let Some(from) = self.from.take() {
+            let workflow = thread.workflow().map_or_else(|_| shown.workflow.to_string(), |workflow| workflow.name);
+            let prompt = shown.task.clone();
+            events.push(self.event(shown.started_at.unwrap_or(0), What::Thread { workflow, prompt }));
+            let chain = thread.chain()?;
+            self.steps = match from {
+                From::Beginning => 0,
+                From::Newest(count) => chain.len().saturating_sub(count),
+                From::After(head) => {
+                    chain.records().iter().position(|record| record.step == head).map_or(0, |index| index + 1)
+                }
+            };
+        }
+        let (before, after) = match attempt {
+            Some(attempt) if Some(attempt.opened.expected_head) == self.head => (Some(attempt), None),
+            attempt => (None, attempt),
+        };
+        if let Some(attempt) = before {
+            self.attempt(home, &attempt, events)?;
+        }
+        self.new_steps(home, &thread, events)?;
+        if let Some(attempt) = after.filter(|attempt| attempt.opened.expected_head == shown.head) {
+            self.attempt(home, &attempt, events)?;
+        }
+        self.changed_state(&shown, events);
+        Ok(())
+    }
+
+    /// The steps that were linked since the last look.
+    fn new_steps(&mut self, home: &Home, thread: &Thread<'_>, events: &mut Vec<Event>) -> Result<()> {
+        if self.head == Some(thread.head) {
+            return Ok(());
+        }
+        for index in self.steps..thread.chain()?.len() {
+            let step = thread.whole_step(index)?;
+            if step.is_child_thread {
+                self.finished_child(home, step.detail, events)?;
+            }
+            let rest = self.attempt.take().filter(|attempt| !attempt.is_over && attempt.role == step.role);
+            if let Some(attempt) = rest {
+                self.rest_of_turns(home.store(), &attempt, step.detail, events);
+            }
+            events.push(self.event(step.timestamp, What::Step(Box::new(step))));
+        }
+        self.steps = thread.chain()?.len();
+        self.head = Some(thread.head);
+        Ok(())
+    }
+
+    /// The turns of an attempt that ended between two looks, from the node that keeps them.
+    fn rest_of_turns(&self, store: &Store, attempt: &Running, detail: Hash, events: &mut Vec<Event>) {
+        // An agent without turns of its own has one, which is its output.
+        if attempt.turns == 0 && attempt.open.is_none() {
+            return;
+        }
+        // A node that is not readable is said where the step is shown.
+        let Ok(turns) = stored_turns(store, detail, attempt.turns) else { return };
+        for (number, turn) in turns.into_iter().enumerate() {
+            events.push(self.turn(&attempt.id, attempt.turns + number, &turn, true));
+        }
+    }
+
+    /// What the newest attempt did since the last look.
+    fn attempt(&mut self, home: &Home, attempt: &Attempt, events: &mut Vec<Event>) -> Result<()> {
+        let opened = &attempt.opened;
+        let is_known = self.attempt.as_ref().is_some_and(|known| known.id == opened.attempt);
+        let is_closed = attempt.closed.is_some();
+        if !is_known {
+            self.attempt = Some(Running::of(attempt));
+            let pid = attempt.started.as_ref().map(|started| started.pid);
+            let (role, agent) = (opened.role.clone(), opened.agent.name.clone());
+            events.push(
+                self.event(opened.opened_at, What::Attempt { attempt: opened.attempt.clone(), role, agent, pid }),
+            );
+        }
+        let Some(mut running) = self.attempt.take() else { return Ok(()) };
+        if !running.is_over {
+            if opened.agent.is_built_in(WORKFLOW) {
+                self.running_children(home, events)?;
+            }
+            let files = OutputFiles::of(home, &self.id, &opened.attempt);
+            self.new_turns(&mut running, &files, events);
+            self.new_output(&mut running, &opened.agent, &files, events);
+        }
+        if let Some(closed) = attempt.closed.as_ref().filter(|_| !running.is_over)
+            && matches!(closed.outcome, Outcome::Failed)
+        {
+            let error = closed.error.clone().unwrap_or_default();
+            let (attempt, role) = (opened.attempt.clone(), opened.role.clone());
+            events.push(self.event(closed.closed_at, What::Failed { attempt, role, error, node: closed.node }));
+            running.is_over = true;
+        }
+        running.is_over |=
+            is_closed && !matches!(attempt.closed.as_ref().map(|closed| closed.outcome), Some(Outcome::Linked));
+        self.attempt = Some(running);
+        Ok(())
+    }
+
+    fn new_turns(&self, running: &mut Running, files: &OutputFiles, events: &mut Vec<Event>) {
+        let size = |path: &Path| path.metadata().map_or((0, None), |meta| (meta.len(), meta.modified().ok()));
+        let traced = (size(&files.trace).0, size(&files.turn).1);
+        if traced == running.traced {
+            return;
+        }
+        running.traced = traced;
+        let trace = live_trace::read_parts(files);
+        for turn in trace.over.iter().skip(running.turns) {
+            events.push(self.turn(&running.id, running.turns, turn, true));
+            running.turns += 1;
+            running.open = None;
+        }
+        if let Some(turn) = trace.open.filter(|turn| running.open.as_ref() != Some(turn)) {
+            events.push(self.turn(&running.id, running.turns, &turn, false));
+            running.open = Some(turn);
+        }
+    }
+
+    fn turn(&self, attempt: &str, number: usize, turn: &Turn, done: bool) -> Event {
+        let tool_calls = turn.tool_calls.iter().map(|call| event::ToolCall {
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            result: call.result.clone(),
+            duration_ms: call.duration_ms,
+        });
+        let what = What::Turn {
+            attempt: attempt.to_owned(),
+            turn: number + 1,
+            text: turn.output.clone(),
+            tool_calls: tool_calls.collect(),
+            tokens: turn.tokens.clone(),
+            done,
+        };
+        self.event(ids::now_ms(), what)
+    }
+
+    /// What an agent printed since the last look. The answer of an agent with a trace is in its turns, and what an agent that
+    /// stores its nodes itself prints on stdout is their hash.
+    fn new_output(&self, running: &mut Running, agent: &AgentSpec, files: &OutputFiles, events: &mut Vec<Event>) {
+        let mut read = |path: &Path, from: &mut u64, stream: Stream| {
+            while let Some(text) = new_text(path, from) {
+                events.push(self.event(ids::now_ms(), What::Output { attempt: running.id.clone(), stream, text }));
+            }
+        };
+        if agent.is_wrapped() && !agent.leaves_trace() {
+            read(&files.raw, &mut running.printed, Stream::Stdout);
+        }
+        read(&files.err, &mut running.complained, Stream::Stderr);
+    }
+
+    /// The child threads that play the role now.
+    fn running_children(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
+        for id in child_threads::active(home, &self.id)? {
+            let depth = self.depth + 1;
+            let child = self.children.entry(id.clone()).or_insert_with(|| Watched::new(id, depth, From::Beginning));
+            child.poll(home, events)?;
+        }
+        Ok(())
+    }
+
+    /// The rest of the child thread that a step is the result of: `last` is its last step.
+    fn finished_child(&mut self, home: &Home, last: Hash, events: &mut Vec<Event>) -> Result<()> {
+        for id in child_threads::ended_at(home, &self.id, last)? {
+            let depth = self.depth + 1;
+            let child = self.children.entry(id.clone()).or_insert_with(|| Watched::new(id, depth, From::Beginning));
+            child.poll(home, events)?;
+        }
+        Ok(())
+    }
+
+    fn changed_state(&mut self, shown: &ThreadStatus, events: &mut Vec<Event>) {
+        let state = (shown.state, shown.why.clone());
+        if self.state.as_ref() == Some(&state) {
+            return;
+        }
+        let at = shown.changed_at.unwrap_or_else(ids::now_ms);
+        let (name, why) = (shown.state.name().to_owned(), shown.why.clone());
+        events.push(match shown.state {
+            State::Completed | State::Killed => self.event(at, What::End { status: name, reason: why }),
+            _ => self.event(shown.since.unwrap_or(at), What::State { state: name, why }),
+        });
+        self.state = Some(state);
+    }
+}
+
+impl Running {
+    fn of(attempt: &Attempt) -> Running {
+        Running {
+            id: attempt.opened.attempt.clone(),
+            role: attempt.opened.role.clone(),
+            is_over: false,
+            turns: 0,
+            open: None,
+            traced: (0, None),
+            printed: 0,
+            complained: 0,
+        }
+    }
+}
+
+/// The turns of a session but for the first ones.
+fn stored_turns(store: &Store, detail: Hash, skip: usize) -> Result<Vec<Turn>> {
+    let session: ReactSession = nodes::payload(detail, &store.get(detail)?)?;
+    let text = |hash: Hash| nodes::typed::<Content>(store, hash).map(|content| content.text);
+    let mut turns = Vec::new();
+    for hash in session.turns.into_iter().skip(skip) {
+        let turn: ReactTurn = nodes::typed(store, hash)?;
+        let mut tool_calls = Vec::new();
+        for hash in turn.tool_calls {
+            let call: ReactToolCall = nodes::typed(store, hash)?;
+            let (arguments, result) = (text(call.arguments)?, text(call.result)?);
+            tool_calls.push(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms });
+        }
+        let output = text(turn.output)?;
+        turns.push(Turn { output, tool_calls, tokens: turn.tokens, ..Turn::asked(Vec::new()) });
+    }
+    Ok(turns)
+}
+
+/// What a file has after a position, as far as its last symbol is whole; the position moves on. `None` if there is nothing new,
+/// or if the file cannot be read just now.
+fn new_text(path: &Path, from: &mut u64) -> Option<String> {
+    let mut file = regular::open(path).ok()?;
+    file.seek(SeekFrom::Start(*from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(AT_ONCE).read_to_end(&mut bytes).ok()?;
+    // A symbol has four bytes at most; what is not text at all is not waited for.
+    let whole = match std::str::from_utf8(&bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    };
+    bytes.truncate(whole);
+    *from += bytes.len() as u64;
+    (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::new_text;
+
+    #[test]
+    fn a_text_is_read_as_it_grows_and_no_symbol_is_torn() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("raw");
+        let mut from = 0;
+        assert_eq!(new_text(&path, &mut from), None);
+        let text = "größer";
+        for length in 0..=text.len() {
+            std::fs::write(&path, &text.as_bytes()[..length]).unwrap();
+            let _ = new_text(&path, &mut from);
+            assert!(text.is_char_boundary(usize::try_from(from).unwrap()), "at {length}");
+        }
+        assert_eq!(from, text.len() as u64);
+        std::fs::write(&path, [text.as_bytes(), b"\xff!"].concat()).unwrap();
+        assert_eq!(new_text(&path, &mut from).as_deref(), Some("\u{fffd}!"), "what is no text does not stop it");
+    }
+}

@@ -1,0 +1,91 @@
+//! `thread ps`: what runs now. One readdir tells which threads have an open attempt; nothing else is read of the others,
+//! however many there are.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use serde::Serialize;
+use uwf_core::node::Tokens;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::live_trace;
+use crate::attempt::recorded::{self, OutputFiles};
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::marks::{self, Mark};
+use crate::thread::load::Thread;
+use crate::verbs::child_threads;
+
+/// A step that is under way.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningStep {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Name of its workflow; absent when it is not readable.
+    pub workflow: Option<String>,
+    /// Role that is played.
+    pub role: String,
+    /// What the configuration calls the agent.
+    pub agent: String,
+    /// The attempt.
+    pub attempt: String,
+    /// Unix milliseconds at which the attempt began.
+    pub since: u64,
+    /// Unix milliseconds at which the agent last printed something, or recorded what it did; when it began if it never did.
+    pub last_sign: u64,
+    /// Tokens so far; absent when they are not counted, or only at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// Process of the agent; absent before it exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Process that watches it.
+    pub keeper: u32,
+    /// The thread whose role this one plays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ThreadId>,
+}
+
+/// The steps that are under way on this machine, oldest thread first.
+///
+/// # Errors
+/// `Io` when the marks cannot be listed. A thread that cannot be read is left out.
+pub fn ps(home: &Home) -> Result<Vec<RunningStep>> {
+    let marked = marks::all(home)?;
+    let open = marked.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
+    Ok(open.filter_map(|(id, _)| running(home, &id.parse().ok()?)).collect())
+}
+
+fn running(home: &Home, id: &ThreadId) -> Option<RunningStep> {
+    if !lock::is_held(home, id).unwrap_or(false) {
+        return None;
+    }
+    let attempt = recorded::read(home, id).ok().flatten().filter(|attempt| attempt.closed.is_none())?;
+    let opened = attempt.opened;
+    let files = OutputFiles::of(home, id, &opened.attempt);
+    let signs = [&files.raw, &files.err, &files.out, &files.trace, &files.turn];
+    let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
+    let thread = Thread::any(home, id).ok();
+    Some(RunningStep {
+        workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
+        role: opened.role,
+        agent: opened.agent.name,
+        since: opened.opened_at,
+        last_sign: last_sign.max(opened.opened_at),
+        tokens: live_trace::read(&files).tokens(),
+        pid: attempt.started.map(|started| started.pid),
+        keeper: opened.keeper,
+        parent: child_threads::parent_of(home, id),
+        attempt: opened.attempt,
+        thread: id.clone(),
+    })
+}
+
+/// Unix milliseconds at which a file with something in it was written to.
+fn changed_at(path: &Path) -> Option<u64> {
+    let meta = path.metadata().ok().filter(|meta| meta.len() > 0)?;
+    let since = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok()
+}

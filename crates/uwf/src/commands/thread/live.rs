@@ -1,0 +1,117 @@
+//! `uwf thread live`, also `uwf live`
+
+mod draw;
+
+use std::time::Duration;
+
+use clap_complete::engine::ArgValueCompleter;
+use uwf_core::event::{Event, Stream, What};
+use uwf_engine::error::ErrorKind;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::live::{From, Live, LiveAll};
+
+use self::draw::Drawing;
+use crate::commands::thread::step;
+use crate::commands::thread::which::NEWEST;
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+
+/// Time between two looks.
+const PACE: Duration = Duration::from_millis(100);
+
+/// Arguments of `uwf thread live`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf live 7Q2M                 from its beginning to its end\n  uwf live --last --tail 0      from now on\n  uwf live --all --role coder   what coders do in all threads\n  uwf live 7Q2M --format json | jq -r 'select(.event == \"step\").role'\n\nIt only looks: who steps the thread makes no difference, and Ctrl-C ends nothing else. It ends with the thread. With\n--format json it prints one event a line."
+)]
+pub(crate) struct Args {
+    /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    #[arg(required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
+    thread: Option<String>,
+    /// The newest thread, as @ is.
+    #[arg(long, visible_alias = "latest", conflicts_with = "all")]
+    last: bool,
+    /// All active threads, and those that are started meanwhile, from now on until Ctrl-C.
+    #[arg(long)]
+    all: bool,
+    /// Begin with the newest N steps; 0 is from now on.
+    #[arg(long, value_name = "N")]
+    tail: Option<usize>,
+    /// Only what this role does.
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
+    /// Show also what agents print on stderr.
+    #[arg(long)]
+    debug: bool,
+    /// Exit with 10 when the thread has ended.
+    #[arg(long, conflicts_with = "all")]
+    exit_code: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let mut screen = Screen { context, debug: args.debug, drawing: Drawing::default() };
+    if args.all {
+        return all(context, args, &mut screen);
+    }
+    let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
+    let from = args.tail.map_or(From::Beginning, From::Newest);
+    let mut live = Live::of(&context.home, thread.clone(), from, args.role.clone());
+    loop {
+        if !screen.show(&live.poll()?)? {
+            return Ok(Printed::nothing());
+        }
+        match live.state() {
+            Some(State::Completed) => {
+                return Ok(Printed::nothing().exits(if args.exit_code { step::DONE } else { 0 }));
+            }
+            Some(State::Killed) => {
+                return Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed")));
+            }
+            _ => std::thread::sleep(PACE),
+        }
+    }
+}
+
+/// Follows every active thread until nobody reads any more.
+fn all(context: &Context, args: &Args, screen: &mut Screen<'_>) -> CommandResult {
+    let mut live = LiveAll::of(&context.home, args.tail.map(From::Newest), args.role.clone());
+    while screen.show(&live.poll()?)? {
+        std::thread::sleep(PACE);
+    }
+    Ok(Printed::nothing())
+}
+
+/// Where events are shown.
+struct Screen<'c> {
+    context: &'c Context,
+    debug: bool,
+    drawing: Drawing,
+}
+
+impl Screen<'_> {
+    /// Shows events; false if nobody reads any more.
+    fn show(&mut self, events: &[Event]) -> Result<bool, CommandError> {
+        let is_text = self.context.printer.prints_text();
+        let mut text = String::new();
+        for event in events.iter().filter(|event| self.debug || !is_stderr(event)) {
+            if is_text {
+                text.push_str(&self.drawing.draw(event));
+            } else {
+                let json = serde_json::to_string(event).map_err(|error| {
+                    CommandError::new(ErrorKind::Internal, format!("an event is not JSON: {error}"))
+                })?;
+                text.push_str(&json);
+                text.push('\n');
+            }
+        }
+        if text.is_empty() { Ok(true) } else { self.context.printer.stream(&text) }
+    }
+}
+
+fn is_stderr(event: &Event) -> bool {
+    matches!(event.what, What::Output { stream: Stream::Stderr, .. })
+}

@@ -1,0 +1,64 @@
+//! `uwf thread ps`
+
+use std::time::Duration;
+
+use serde::Serialize;
+use uwf_core::node::Tokens;
+use uwf_engine::root::ids;
+use uwf_engine::verbs::ps::{self, RunningStep};
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table::{self, Table};
+
+/// Columns of a name.
+const NAME: usize = 40;
+
+/// Arguments of `uwf thread ps`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf thread ps\n  watch uwf thread ps --format text\n  uwf thread ps --format json | jq '.[] | select(.lastSign < (now - 600) * 1000).thread'   silent for 10 min\n\nThe steps that are under way on this machine. Times in JSON are Unix milliseconds; `lastSign` is when the agent last\nprinted something or recorded a turn."
+)]
+pub(crate) struct Args {}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Running {
+    steps: Vec<RunningStep>,
+    #[serde(skip)]
+    now: u64,
+}
+
+impl Report for Running {
+    fn text(&self) -> String {
+        if self.steps.is_empty() {
+            return "nothing runs\n".to_owned();
+        }
+        let mut table = Table::new(&["thread", "workflow", "role", "agent", "for", "last sign", "tokens", "pid"]);
+        for step in &self.steps {
+            let elapsed = Duration::from_millis(self.now.saturating_sub(step.since));
+            table.row(vec![
+                step.thread.to_string(),
+                table::excerpt(step.workflow.as_deref().unwrap_or("–"), NAME),
+                style::bold(&table::excerpt(&step.role, NAME)),
+                table::excerpt(&step.agent, NAME),
+                table::duration(elapsed),
+                table::ago(step.last_sign, self.now),
+                step.tokens.as_ref().and_then(total).map_or_else(|| "–".to_owned(), |tokens| tokens.to_string()),
+                step.pid.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
+            ]);
+        }
+        table.text()
+    }
+}
+
+/// Tokens of all kinds; cached and reasoning tokens are among them.
+fn total(tokens: &Tokens) -> Option<u64> {
+    Some(tokens.input? + tokens.output?)
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, Args {}: &Args) -> CommandResult {
+    Printed::new(&Running { steps: ps::ps(&context.home)?, now: ids::now_ms() })
+}

@@ -1,0 +1,274 @@
+//! `thread live`: a thread as it happens.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::processes::{signal, until};
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::child_threads::{go, planned, staffed};
+use crate::home;
+
+/// Says a line on stderr and one on stdout, then waits for the file `go` and answers.
+const TALKING: &str = "#!/bin/sh\necho looking >&2\nprintf -- '---\\nn: 1\\n---\\nI begin'\n\
+                       while [ ! -e go ]; do sleep 0.02; done\necho ', I end.'\n";
+
+/// `thread live`, and what it has printed so far.
+struct Watcher {
+    process: Child,
+    lines: std::sync::mpsc::Receiver<String>,
+    seen: Vec<Value>,
+}
+
+impl Watcher {
+    fn of(home: &TestHome, args: &[&str]) -> Watcher {
+        let args = [&["live"], args, &["--format", "json"]].concat();
+        let mut process = home.command(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let stdout = BufReader::new(process.stdout.take().unwrap());
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Watcher { process, lines, seen: Vec::new() }
+    }
+
+    /// Waits for an event.
+    fn until(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        until(what, || self.has(&wanted));
+        self.seen.iter().find(|event| wanted(event)).unwrap().clone()
+    }
+
+    fn has(&mut self, wanted: impl Fn(&Value) -> bool) -> bool {
+        self.seen.extend(self.lines.try_iter().map(|line| serde_json::from_str::<Value>(&line).unwrap()));
+        self.seen.iter().any(wanted)
+    }
+
+    /// Its exit code, and all events it printed.
+    fn end(mut self) -> (Option<i32>, Vec<Value>) {
+        let code = self.process.wait().unwrap().code();
+        self.seen.extend(self.lines.iter().map(|line| serde_json::from_str::<Value>(&line).unwrap()));
+        (code, self.seen)
+    }
+}
+
+fn is(event: &Value, name: &str) -> bool {
+    event["event"] == name
+}
+
+/// Names of events, with the depth of those of child threads.
+fn names(events: &[Value]) -> Vec<String> {
+    let name =
+        |event: &Value| format!("{}{}", "  ".repeat(event["depth"].as_u64().unwrap() as usize), text(event, "event"));
+    let mut names: Vec<String> = events.iter().map(name).collect();
+    names.dedup();
+    names
+}
+
+fn stepping(home: &TestHome, thread: &str) -> Child {
+    home.command(&["run", thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn a_thread_is_followed_from_its_beginning_to_its_end() {
+    let home = home();
+    home.worker("output: text", TALKING);
+    let thread = home.start_counting(2, "count");
+    let mut watcher = Watcher::of(&home, &[&thread]);
+    watcher.until("the thread is shown", |event| is(event, "thread") && event["prompt"] == "count");
+    let mut run = stepping(&home, &thread);
+    let printed = watcher.until("the agent's text is shown while it runs", |event| is(event, "output"));
+    assert_eq!(json!([printed["stream"], printed["text"]]), json!(["stdout", "---\nn: 1\n---\nI begin"]));
+    home.file("go", "");
+    let (code, events) = watcher.end();
+    assert_eq!(code, Some(0));
+    assert!(run.wait().unwrap().success());
+    let steps: Vec<Value> = events
+        .iter()
+        .filter(|event| is(event, "step"))
+        .map(|step| json!([step["index"], step["output"]["n"]]))
+        .collect();
+    assert_eq!(steps, [json!([1, 1]), json!([2, 1])]);
+    assert!(events.iter().all(|event| event["v"] == 1 && event["thread"] == thread.as_str()), "{events:?}");
+    assert_eq!(events.last().unwrap()["status"], "completed");
+    assert!(!events.iter().any(|event| event["stream"] == "stderr"), "only --debug shows that");
+}
+
+#[test]
+fn who_comes_late_gets_what_was_before() {
+    let home = home();
+    home.worker("output: text", TALKING);
+    let thread = home.start_counting(1, "count");
+    let mut run = stepping(&home, &thread);
+    until("the agent works", || {
+        home.json(&["thread", "ps"])[0]["lastSign"].as_u64() > home.json(&["thread", "ps"])[0]["since"].as_u64()
+    });
+    let mut watcher = Watcher::of(&home, &["@", "--debug"]);
+    watcher.until("stdout", |event| event["text"] == "---\nn: 1\n---\nI begin");
+    watcher.until("stderr", |event| event["stream"] == "stderr" && event["text"] == "looking\n");
+    home.file("go", "");
+    assert_eq!(watcher.end().0, Some(0));
+    run.wait().unwrap();
+    // And after the end.
+    let shown = home.told(&["live", &thread, "--format", "text"]);
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.is_empty() && !line.starts_with("by ")).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    exit 0
+    count-rounds thread <id>
+    count
+    ## 1. worker
+    I begin, I end.
+    **Output**
+    - **n**: 1
+    done (end)
+    ");
+    assert_eq!(home.uwf(&["live", &thread, "--exit-code", "--tail", "0"]).code, Some(10));
+}
+
+#[test]
+fn turns_and_tool_calls_are_shown_as_they_happen() {
+    let server = LlmServer::start([
+        Say::text("First I look.")
+            .and_call("shell_exec", json!({ "command": "echo seen; while [ ! -e go ]; do sleep 0.02; done" })),
+        Say::text("---\nn: 1\n---\nDone."),
+    ]);
+    let home = home();
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  m: {{ provider: p, name: scripted-model }}\n\
+         agents:\n  a: {{ command: uwf-react }}\ndefaultAgent: a\ndefaultModel: m\n",
+        server.url()
+    ));
+    let thread = home.start_counting(1, "count the moons");
+    let mut watcher = Watcher::of(&home, &[&thread]);
+    let mut run = stepping(&home, &thread);
+    let turn = watcher
+        .until("the turn is shown while its tool runs", |event| is(event, "turn") && event["text"] == "First I look.");
+    assert_eq!(json!([turn["turn"], turn["done"]]), json!([1, false]));
+    home.file("go", "");
+    let (code, events) = watcher.end();
+    assert_eq!(code, Some(0), "{events:?}");
+    run.wait().unwrap();
+    let over: Vec<Value> = events
+        .iter()
+        .filter(|event| is(event, "turn") && event["done"] == true)
+        .map(|turn| json!([turn["turn"], turn["text"], turn["toolCalls"][0]["result"]]))
+        .collect();
+    assert_eq!(over, [json!([1, "First I look.", "exit 0\nseen\n"]), json!([2, "---\nn: 1\n---\nDone.", null])]);
+}
+
+#[test]
+fn a_failed_attempt_is_shown_and_the_next_one_followed() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\n[ -e go ] || { echo broken >&2; exit 3; }\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "count");
+    let mut watcher = Watcher::of(&home, &[&thread]);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let failed = watcher.until("the failure", |event| is(event, "failed"));
+    assert!(text(&failed, "error").contains("exited with 3") && failed["node"].is_string(), "{failed}");
+    watcher.until("the state", |event| is(event, "state") && event["state"] == "stuck");
+    home.file("go", "");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(watcher.end().0, Some(0));
+}
+
+#[test]
+fn child_threads_are_followed_below_their_parents() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut watcher = Watcher::of(&home, &[&thread]);
+    let mut run = stepping(&home, &thread);
+    watcher.until("the child is shown", |event| is(event, "thread") && event["depth"] == 1);
+    go(&home);
+    let (code, followed) = watcher.end();
+    assert_eq!(code, Some(0));
+    run.wait().unwrap();
+    let steps = |events: &[Value]| -> Vec<Value> {
+        let steps = events.iter().filter(|event| is(event, "step"));
+        steps.map(|step| json!([step["depth"], step["role"]])).collect()
+    };
+    let wanted = [json!([0, "plan"]), json!([1, "code"]), json!([1, "check"]), json!([0, "build"]), json!([0, "tell"])];
+    assert_eq!(steps(&followed), wanted);
+    let (_, read) = Watcher::of(&home, &[&thread]).end();
+    assert_eq!(steps(&read), wanted, "the past of a finished thread has them too");
+    assert_eq!(names(&read), ["thread", "step", "  thread", "  step", "  end", "step", "end"]);
+}
+
+#[test]
+fn only_what_is_asked_for_is_shown() {
+    let home = staffed();
+    go(&home);
+    let thread = planned(&home);
+    home.json(&["run", &thread]);
+    let roles = |args: &[&str]| -> Vec<Value> {
+        let (code, events) = Watcher::of(&home, &[&[thread.as_str()], args].concat()).end();
+        assert_eq!(code, Some(0));
+        events.iter().filter(|event| is(event, "step")).map(|step| step["role"].clone()).collect()
+    };
+    assert_eq!(roles(&["--tail", "0"]), [json!(null); 0]);
+    assert_eq!(roles(&["--tail", "1"]), ["tell"]);
+    assert_eq!(roles(&["--role", "check"]), ["check"]);
+}
+
+#[test]
+fn all_threads_are_followed_and_a_broken_one_stops_nobody() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let [one, broken] = ["one", "broken"].map(|prompt| home.start_counting(2, prompt));
+    let head = home.head(&broken).unwrap();
+    std::fs::write(home.root().join(format!("cas/{head}.bin")), "x").unwrap();
+    let mut watcher = Watcher::of(&home, &["--all"]);
+    // It says nothing of what there is when it begins to look, so one more thread shows that it has begun.
+    until("it looks", || {
+        let probe = home.start("count-rounds", "probe");
+        home.json(&["thread", "kill", &probe]);
+        watcher.has(|event| event["prompt"] == "probe")
+    });
+    home.json(&["run", &one]);
+    watcher.until("its end", |event| is(event, "end") && event["thread"] == one.as_str());
+    let late = home.start("count-rounds", "late");
+    home.json(&["run", &late]);
+    watcher
+        .until("the end of one that was started later", |event| is(event, "end") && event["thread"] == late.as_str());
+    signal(watcher.process.id(), "INT");
+    assert_eq!(watcher.end().0, None, "ended by the signal");
+}
+
+#[test]
+fn a_killed_keeper_is_seen_and_the_thread_followed_on() {
+    let home = home();
+    home.worker("output: text", TALKING);
+    let thread = home.start_counting(1, "count");
+    let mut watcher = Watcher::of(&home, &[&thread]);
+    let mut run = stepping(&home, &thread);
+    watcher.until("the agent works", |event| is(event, "output"));
+    signal(&home.json(&["thread", "ps"])[0]["keeper"], "KILL");
+    run.wait().unwrap();
+    watcher.until("it does not run any more", |event| is(event, "state") && event["state"] == "active");
+    home.file("go", "");
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(watcher.end().0, Some(0));
+}
+
+#[test]
+fn threads_that_cannot_be_followed() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(2, "count");
+    home.json(&["thread", "kill", &thread]);
+    assert_snapshot!(home.told(&["live", &thread, "--format", "text"]), @r"
+    exit 69
+
+    count-rounds thread <id>
+    count
+
+    killed
+    --- stderr
+    error: thread <id> was killed
+    ");
+    assert_eq!(home.uwf(&["live", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).code, Some(69));
+    assert_eq!(home.uwf(&["live"]).code, Some(64));
+    let corrupt = home.start("count-rounds", "two");
+    let head = home.head(&corrupt).unwrap();
+    std::fs::write(home.root().join(format!("cas/{head}.bin")), "x").unwrap();
+    assert_eq!(home.uwf(&["live", &corrupt]).code, Some(65));
+}

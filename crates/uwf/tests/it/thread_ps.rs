@@ -1,0 +1,77 @@
+//! `thread ps`: what runs now.
+
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::processes::{signal, until};
+
+use crate::home;
+
+/// Says something on stderr, then waits for the file `go`.
+const WAITING: &str = "#!/bin/sh\necho thinking >&2\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
+
+#[test]
+fn what_runs_is_listed_with_its_agent_and_its_last_sign_of_life() {
+    let home = home();
+    home.worker("output: json", WAITING);
+    let thread = home.start_counting(1, "x");
+    assert_eq!(home.json(&["thread", "ps"]), json!([]));
+    assert_eq!(home.told(&["thread", "ps", "--format", "text"]), "exit 0\nnothing runs\n");
+    let mut step = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).spawn().unwrap();
+    until("the agent has said something", || {
+        let running = home.json(&["thread", "ps"]);
+        running[0]["lastSign"].as_u64() > running[0]["since"].as_u64()
+    });
+    let running = &home.json(&["thread", "ps"])[0];
+    assert_eq!(
+        json!([running["thread"], running["workflow"], running["role"], running["agent"]]),
+        json!([thread, "count-rounds", "worker", "w"])
+    );
+    assert!(running["pid"].is_u64() && running["keeper"].is_u64() && running.get("tokens").is_none(), "{running}");
+    let text = home.told(&["thread", "ps", "--format", "text"]);
+    let columns: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!(columns[..4], ["<id>", "count-rounds", "worker", "w"], "{text}");
+    home.file("go", "");
+    assert!(step.wait().unwrap().success());
+    assert_eq!(home.json(&["thread", "ps"]), json!([]));
+}
+
+#[test]
+fn a_step_whose_keeper_was_killed_does_not_run() {
+    let home = home();
+    home.worker("output: json", WAITING);
+    let thread = home.start_counting(1, "x");
+    let mut step =
+        home.command(&["thread", "step", &thread]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    until("it runs", || home.json(&["thread", "ps"])[0]["pid"].is_u64());
+    signal(&home.json(&["thread", "ps"])[0]["keeper"], "KILL");
+    step.wait().unwrap();
+    assert_eq!(home.json(&["thread", "ps"]), json!([]));
+    home.file("go", "");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
+#[test]
+fn a_broken_thread_breaks_no_list() {
+    let home = home();
+    home.worker("output: json", WAITING);
+    let [sound, broken] = ["x", "y"].map(|prompt| home.start_counting(1, prompt));
+    let mut steps = [&sound, &broken].map(|thread| {
+        home.command(&["thread", "step", thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    });
+    until("both run", || home.json(&["thread", "ps"]).as_array().unwrap().len() == 2);
+    let head = home.head(&broken).unwrap();
+    std::fs::write(home.root().join(format!("cas/{head}.bin")), "x").unwrap();
+    let running = home.json(&["thread", "ps"]);
+    let workflows: Vec<_> = running.as_array().unwrap().iter().map(|step| &step["workflow"]).collect();
+    assert!(workflows.contains(&&json!("count-rounds")) && workflows.contains(&&json!(null)), "{running}");
+    home.file("go", "");
+    for step in &mut steps {
+        step.wait().unwrap();
+    }
+    assert_snapshot!(home.told(&["thread", "ps", "--format", "text"]), @"
+    exit 0
+    nothing runs
+    ");
+}
