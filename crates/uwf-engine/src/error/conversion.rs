@@ -24,6 +24,10 @@ use crate::thread::error::ThreadError;
 /// What to try when the disk is full.
 const FREE_SPACE: &str = "free some space, then run the same command again: nothing was lost";
 
+/// What to do with a key that stands in the configuration.
+const KEY_INTO_ENV: &str =
+    "put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME";
+
 /// What to try when a thread is not found.
 const ALL_THREADS: &str = "`uwf thread list --all` lists every thread";
 
@@ -41,70 +45,68 @@ fn of_root(error: RootError) -> Error {
     use RootError as Root;
     let of = |kind| Error::new(kind, error.to_string());
     let edge = match &error {
-            Root::Durable(source) => when_full(of(ErrorKind::Io), source.is_disk_full()),
-            Root::Store(source) => of_store(of(store_kind(source)), source),
-            Root::Heads(source) => of_heads(of(heads_kind(source)), source),
-            Root::File { path, source, .. } => with_file_hint(of(ErrorKind::Io), path, source),
-            Root::NoRoot => of(ErrorKind::Config).hint(format!("set {} to a directory", ROOT_VARIABLES[0])),
-            Root::Config(problems) => with_hints(of(ErrorKind::Config), problems),
-            Root::ConfigResult(problems) => with_hints(of(ErrorKind::Config), problems).hint("nothing was written"),
-            Root::ConfigEdit { source: EditError::Unreadable(problems), .. } => {
-                with_hints(of(ErrorKind::Config), problems).hint("nothing was written")
-            }
-            Root::ConfigEdit { source: EditError::NotAMapping { .. }, .. } => {
-                of(ErrorKind::Config).hint("set the whole of it, for example to `{key: value}` or `[a, b]`")
-            }
-            Root::ConfigEdit { source: EditError::Entangled { .. }, .. } => {
-                of(ErrorKind::Config).hint("nothing was written; edit it by hand")
-            }
-            Root::ConfigBusy(_) => of(ErrorKind::Busy).hint("try again when it has finished"),
-            Root::KeyInConfig(_) => of(ErrorKind::Config)
-                .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
-                .hint("`uwf setup` does both"),
-            Root::LinkOutside { .. } => {
-                of(ErrorKind::Config).hint("edit that file, or put a file of its own into the storage root")
-            }
-            Root::EnvNotChanged(_) => of(ErrorKind::Config).hint("correct or remove it; nothing was written"),
-            Root::EnvValue { .. } => {
-                of(ErrorKind::Config).hint("a key is one line without quotes; is something else in the clipboard?")
-            }
-            Root::ProjectFile { path, source } => with_file_hint(of(ErrorKind::Config), path, source),
-            Root::NoProject(_) => of(ErrorKind::NotFound)
-                .hint("it is looked for in the directory and above it, up to the one that holds `.git`"),
-            Root::Trusted { .. } => {
-                of(ErrorKind::Config).hint("remove it, then trust your projects again: `uwf config trust DIR`")
-            }
-            Root::RegistryBusy(_) => of(ErrorKind::Busy).hint("try again"),
-            Root::Registry { .. } => of(ErrorKind::Data)
-                .hint("repair it or restore it from a backup; the workflows themselves are safe in the store"),
-            Root::NoVersion { workflow, .. } => {
-                of(ErrorKind::NotFound).hint(format!("`uwf workflow history {workflow}` lists them"))
-            }
-            Root::NoType(typed) => of(ErrorKind::NotFound).hint(other_types(typed)),
-            Root::NoThreadLike { near: Some(near), .. } => of(ErrorKind::NotFound).hint(format!("did you mean …{near}?")),
-            Root::NoThreadLike { near: None, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
-            Root::ManyThreads { .. } => of(ErrorKind::Usage).hint("give more symbols"),
-            Root::NotAPlace(_) => of(ErrorKind::Usage).hint("@ is the newest thread, @2 the one before"),
-            Root::FewThreads { count: 0, .. } => {
-                of(ErrorKind::NotFound).hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one")
-            }
-            Root::NoThread { has_records: true, .. } => of(ErrorKind::NotFound)
-                .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
-            Root::NoThread { has_records: false, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
-            Root::NotActive(_) => of(ErrorKind::NotFound).hint("`uwf thread list --all` lists finished threads too"),
-            Root::Stepped(_) => {
-                of(ErrorKind::Busy).hint("try again when it has finished; `uwf thread show` tells what it is doing")
-            }
-            Root::SteppedBy { .. } => of(ErrorKind::Busy).hint("only they can end it, or wait until the step has ended"),
-            Root::NotOurs { .. } => of(ErrorKind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),
-            Root::NoIndex(_) | Root::NotAThreadId { .. } => of(ErrorKind::Usage),
-            Root::StoredId(_) => of(ErrorKind::Data),
-            Root::NoWorkflow(_) | Root::FewThreads { .. } => of(ErrorKind::NotFound),
-            Root::RecordLine(_) => of(ErrorKind::Internal),
-            Root::OwnProgram(_) => of(ErrorKind::Io),
-            Root::ConfigChanged(_) => of(ErrorKind::Busy),
-            Root::NotText(_) | Root::EnvLine { .. } => of(ErrorKind::Config),
-        };
+        Root::Durable(source) => when_full(of(ErrorKind::Io), source.is_disk_full()),
+        Root::Store(source) => of_store(of(store_kind(source)), source),
+        Root::Heads(source) => of_heads(of(heads_kind(source)), source),
+        Root::File { path, source, .. } => with_file_hint(of(ErrorKind::Io), path, source),
+        Root::NoRoot => of(ErrorKind::Config).hint(format!("set {} to a directory", ROOT_VARIABLES[0])),
+        Root::Config(problems) => with_hints(of(ErrorKind::Config), problems),
+        Root::ConfigResult(problems) => with_hints(of(ErrorKind::Config), problems).hint("nothing was written"),
+        Root::ConfigEdit { source: EditError::Unreadable(problems), .. } => {
+            with_hints(of(ErrorKind::Config), problems).hint("nothing was written")
+        }
+        Root::ConfigEdit { source: EditError::NotAMapping { .. }, .. } => {
+            of(ErrorKind::Config).hint("set the whole of it, for example to `{key: value}` or `[a, b]`")
+        }
+        Root::ConfigEdit { source: EditError::Entangled { .. }, .. } => {
+            of(ErrorKind::Config).hint("nothing was written; edit it by hand")
+        }
+        Root::ConfigBusy(_) => of(ErrorKind::Busy).hint("try again when it has finished"),
+        Root::KeyInConfig(_) => of(ErrorKind::Config).hint(KEY_INTO_ENV).hint("`uwf setup` does both"),
+        Root::LinkOutside { .. } => {
+            of(ErrorKind::Config).hint("edit that file, or put a file of its own into the storage root")
+        }
+        Root::EnvNotChanged(_) => of(ErrorKind::Config).hint("correct or remove it; nothing was written"),
+        Root::EnvValue { .. } => {
+            of(ErrorKind::Config).hint("a key is one line without quotes; is something else in the clipboard?")
+        }
+        Root::ProjectFile { path, source } => with_file_hint(of(ErrorKind::Config), path, source),
+        Root::NoProject(_) => of(ErrorKind::NotFound)
+            .hint("it is looked for in the directory and above it, up to the one that holds `.git`"),
+        Root::Trusted { .. } => {
+            of(ErrorKind::Config).hint("remove it, then trust your projects again: `uwf config trust DIR`")
+        }
+        Root::RegistryBusy(_) => of(ErrorKind::Busy).hint("try again"),
+        Root::Registry { .. } => of(ErrorKind::Data)
+            .hint("repair it or restore it from a backup; the workflows themselves are safe in the store"),
+        Root::NoVersion { workflow, .. } => {
+            of(ErrorKind::NotFound).hint(format!("`uwf workflow history {workflow}` lists them"))
+        }
+        Root::NoType(typed) => of(ErrorKind::NotFound).hint(other_types(typed)),
+        Root::NoThreadLike { near: Some(near), .. } => of(ErrorKind::NotFound).hint(format!("did you mean …{near}?")),
+        Root::NoThreadLike { near: None, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
+        Root::ManyThreads { .. } => of(ErrorKind::Usage).hint("give more symbols"),
+        Root::NotAPlace(_) => of(ErrorKind::Usage).hint("@ is the newest thread, @2 the one before"),
+        Root::FewThreads { count: 0, .. } => {
+            of(ErrorKind::NotFound).hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one")
+        }
+        Root::NoThread { has_records: true, .. } => of(ErrorKind::NotFound)
+            .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
+        Root::NoThread { has_records: false, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
+        Root::NotActive(_) => of(ErrorKind::NotFound).hint("`uwf thread list --all` lists finished threads too"),
+        Root::Stepped(_) => {
+            of(ErrorKind::Busy).hint("try again when it has finished; `uwf thread show` tells what it is doing")
+        }
+        Root::SteppedBy { .. } => of(ErrorKind::Busy).hint("only they can end it, or wait until the step has ended"),
+        Root::NotOurs { .. } => of(ErrorKind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),
+        Root::NoIndex(_) | Root::NotAThreadId { .. } => of(ErrorKind::Usage),
+        Root::StoredId(_) => of(ErrorKind::Data),
+        Root::NoWorkflow(_) | Root::FewThreads { .. } => of(ErrorKind::NotFound),
+        Root::RecordLine(_) => of(ErrorKind::Internal),
+        Root::OwnProgram(_) => of(ErrorKind::Io),
+        Root::ConfigChanged(_) => of(ErrorKind::Busy),
+        Root::NotText(_) | Root::EnvLine { .. } => of(ErrorKind::Config),
+    };
     Error { source: Some(Box::new(error)), ..edge }
 }
 
