@@ -245,6 +245,8 @@ impl From<VerbError> for Error {
                 of(ErrorKind::Data).hint("take it out: agents are given secrets by `env` in config.yaml")
             }
             Verb::NoWorkflow { instead, .. } => with_what_is_there(of(ErrorKind::NotFound), instead),
+            Verb::TaskOfStep { start, .. } => of(ErrorKind::Usage)
+                .hint(format!("fork the start with another task: uwf thread fork {start} -p 'TEXT'")),
             Verb::EmptyPrompt => {
                 of(ErrorKind::Usage).hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin")
             }

@@ -74,6 +74,14 @@ pub enum VerbError {
     /// A thread was to be started without a task.
     #[error("the prompt is empty")]
     EmptyPrompt,
+    /// A fork at a step was to have another task.
+    #[error("{step} is a step: only the start of a thread can get another task")]
+    TaskOfStep {
+        /// The step.
+        step: Hash,
+        /// The start of its thread.
+        start: Hash,
+    },
     /// A new thread cannot have this id.
     #[error("thread id {0} is taken")]
     TakenId(ThreadId),

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
-use uwf_core::node;
+use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::environment::Redactor;
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
 use crate::error::{Error, Result, VerbError};
@@ -30,19 +31,38 @@ pub struct Changes {
     pub workspace: Option<PathBuf>,
     /// Most steps it may have, those before the fork included.
     pub max_steps: Option<u64>,
+    /// Its task. Only a thread without steps can have another one: steps are answers to theirs.
+    pub prompt: Option<String>,
 }
 
 /// Forks at a node. Nobody knows which thread it came from, so the new one works in `cwd` unless told otherwise.
 ///
 /// # Errors
-/// `Data` when the node is neither start nor step, `Io` when the workspace does not exist.
+/// `Data` when the node is neither start nor step, `Usage` for another task of a step, `Io` when the workspace does not exist.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
-    Thread::at(home, ids::new_thread_id(), at).map_err(Error::from).map_err(|error| match is_other(home, at) {
-        true => error.hint("`uwf thread steps THREAD` lists the nodes that can be forked"),
-        false => error,
+    let thread = Thread::at(home, ids::new_thread_id(), at).map_err(Error::from).map_err(|error| {
+        if is_other(home, at) {
+            error.hint("`uwf thread steps THREAD` lists the nodes that can be forked")
+        } else {
+            error
+        }
     })?;
     let settings = settings(None, changes, cwd)?;
-    Ok(Forked { thread: start::create(home, at, &settings)?, step: at })
+    let step = with_task(&thread, at, changes)?;
+    Ok(Forked { thread: start::create(home, step, &settings)?, step })
+}
+
+/// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
+fn with_task(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<Hash> {
+    let Some(prompt) = &changes.prompt else { return Ok(node) };
+    if prompt.trim().is_empty() {
+        return Err(VerbError::EmptyPrompt.into());
+    }
+    if node != thread.start_hash {
+        return Err(VerbError::TaskOfStep { step: node, start: thread.start_hash }.into());
+    }
+    let prompt = Redactor::of(thread.home())?.text(prompt);
+    start::put_start(thread.home(), &StartNode { prompt, parent: None, depth: None, ..thread.start.clone() })
 }
 
 /// Whether a node is readable and no place to fork.
@@ -51,17 +71,19 @@ fn is_other(home: &Home, at: Hash) -> bool {
     kind.is_ok_and(|kind| !matches!(kind, Some(node::NodeKind::StartNode | node::NodeKind::StepNode)))
 }
 
-/// Forks a thread at its head, or before the last time a role was played, so that the role is played again. The new
-/// one has the settings of the old, as far as this machine knows them.
+/// Forks a thread at its head, or before the last time a role was played, so that the role is played again; with another task at
+/// its start. The new one has the settings of the old, as far as this machine knows them.
 ///
 /// # Errors
-/// `NotFound` when the role was never played, `Io` when the workspace does not exist.
+/// `NotFound` when the role was never played, `Usage` for another task of a step, `Io` when the workspace does not exist.
 pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let thread = Thread::any(home, id)?;
-    let node = match from_role {
-        None => thread.head,
-        Some(role) => before_role(&thread, role)?,
+    let node = match (from_role, &changes.prompt) {
+        (Some(role), _) => before_role(&thread, role)?,
+        (None, Some(_)) => thread.start_hash,
+        (None, None) => thread.head,
     };
+    let node = with_task(&thread, node, changes)?;
     let digest = recorded_digest::at(home, id, node)?;
     let settings = Settings { digest, ..settings(Settings::load(home, id)?, changes, cwd)? };
     Ok(Forked { thread: start::create(home, node, &settings)?, step: node })

@@ -104,7 +104,7 @@ fn a_fork_keeps_the_settings_of_its_origin_but_for_what_is_changed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let elsewhere = machine.file("elsewhere/note", "").parent().unwrap().to_owned();
-    let changes = Changes { workspace: Some(elsewhere.clone()), max_steps: Some(3) };
+    let changes = Changes { workspace: Some(elsewhere.clone()), max_steps: Some(3), ..Changes::default() };
     let forked = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap();
     let [before, after] = [&id, &forked.thread].map(|id| Settings::load(&machine.home, id).unwrap().unwrap());
     assert_eq!((after.workspace, after.max_steps), (elsewhere.canonicalize().unwrap(), Some(3)));

@@ -241,3 +241,34 @@ fn tree_size(home: &TestHome) -> (usize, u64) {
     }
     (files, bytes)
 }
+
+#[test]
+fn a_start_is_forked_with_another_task() {
+    let home = reviewing_home();
+    let thread = finished(&home);
+    let nodes = hashes(&home, &thread);
+    for from in [&thread, &nodes[0]] {
+        let forked = home.json(&["thread", "fork", from, "-p", "Write about dogs."]);
+        let fork = text(&forked, "thread");
+        let shown = home.json(&["thread", "show", &fork]);
+        assert_eq!(json!([shown["task"], shown["steps"]]), json!(["Write about dogs.", 0]));
+        assert_eq!(home.json(&["cas", "get", &nodes[0]])["payload"]["prompt"], "Write about cats.");
+        assert_ne!(forked["forkedFrom"]["step"], json!(nodes[0]), "another task is another node");
+        step(&home, &fork, 1);
+    }
+    let again = home.json(&["thread", "fork", &nodes[0], "-p", "Write about cats."]);
+    assert_eq!(again["forkedFrom"]["step"], json!(nodes[0]), "the same task is the same node");
+    assert_snapshot!(told(&home, &["thread", "fork", &nodes[2], "-p", "x"]), @r"
+    exit 64
+    --- stderr
+    error: #1 is a step: only the start of a thread can get another task
+    hint: fork the start with another task: uwf thread fork #2 -p 'TEXT'
+    ");
+    assert_snapshot!(told(&home, &["thread", "fork", &nodes[0], "-p", " "]), @r"
+    exit 64
+    --- stderr
+    error: the prompt is empty
+    hint: say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin
+    ");
+    assert_eq!(home.uwf(&["thread", "fork", &thread, "--from-role", "writer", "-p", "x"]).code, Some(64));
+}

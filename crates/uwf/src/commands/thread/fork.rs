@@ -14,13 +14,14 @@ use super::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::input;
 use crate::printer::{CommandResult, Printed};
 use crate::style;
 
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow."
+    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ROLE")]
     #[arg(add = ArgValueCompleter::new(complete::roles))]
     from_role: Option<String>,
+    /// Another task, for a fork at the start of a thread; `-` reads it from stdin.
+    #[arg(short, long, value_name = "PROMPT", conflicts_with = "from_role")]
+    prompt: Option<String>,
     /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
@@ -50,7 +54,11 @@ enum Origin {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let changes = Changes { workspace: args.cwd.clone(), max_steps: args.max_steps };
+    let prompt = match args.prompt.as_deref() {
+        Some("-") => Some(input::from_stdin()?),
+        prompt => prompt.map(str::to_owned),
+    };
+    let changes = Changes { workspace: args.cwd.clone(), max_steps: args.max_steps, prompt };
     let forked = match (origin(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
         (Origin::Thread(thread), role) => {
             fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?
