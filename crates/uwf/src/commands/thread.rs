@@ -12,6 +12,7 @@ mod ps;
 pub(crate) mod read;
 mod repair;
 mod resume;
+mod retry;
 mod rm;
 pub(crate) mod run;
 pub(crate) mod show;
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Step(step::Args),
     /// Step until the thread is done, waiting, stuck or at a limit.
     Run(run::Args),
+    /// Do the step again whose last attempt failed.
+    Retry(retry::Args),
     /// Answer for a role that is played by a person.
     Answer(answer::Args),
     /// Let no further step of a thread begin.
@@ -84,6 +87,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Start(args) => start::run(context, args),
         Command::Step(args) => step::run(context, args),
         Command::Run(args) => run::run(context, args),
+        Command::Retry(args) => retry::run(context, args),
         Command::Answer(args) => answer::run(context, args),
         Command::Pause(args) => pause::run(context, &args),
         Command::Resume(args) => resume::run(context, &args),

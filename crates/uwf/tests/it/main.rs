@@ -76,6 +76,7 @@ mod thread_live;
 mod thread_pause;
 mod thread_ps;
 mod thread_read;
+mod thread_retry;
 mod thread_rm;
 mod thread_show;
 mod thread_start;

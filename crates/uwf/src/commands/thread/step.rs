@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::plan::Plan;
@@ -58,6 +59,14 @@ pub(crate) struct Args {
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
+}
+
+impl Args {
+    /// Those of a plain step that another command does.
+    pub(crate) fn again(thread: &ThreadId, agent: Option<String>, exit_code: bool) -> Args {
+        let which = Which::named(thread);
+        Args { which, agent, output: None, cwd: None, explain: false, dry_run: false, reextract: false, exit_code }
+    }
 }
 
 /// What a step did, with the exit code that was asked for.

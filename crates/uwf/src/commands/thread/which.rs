@@ -2,6 +2,8 @@
 
 use crate::complete;
 use clap_complete::engine::ArgValueCompleter;
+use uwf_core::thread::ThreadId;
+
 /// The thread a command is about.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
@@ -18,6 +20,11 @@ pub(crate) struct Which {
 pub(crate) const NEWEST: &str = "@";
 
 impl Which {
+    /// A thread that is known.
+    pub(crate) fn named(thread: &ThreadId) -> Which {
+        Which { thread: Some(thread.to_string()), last: false }
+    }
+
     /// As it was typed.
     pub(crate) fn typed(&self) -> &str {
         self.thread.as_deref().unwrap_or(NEWEST)

@@ -1,0 +1,43 @@
+//! `uwf thread retry`
+
+use clap_complete::engine::ArgValueCompleter;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::show;
+
+use super::which::Which;
+use crate::commands::thread::step;
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::CommandResult;
+
+/// Arguments of `uwf thread retry`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this try\n\nOne step of a thread that is stuck. What the failed attempts did is kept, and the step that succeeds leads to it. To read the\ntext of the failed attempt again instead of paying for another: uwf thread step 7Q2M --reextract"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Agent for this try only: an alias, or a command line.
+    #[arg(long, value_name = "AGENT")]
+    #[arg(add = ArgValueCompleter::new(complete::agents))]
+    agent: Option<String>,
+    /// Exit with 10 when the thread has ended.
+    #[arg(long)]
+    exit_code: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+    let thread = context.thread(args.which.typed())?;
+    let status = show::show(&context.home, &thread)?;
+    match status.state {
+        // The step says why it cannot be done.
+        State::Stuck | State::Completed | State::Killed | State::Running => {
+            step::run(context, step::Args::again(&thread, args.agent, args.exit_code))
+        }
+        state => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is {}", state.name()))
+            .hint(format!("to do its next step: uwf thread step {thread}"))),
+    }
+}

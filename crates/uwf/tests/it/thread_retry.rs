@@ -1,0 +1,49 @@
+//! `thread retry`: the step whose last attempt failed, once more.
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{failed_attempts, text};
+
+use crate::home;
+
+const FLAKY: &str = "#!/bin/sh\n[ -e go ] || { echo $$ >&2; exit 3; }\necho '{\"n\": 1}'\n";
+
+#[test]
+fn a_stuck_thread_goes_on_and_its_failures_are_kept() {
+    let home = home();
+    home.worker("output: json", FLAKY);
+    let thread = home.start_counting(2, "count");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(40), "it fails again");
+    home.file("go", "");
+    assert_eq!(home.json(&["thread", "retry", "@"])["role"], "worker");
+    assert_eq!(failed_attempts(&home.last_detail(&thread)), 2);
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+    assert_snapshot!(home.told(&["thread", "retry", &thread, "--format", "text"]), @r"
+    exit 64
+    --- stderr
+    error: thread <id> has no failed attempt: it is active
+    hint: to do its next step: uwf thread step <id>
+    ");
+}
+
+#[test]
+fn another_agent_may_try_for_once() {
+    let home = home();
+    home.script("other", "#!/bin/sh\necho '{\"n\": 2}'\n");
+    home.script("worker", FLAKY);
+    home.config(
+        "agents:\n  w: { command: worker, output: json }\n  o: { command: other, output: json }\ndefaultAgent: w\n",
+    );
+    let thread = home.start_counting(1, "count");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let retried = home.uwf(&["thread", "retry", &thread, "--agent", "o", "--exit-code"]);
+    assert_eq!(retried.code, Some(10), "{retried:?}");
+    assert_eq!(text(&home.last_step(&thread), "agent"), "other");
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(69), "it has ended");
+    assert_eq!(home.uwf(&["thread", "retry", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).code, Some(69));
+    let killed = home.start("count-rounds", "killed");
+    home.json(&["thread", "kill", &killed]);
+    assert_eq!(home.uwf(&["thread", "retry", &killed]).code, Some(69));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
