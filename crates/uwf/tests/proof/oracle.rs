@@ -128,8 +128,10 @@ fn check_printed(play: &Play, home: &Home, shape: &Shape, ran: &Ran) -> Result<(
         let Some(Ok(hash)) = report[key].as_str().map(str::parse) else { continue };
         home.store().get(hash).map_err(|error| format!("`{key}` was printed, but {error}"))?;
     }
-    // Of a thread that was removed no more is told than that.
-    let Some(thread) = report["thread"].as_str().filter(|_| report["archived"] != false) else { return Ok(()) };
+    // Of a thread that was removed no more is told than that. A failure names the thread it was asked about, whatever became of
+    // it; only with its head does it say that the thread is there.
+    let is_standing = report["archived"] != false && (report["error"].is_null() || !report["head"].is_null());
+    let Some(thread) = report["thread"].as_str().filter(|_| is_standing) else { return Ok(()) };
     if !shape.threads.contains_key(thread) {
         return Err(format!("thread {thread} was printed and is not there"));
     }
