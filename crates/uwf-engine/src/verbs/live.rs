@@ -19,8 +19,8 @@ use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
 use crate::attempt::turns::{ToolCall, Turn};
 use crate::error::Result;
 use crate::root::home::Home;
-use crate::root::ids;
 use crate::root::marks::{self, Mark};
+use crate::root::{history, ids};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
@@ -87,7 +87,12 @@ pub struct LiveAll<'h> {
     from: Option<From>,
     role: Option<String>,
     threads: BTreeMap<ThreadId, Seen<'h>>,
-    is_first: bool,
+    /// Threads that ended while they were watched, or that were there and gone between two looks.
+    ended: BTreeSet<ThreadId>,
+    /// Size of the history at the last look; `None` before the first.
+    history: Option<u64>,
+    /// Unix milliseconds of the first look.
+    since: u64,
 }
 
 /// A thread as the index and its marks showed it last.
@@ -100,7 +105,8 @@ struct Seen<'h> {
 impl<'h> LiveAll<'h> {
     /// Begins to watch all threads: from now on, or with some of the steps there are already.
     pub fn of(home: &'h Home, from: Option<From>, role: Option<String>) -> LiveAll<'h> {
-        LiveAll { home, from, role, threads: BTreeMap::new(), is_first: true }
+        let (threads, ended) = (BTreeMap::new(), BTreeSet::new());
+        LiveAll { home, from, role, threads, ended, history: None, since: ids::now_ms() }
     }
 
     /// What happened in any of them since the last call. Only threads whose head or marks have changed, or in which an attempt
@@ -109,6 +115,7 @@ impl<'h> LiveAll<'h> {
     /// # Errors
     /// Those of the index and the marks.
     pub fn poll(&mut self) -> Result<Vec<Event>> {
+        let is_first = self.history.is_none();
         let heads = self.home.heads().list()?;
         let mut marked = marks::all(self.home)?;
         let mut events = Vec::new();
@@ -119,10 +126,10 @@ impl<'h> LiveAll<'h> {
             let known = gone.remove(&thread);
             let is_calm = match &known {
                 Some(seen) => seen.head == head && seen.marks == marks,
-                None => self.is_first && self.from.is_none(),
+                None => is_first && self.from.is_none(),
             };
             let mut seen = known.unwrap_or_else(|| {
-                let now = if self.is_first { self.from.unwrap_or(From::After(head)) } else { From::Beginning };
+                let now = if is_first { self.from.unwrap_or(From::After(head)) } else { From::Beginning };
                 Seen { head, marks: BTreeSet::new(), live: Live::of(self.home, thread.clone(), now, self.role.clone()) }
             });
             if !is_calm || marks.contains(&Mark::Open) {
@@ -130,11 +137,31 @@ impl<'h> LiveAll<'h> {
             }
             self.threads.insert(thread, Seen { head, marks, ..seen });
         }
-        self.is_first = false;
-        for (_, mut ended) in gone {
-            events.extend(ended.live.poll().unwrap_or_default());
+        for (id, mut seen) in gone {
+            events.extend(seen.live.poll().unwrap_or_default());
+            self.ended.insert(id);
         }
+        events.extend(self.short_lived()?);
         Ok(events)
+    }
+
+    /// What happened in threads that were started and ended between two looks. The history is read only if it has changed.
+    fn short_lived(&mut self) -> Result<Vec<Event>> {
+        let size = self.home.history_file().metadata().map_or(0, |meta| meta.len());
+        if self.history.replace(size) == Some(size) {
+            return Ok(Vec::new());
+        }
+        let finished = history::all(self.home)?;
+        let mut new: Vec<ThreadId> = finished
+            .into_iter()
+            .rev()
+            .take_while(|line| line.completed_at >= self.since)
+            .map(|line| line.thread)
+            .filter(|id| self.ended.insert(id.clone()))
+            .collect();
+        new.reverse();
+        let live = |id| Live::of(self.home, id, From::Beginning, self.role.clone()).poll().unwrap_or_default();
+        Ok(new.into_iter().flat_map(live).collect())
     }
 }
 
