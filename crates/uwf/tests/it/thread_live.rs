@@ -48,7 +48,15 @@ impl Watcher {
     fn end(mut self) -> (Option<i32>, Vec<Value>) {
         let code = self.process.wait().unwrap().code();
         self.seen.extend(self.lines.iter().map(|line| serde_json::from_str::<Value>(&line).unwrap()));
-        (code, self.seen)
+        (code, std::mem::take(&mut self.seen))
+    }
+}
+
+/// A test that fails leaves no watcher behind.
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
