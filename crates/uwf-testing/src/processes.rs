@@ -20,15 +20,16 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Live processes that have this directory as their `HOME`, as all that a [`TestHome`](crate::TestHome) starts: ids, and
-/// the words of their command lines.
+/// Processes that have this directory as their `HOME`, as all that a [`TestHome`](crate::TestHome) starts, and that have not
+/// ended: ids, and the words of their command lines. A process that is ending counts until its files are closed, and with
+/// them its locks are free.
 ///
 /// # Panics
 /// When processes cannot be listed.
 pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
     let marker = format!("HOME={}", home.display());
     let of_home = |pid: i32| {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let environment = environment(pid);
         let is_of_home = environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes());
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -36,6 +37,29 @@ pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
     };
     let entries = std::fs::read_dir("/proc").expect("there is a list of processes").flatten();
     entries.filter_map(|entry| of_home(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// The environment of a process. The kernel shows none, and no command line either, while a process begins a program and
+/// while it ends: then whose it is shows when that is over.
+fn environment(pid: i32) -> Vec<u8> {
+    let read = |file| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    // Field 9 are flags; this one is `PF_KTHREAD`.
+    let flags = || {
+        read("stat")
+            .rsplit(|byte| *byte == b')')
+            .next()
+            .and_then(|fields| String::from_utf8_lossy(fields).split_whitespace().nth(6)?.parse::<u64>().ok())
+    };
+    let is_of_kernel = || flags().is_some_and(|flags| flags & 0x0020_0000 != 0);
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let environment = read("environ");
+        if !environment.is_empty() || !read("cmdline").is_empty() || !is_alive(pid) || is_of_kernel() {
+            return environment;
+        }
+        assert!(Instant::now() < deadline, "process {pid} neither begins nor ends");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Whether a process of this id lives; one that has ended and was not waited for does not.

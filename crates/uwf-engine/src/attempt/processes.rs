@@ -15,6 +15,12 @@ pub const KEEPER_ARGUMENT: &str = "__keeper";
 /// How long a KILLed process may take to disappear. The kernel needs that long only under extreme load.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
+/// How long a process may take to begin a program or to end. The kernel needs that long only under extreme load.
+const CHANGE_WAIT: Duration = Duration::from_millis(200);
+
+/// The bit of the kernel's own threads among the flags in `/proc/PID/stat` (`PF_KTHREAD`). They have no environment.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
 /// Makes this process the parent that orphaned descendants come back to. No effect where there is no such thing.
 pub fn become_subreaper() {
     #[cfg(target_os = "linux")]
@@ -118,7 +124,7 @@ pub(crate) fn ancestry() -> BTreeSet<u32> {
 
 /// The variables a live process was started with, as far as they are text and we may see them.
 pub fn environment_of(pid: u32) -> Vec<(String, String)> {
-    let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let bytes = environment(pid);
     let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
@@ -157,19 +163,16 @@ fn pid(raw: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(raw).ok()?)
 }
 
-/// Process id → parent, without zombies: they are dead and wait for a parent that is not us.
+/// Process id → parent, of those that are not dead.
 fn process_table() -> BTreeMap<u32, u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
     entries
         .flatten()
         .filter_map(|entry| {
             let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
-            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-            // The command name in parentheses may hold anything; the fields after the last `)` are clean.
-            let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-            let state = fields.next()?;
-            let parent = fields.next()?.parse().ok()?;
-            (state != "Z").then_some((pid, parent))
+            let fields = stat(pid)?;
+            let parent = fields.get(1)?.parse().ok()?;
+            (!is_dead(&fields[0])).then_some((pid, parent))
         })
         .collect()
 }
@@ -180,6 +183,46 @@ fn is_keeper(pid: u32) -> bool {
 }
 
 fn carries(pid: u32, marker: &str) -> bool {
-    let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
-    environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes())
+    environment(pid).split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes())
+}
+
+/// What `/proc` has as a process's environment; nothing if we may not see it.
+///
+/// While a process begins a program (`execve`) and while it ends, the kernel shows an empty environment, though it still
+/// does something: an agent that was just started would be overlooked, and another one be paid for the same step; or a
+/// keeper would count as gone that still holds its thread's lock. Its command line is empty then, too. So it is looked at
+/// until it is something again.
+fn environment(pid: u32) -> Vec<u8> {
+    let read = |file| std::fs::read(format!("/proc/{pid}/{file}"));
+    let deadline = Instant::now() + CHANGE_WAIT;
+    loop {
+        let Ok(environment) = read("environ") else { return Vec::new() };
+        let is_changing =
+            || environment.is_empty() && read("cmdline").is_ok_and(|words| words.is_empty()) && lives(pid);
+        if !is_changing() || Instant::now() >= deadline {
+            return environment;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether a process is neither dead nor a thread of the kernel.
+fn lives(pid: u32) -> bool {
+    // After the command name: state, parent, group, session, terminal, its group, flags.
+    let flags = |fields: &[String]| fields.get(6)?.parse::<u64>().ok();
+    stat(pid)
+        .is_some_and(|fields| !is_dead(&fields[0]) && flags(&fields).is_some_and(|flags| flags & KERNEL_THREAD == 0))
+}
+
+/// Zombies are dead and wait for a parent that is not us.
+fn is_dead(state: &str) -> bool {
+    matches!(state, "Z" | "X")
+}
+
+/// What `/proc/PID/stat` says after the command name: the state first. Never empty.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command name in parentheses may hold anything; the fields after the last `)` are clean.
+    let fields: Vec<String> = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect();
+    (!fields.is_empty()).then_some(fields)
 }

@@ -10,12 +10,13 @@ use uwf_engine::root::home::Home;
 use crate::stage::{Stage, chain, text_of};
 
 /// Writes one line of the ledger: a word, the attempt, the thread, the head the agent builds on as the index has it, and what
-/// else there is. Whoever cannot note that it was paid, since what writes the line was killed, does no work.
+/// else there is. Whoever cannot note that it was paid, since what writes the line was killed, does no work. The shell makes
+/// the line itself: of a pipe's processes only the last is missed when it is killed.
 const NOTE: &str = r#"#!/bin/sh
 while read -r id head; do [ "$id" = "$UWF_THREAD:" ] && break; done < "$UNCAGED_WORKFLOW_STORAGE_ROOT/threads.yaml"
 note() {
-    printf '%s\n' "$1 $UWF_ATTEMPT $UWF_THREAD $head $2" |
-        dd of="$HOME/ledger" oflag=append conv=notrunc,fsync status=none
+    printf '%s\n' "$1 $UWF_ATTEMPT $UWF_THREAD $head $2" > "$HOME/line.$UWF_ATTEMPT"
+    dd if="$HOME/line.$UWF_ATTEMPT" of="$HOME/ledger" oflag=append conv=notrunc,fsync status=none
 }
 note paid || exit 1
 "#;
