@@ -74,7 +74,7 @@ impl FsHeads {
         Lines { path: &self.files.journal, name_key: &self.files.name_key }
     }
 
-    fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
+    pub(super) fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
         match regular::read(&self.files.index, MAX_LIST) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -84,19 +84,24 @@ impl FsHeads {
 
     /// The index; one without names if there was none yet.
     pub(super) fn load(&self) -> Result<Index, HeadsError> {
-        // Where the lock file says that there was one, it may have been made between the two looks.
-        let bytes = match self.read_index()? {
-            None if FileLock::owner(&self.files.lock)?.is_some() => {
-                self.read_index()?.ok_or_else(|| HeadsError::Unreadable {
+        let bytes = self.read_made_index()?;
+        bytes.map_or_else(|| Ok(Index::new()), |bytes| index::parse(&self.files.index, &bytes))
+    }
+
+    /// The file; `None` if it never was made.
+    pub(super) fn read_made_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
+        match self.read_index()? {
+            // Where the lock file says that there was one, it may have been made between the two looks.
+            None if FileLock::owner(&self.files.lock)?.is_some() => match self.read_index()? {
+                None => Err(HeadsError::Unreadable {
                     path: self.files.index.clone(),
                     line: None,
                     reason: "the file is gone, though there was one".to_owned(),
-                })?
-            }
-            None => return Ok(Index::new()),
-            Some(bytes) => bytes,
-        };
-        index::parse(&self.files.index, &bytes)
+                }),
+                found => Ok(found),
+            },
+            found => Ok(found),
+        }
     }
 
     pub(super) fn save(&self, lock: &FileLock, index: &Index) -> Result<(), HeadsError> {

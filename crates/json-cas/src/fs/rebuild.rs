@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use durable_files::regular::{self, MAX_LIST};
+use durable_files::regular;
 use durable_files::{FileError, FileLock};
 use serde_json::Value;
 
@@ -43,19 +43,16 @@ impl FsHeads {
     /// Reads what can be read of the index. Takes no lock and never fails: the result says
     /// what is wrong.
     pub fn salvage(&self) -> Salvaged {
-        let seen = self.seen();
-        match self.load() {
-            Ok(index) => Salvaged { entries: index.into_iter().collect(), fault: None, seen },
-            Err(fault) => {
-                let entries = seen.as_deref().map(index::salvage).unwrap_or_default();
-                Salvaged { entries, fault: Some(fault), seen }
-            }
+        let nothing = |fault| Salvaged { entries: Vec::new(), fault, seen: None };
+        let seen = match self.read_made_index() {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return nothing(None),
+            Err(fault) => return nothing(Some(fault)),
+        };
+        match index::parse(&self.files.index, &seen) {
+            Ok(index) => Salvaged { entries: index.into_iter().collect(), fault: None, seen: Some(seen) },
+            Err(fault) => Salvaged { entries: index::salvage(&seen), fault: Some(fault), seen: Some(seen) },
         }
-    }
-
-    /// The index as it is, if it is a file that can be read.
-    fn seen(&self) -> Option<Vec<u8>> {
-        regular::read(&self.files.index, MAX_LIST).ok()
     }
 
     /// Whether something other than a file is in the journal's place: a directory, or a link
@@ -70,8 +67,9 @@ impl FsHeads {
     /// the lock that is `held`.
     ///
     /// # Errors
-    /// [`HeadsError`]; the index is as it was, or moved away under the name with `suffix`. Then readers get
-    /// [`HeadsError::Unreadable`], and another recovery makes it.
+    /// [`HeadsError`], [`HeadsError::Io`] also when the file could not be salvaged and can be read by now: try again. The index
+    /// is as it was, or moved away under the name with `suffix`. Then readers get [`HeadsError::Unreadable`], and another recovery
+    /// makes it.
     pub fn rebuild(
         &self,
         held: &Held,
@@ -85,8 +83,16 @@ impl FsHeads {
             check_name(name)?;
             index.insert(name.clone(), *hash);
         }
-        if self.seen() != salvaged.seen {
-            return Ok(false);
+        match (self.read_index(), &salvaged.seen) {
+            (Ok(now), seen) if now == *seen => {}
+            (Err(_), None) => {}
+            (Err(error), Some(_)) => return Err(error),
+            // It could not be read before, and can be now: nobody changed it.
+            (Ok(_), None) if matches!(salvaged.fault, Some(HeadsError::Io { .. })) => {
+                let error = io::Error::other("it could not be read a moment ago");
+                return Err(FileError::at("read", &self.files.index)(error).into());
+            }
+            (Ok(_), _) => return Ok(false),
         }
         match &salvaged.seen {
             // Copied, so that at every moment there is one.
