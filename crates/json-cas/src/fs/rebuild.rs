@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use durable_files::regular;
 use durable_files::{FileError, FileLock};
 use serde_json::Value;
 
