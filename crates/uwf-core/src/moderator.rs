@@ -18,7 +18,7 @@ pub use analysis::{Class, Compared, Comparison, ConditionError, FieldRead};
 pub use condition::Condition;
 pub use decide::{
     Considered, Decision, END, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress,
-    evaluate,
+    evaluate, present,
 };
 pub use history::{History, context};
 pub use jsonata::EvalError;

@@ -32,3 +32,4 @@ pub mod step;
 pub mod step_details;
 pub mod validate;
 pub mod verify;
+pub mod why;

@@ -47,11 +47,12 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 14] = [
+pub(crate) const ALL: [Topic; 15] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
     topic("operating", "schedulers and exit codes, states, crashes, backups", page!("guide/operating")),
+    topic("explaining", "why a step came about", page!("guide/explaining")),
     topic("faq", "questions and answers", page!("guide/faq")),
     topic(
         "workflow-format",

@@ -56,6 +56,13 @@ impl Condition {
         &self.analysis.reads
     }
 
+    /// The parts of the history it reads, each as an expression of its own, in source order. For people who ask why it gave what
+    /// it gave: a decision needs [`Condition::reads`] only, so this is found out when it is asked for.
+    #[must_use]
+    pub fn references(&self) -> Vec<String> {
+        jsonata::references(&self.source)
+    }
+
     /// The fields of roles' outputs it reads, sorted, as far as the role is known.
     #[must_use]
     pub fn field_reads(&self) -> &[FieldRead] {

@@ -75,7 +75,10 @@ pub struct Considered {
 }
 
 /// Reads a value that is there, `null` included; serde would take `null` for an absent one.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+///
+/// # Errors
+/// Those of the deserializer.
+pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 

@@ -12,6 +12,7 @@ mod names;
 mod parse;
 mod pattern;
 mod reads;
+mod references;
 mod text;
 mod walk;
 
@@ -40,6 +41,12 @@ pub(super) struct Analysis {
     pub(super) fields: Vec<FieldRead>,
     pub(super) warnings: Vec<String>,
     pub(super) comparisons: Vec<Comparison>,
+}
+
+/// The parts of the history an expression reads, each as an expression of its own, in source order; none for a text that is no
+/// expression.
+pub(super) fn references(expression: &str) -> Vec<String> {
+    parse::parse(expression).map(|tree| references::of(&tree)).unwrap_or_default()
 }
 
 /// Parses, refuses what a condition must not do, and finds out what it costs and reads.

@@ -112,6 +112,27 @@ pub fn last_step_of(home: &Home, thread: &ThreadId, role: &str, current: &str) -
     Ok(None)
 }
 
+/// The attempt that a step of the thread came of; `None` when the record does not go back so far.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub(crate) fn of_step(home: &Home, thread: &ThreadId, step: Hash) -> Result<Option<Attempt>> {
+    let record = record::read(home, thread)?;
+    let mut later = Vec::new();
+    for line in record::newest_first(&record).filter_map(Line::parse) {
+        match line {
+            Line::Opened(opened) if opened.thread == *thread => {
+                let attempt = later.drain(..).rev().fold(Attempt::begun(*opened), Attempt::with);
+                if attempt.result() == Some(step) {
+                    return Ok(Some(attempt));
+                }
+            }
+            other => later.push(other),
+        }
+    }
+    Ok(None)
+}
+
 /// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
 ///
 /// # Errors
@@ -212,8 +233,22 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
 /// # Errors
 /// `Io`.
 pub fn closed(home: &Home, opened: &Opened, outcome: Outcome, error: Option<String>, node: Option<Hash>) -> Result<()> {
-    let (attempt, closed_at) = (opened.attempt.clone(), ids::now_ms());
-    record::append(home, &opened.thread, &Line::Closed(Closed { attempt, outcome, error, node, closed_at }))?;
+    let closed =
+        Closed { attempt: opened.attempt.clone(), outcome, error, node, adopted: false, closed_at: ids::now_ms() };
+    conclude(home, opened, closed)
+}
+
+/// Records that the step of an attempt became the head; `adopted` when its own keeper did not live to see that.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn linked(home: &Home, opened: &Opened, adopted: bool) -> Result<()> {
+    let (attempt, outcome) = (opened.attempt.clone(), Outcome::Linked);
+    conclude(home, opened, Closed { attempt, outcome, error: None, node: None, adopted, closed_at: ids::now_ms() })
+}
+
+fn conclude(home: &Home, opened: &Opened, closed: Closed) -> Result<()> {
+    record::append(home, &opened.thread, &Line::Closed(closed))?;
     Ok(marks::clear(home, &opened.thread, &[Mark::Open])?)
 }
 

@@ -56,6 +56,21 @@ impl Chain {
         records::append(&home.chain_file(thread), self.records.len(), self.sum, &[record]);
     }
 
+    /// The chain that ends at `head`, from the nodes alone: no cache is read or written.
+    ///
+    /// # Errors
+    /// Those of reading StepNodes.
+    pub(crate) fn walked(home: &Home, head: Hash) -> Result<Chain> {
+        let mut records = walk_back(home, head, &mut Vec::new())?;
+        records.reverse();
+        Ok(Chain { records, sum: 0 })
+    }
+
+    /// Its first `steps` steps, to read by.
+    pub(crate) fn first(&self, steps: usize) -> Chain {
+        Chain { records: self.records.iter().take(steps).copied().collect(), sum: 0 }
+    }
+
     /// Number of steps.
     pub fn len(&self) -> usize {
         self.records.len()
@@ -115,6 +130,12 @@ pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Optio
         next = nodes::step_node(home.store(), step)?.0.prev;
     }
     Ok(None)
+}
+
+/// Whether the cache of a thread has a step. Nothing else is read, and nothing is written.
+pub(crate) fn has_cached(home: &Home, thread: &ThreadId, step: Hash) -> bool {
+    let cached = records::read(&home.chain_file(thread)).ok().flatten().unwrap_or_default();
+    cached.records.iter().any(|record| record.step == step)
 }
 
 /// The last step the cache has, be it the thread's or not; where its end is damaged, the last before that.

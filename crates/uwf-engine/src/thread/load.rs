@@ -131,6 +131,34 @@ impl<'h> Thread<'h> {
         }
     }
 
+    /// The thread as it was when it had so many steps.
+    ///
+    /// # Errors
+    /// Those of the nodes.
+    pub(crate) fn as_of(&self, steps: usize) -> Result<Thread<'h>> {
+        let chain = self.chain()?.first(steps);
+        let (head, last, head_timestamp_ms) = match chain.records().last() {
+            Some(record) => {
+                let (step, timestamp) = nodes::step_node(self.home.store(), record.step)?;
+                (record.step, Some(step), timestamp)
+            }
+            None => (self.start_hash, None, self.home.store().get(self.start_hash)?.timestamp),
+        };
+        let (id, start) = (self.id.clone(), self.start.clone());
+        let chain = OnceCell::from(chain);
+        Ok(Thread { home: self.home, id, head, start_hash: self.start_hash, start, last, head_timestamp_ms, chain })
+    }
+
+    /// Loads what ends at a step that no thread of this machine is known to have: its id is all zeros, and no cache is
+    /// written for it.
+    ///
+    /// # Errors
+    /// Those of the nodes.
+    pub(crate) fn without_id(home: &'h Home, head: Hash) -> Result<Thread<'h>> {
+        let chain = OnceCell::from(Chain::walked(home, head)?);
+        Ok(Thread { chain, ..Thread::at(home, ThreadId::from(ulid::Ulid::nil()), head)? })
+    }
+
     /// The storage root it was loaded from.
     pub fn home(&self) -> &'h Home {
         self.home
@@ -195,7 +223,7 @@ impl<'h> Thread<'h> {
         steps::whole(self.home.store(), index + 1, self.step_hash(index)?)
     }
 
-    fn step_hash(&self, index: usize) -> Result<Hash> {
+    pub(crate) fn step_hash(&self, index: usize) -> Result<Hash> {
         let record = self.chain()?.get(index);
         record.map(|record| record.step).ok_or_else(|| ThreadError::NoStep { thread: self.id.clone(), step: index + 1 })
     }

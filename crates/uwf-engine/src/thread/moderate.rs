@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::moderator::{
-    Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress, Reads,
+    self, Class, Condition, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
+    Reads, present,
 };
 use uwf_core::workflow::{END, Workflow};
 
@@ -13,6 +14,10 @@ use crate::thread::error::{Result, ThreadError};
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
 use crate::thread::steps::Parts;
+
+/// Bytes of JSON up to which a value that was read is part of an explanation. What conditions compare is far shorter; a longer
+/// one is a whole output or many.
+const MAX_SHOWN: usize = 2048;
 
 /// Steps that are read for a glance.
 const GLANCED: usize = 4;
@@ -34,16 +39,38 @@ pub struct ConsideredTransition {
     /// Name of its condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
+    /// What it means, as the workflow says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Its expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// What that gave, absent when it gave nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What the expression read of the history, in the order in which it names it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<ReadValue>,
+    /// What it gave, absent when it gave nothing.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// Whether it was taken.
     pub matched: bool,
     /// Why.
     pub why: String,
+}
+
+/// A part of the history that a condition read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReadValue {
+    /// The part, as an expression.
+    pub what: String,
+    /// Its value; absent when it is missing, too long or not known.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Bytes of a value that is too long to be part of an explanation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
+    /// Why it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// The next role of a thread, or its end.
@@ -95,7 +122,7 @@ pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
 /// # Errors
 /// `Data` when it cannot be evaluated.
 pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
-    let condition = uwf_core::moderator::Condition::compile(expression)?;
+    let condition = Condition::compile(expression)?;
     let history = history(thread, condition.reads())?;
     evaluate::in_child(thread.home(), &Evaluate::new(expression, &history))?
         .map_err(|why| ThreadError::Evaluation { expression: expression.to_owned(), why })
@@ -137,8 +164,8 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     Ok(history)
 }
 
-/// A decision as reports tell it.
-pub fn explain(decision: &Decision) -> Explained {
+/// A decision that was made on this thread, as reports tell it.
+pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &Decision) -> Explained {
     let next = match &decision.next {
         Next::Role(role) => role.clone(),
         Next::End(_) => END.to_owned(),
@@ -146,12 +173,45 @@ pub fn explain(decision: &Decision) -> Explained {
     let considered = decision.trace.iter().map(|line| ConsideredTransition {
         role: line.role.clone(),
         condition: line.condition.clone(),
+        description: line.condition.as_deref().and_then(|name| description(workflow, name)),
         expression: line.expression.clone(),
+        reads: line.expression.as_deref().map(|expression| values_read(thread, expression)).unwrap_or_default(),
         value: line.value.clone(),
         matched: line.matched,
         why: why(line.note, line.matched),
     });
     Explained { next, considered: considered.collect() }
+}
+
+fn description(workflow: &Workflow, condition: &str) -> Option<String> {
+    let description = &workflow.conditions.get(condition)?.description;
+    (!description.trim().is_empty()).then(|| description.clone())
+}
+
+/// What an expression reads of a thread. A part that is the whole expression says no more than what the expression gave.
+fn values_read(thread: &Thread<'_>, expression: &str) -> Vec<ReadValue> {
+    let Ok(condition) = Condition::compile(expression) else { return Vec::new() };
+    let parts = condition.references().into_iter().filter(|part| part != expression.trim());
+    parts.map(|part| value_read(thread, part)).collect()
+}
+
+fn value_read(thread: &Thread<'_>, what: String) -> ReadValue {
+    let (value, error) = match part_of_history(thread, &what) {
+        Ok(value) => (value, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let bytes = value.as_ref().map(|value| value.to_string().len()).filter(|bytes| *bytes > MAX_SHOWN);
+    ReadValue { what, value: value.filter(|_| bytes.is_none()), bytes, error }
+}
+
+fn part_of_history(thread: &Thread<'_>, part: &str) -> Result<Option<Value>> {
+    let condition = Condition::compile(part)?;
+    let request = Evaluate::new(part, &history(thread, condition.reads())?);
+    let answer = match condition.class() {
+        Class::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
+        Class::Bounded => evaluate::in_child(thread.home(), &request)?,
+    };
+    answer.map_err(|why| ThreadError::Evaluation { expression: part.to_owned(), why })
 }
 
 /// Name of an end's reason in reports and nodes.

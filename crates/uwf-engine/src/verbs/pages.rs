@@ -33,7 +33,8 @@ pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> 
     Ok(failed.into_iter().map(|hash| failure(home.store(), hash, &attempt.opened.role)).collect())
 }
 
-fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
+/// A failed try, as far as its node is readable; `role` is what it is said to have been at.
+pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
     let attempt = match nodes::attempt(store, hash) {
         Ok(attempt) => attempt,
         Err(error) => {

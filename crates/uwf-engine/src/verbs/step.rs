@@ -35,7 +35,7 @@ use crate::root::log::Log;
 use crate::root::marks::Mark;
 use crate::root::sharing;
 use crate::thread::load::Thread;
-use crate::thread::moderate;
+use crate::thread::moderate::{self, Explained};
 use crate::verbs::child_threads;
 use crate::verbs::end;
 
@@ -147,7 +147,7 @@ impl<'a, 'h> Step<'a, 'h> {
         // ④ A head never points at what is not verified and durable.
         let linked = stored.and_then(Stored::verify).and_then(Verified::link);
         let report = linked.map(|linked| linked.look_ahead(signals)).map_err(|error| self.conclude(&attempt, error))?;
-        let explain = self.request.explain.then(|| moderate::explain(&decision));
+        let explain = self.explained(&decision);
         Ok(StepReport { explain, adopted: rereads, ..report })
     }
 
@@ -158,9 +158,14 @@ impl<'a, 'h> Step<'a, 'h> {
         Ok(StepReport {
             done: true,
             reason: Some(moderate::reason(reason).to_owned()),
-            explain: self.request.explain.then(|| moderate::explain(decision)),
+            explain: self.explained(decision),
             ..self.report(self.thread.head)
         })
+    }
+
+    /// How a decision came about, when that was asked for.
+    fn explained(&self, decision: &Decision) -> Option<Explained> {
+        self.request.explain.then(|| moderate::explain(self.thread, &self.plan.workflow, decision))
     }
 
     /// Whether the thread may have another step.

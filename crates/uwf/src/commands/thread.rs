@@ -3,6 +3,7 @@
 mod agent_args;
 mod answer;
 mod eval;
+mod explanation;
 mod fork;
 mod kill;
 pub(crate) mod list;
@@ -20,8 +21,10 @@ mod start;
 pub(crate) mod step;
 mod step_details;
 mod steps;
+mod thread_or_node;
 mod verify;
 pub(crate) mod which;
+mod why;
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Format, Stdout};
@@ -57,6 +60,8 @@ pub(crate) enum Command {
     Read(read::Args),
     /// Everything about how an output came to be: texts, turns, tool calls, attempts.
     StepDetails(step_details::Args),
+    /// Why a step came about: each transition that was tried, the values its condition read, how the output was obtained.
+    Why(why::Args),
     /// Begin a new thread at an old step.
     Fork(fork::Args),
     /// Whether a thread is still what was recorded of it: its digests made anew and compared.
@@ -98,6 +103,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Steps(args) => steps::run(context, &args),
         Command::Read(args) => read::run(context, &args),
         Command::StepDetails(args) => step_details::run(context, &args),
+        Command::Why(args) => why::run(context, &args),
         Command::Fork(args) => fork::run(context, &args),
         Command::Verify(args) => verify::run(context, &args),
         Command::Repair(args) => repair::run(context, &args),

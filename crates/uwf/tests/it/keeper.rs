@@ -75,6 +75,7 @@ fn a_killed_keeper_leaves_a_result_that_the_next_step_adopts() {
     assert_eq!(json!([report["adopted"], report["role"], report["done"]]), json!([true, "worker", false]));
     assert_eq!(lines(&home.work().join("ledger")), 1, "the agent was not paid twice");
     assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1);
+    assert_eq!(home.json(&["thread", "why", &thread])["step"]["output"]["adopted"], true);
 }
 
 /// An agent that has its step stored by another one of uwf, and does not end before the file `go` is there.

@@ -85,6 +85,7 @@ mod thread_step_details;
 mod thread_step_dry_run;
 mod thread_steps;
 mod thread_verify;
+mod thread_why;
 mod traces;
 mod workflow_graph;
 mod workflow_history;

@@ -188,6 +188,11 @@ fn the_page_about_watching_does_what_it_says() {
 }
 
 #[test]
+fn the_page_about_explaining_does_what_it_says() {
+    follow(&home(), "docs/guide/explaining.md");
+}
+
+#[test]
 fn the_questions_and_answers_do_what_they_say() {
     follow(&home(), "docs/guide/faq.md");
 }

@@ -88,18 +88,18 @@ fn explain_tells_each_expression_its_value_and_why() {
         json!({
             "next": "worker",
             "considered": [
-                {"role": "$END", "condition": "asked", "expression": "steps[-1].output.missing", "matched": false, "why": "the expression gave nothing, which counts as false"},
+                {"role": "$END", "condition": "asked", "description": "the condition under test", "expression": "steps[-1].output.missing", "matched": false, "why": "the expression gave nothing, which counts as false"},
                 {"role": "worker", "matched": true, "why": "it has no condition"},
             ]
         })
     );
-    insta::assert_snapshot!(home.uwf(&["thread", "step", &thread, "--explain", "--format", "text"]).stdout.lines().filter(|line| !line.starts_with("worker by")).collect::<Vec<_>>().join("\n"), @r"
+    insta::assert_snapshot!(home.uwf(&["thread", "step", &thread, "--explain", "--format", "text"]).stdout.lines().filter(|line| !line.starts_with("worker by")).collect::<Vec<_>>().join("\n"), @"
     chose: worker
-      · → $END if asked: the expression gave nothing, which counts as false
+      · → $END if asked (the condition under test): the expression gave nothing, which counts as false
           steps[-1].output.missing → nothing
       ✓ → worker: it has no condition
     next: worker
-      · → $END if asked: the expression gave nothing, which counts as false
+      · → $END if asked (the condition under test): the expression gave nothing, which counts as false
           steps[-1].output.missing → nothing
       ✓ → worker: it has no condition
     ");

@@ -15,13 +15,41 @@ pub(super) fn of(node: &AstNode) -> String {
         AstNode::Path { steps } => path(steps),
         AstNode::Unary { op: UnaryOp::Negate, operand } => format!("-{}", of(operand)),
         AstNode::Binary { op: BinaryOp::Equal, lhs, rhs } => format!("{}={}", of(lhs), of(rhs)),
+        AstNode::Binary { op, lhs, rhs } => match sign(*op) {
+            Some(sign) => format!("{} {sign} {}", of(lhs), of(rhs)),
+            None => "…".into(),
+        },
         AstNode::Function { name, args, .. } => {
             format!("${name}({})", args.iter().map(of).collect::<Vec<_>>().join(", "))
         }
+        AstNode::Array(items) => format!("[{}]", items.iter().map(of).collect::<Vec<_>>().join(", ")),
+        AstNode::FunctionApplication(inner) if matches!(**inner, AstNode::Block(_)) => of(inner),
+        AstNode::FunctionApplication(inner) => format!("({})", of(inner)),
         AstNode::Block(items) if items.len() == 1 => format!("({})", of(&items[0])),
         AstNode::Wildcard => "*".into(),
         _ => "…".into(),
     }
+}
+
+/// Operators between two values.
+fn sign(op: BinaryOp) -> Option<&'static str> {
+    Some(match op {
+        BinaryOp::NotEqual => "!=",
+        BinaryOp::LessThan => "<",
+        BinaryOp::LessThanOrEqual => "<=",
+        BinaryOp::GreaterThan => ">",
+        BinaryOp::GreaterThanOrEqual => ">=",
+        BinaryOp::In => "in",
+        BinaryOp::And => "and",
+        BinaryOp::Or => "or",
+        BinaryOp::Add => "+",
+        BinaryOp::Subtract => "-",
+        BinaryOp::Multiply => "*",
+        BinaryOp::Divide => "/",
+        BinaryOp::Modulo => "%",
+        BinaryOp::Concatenate => "&",
+        _ => return None,
+    })
 }
 
 /// The text of a path, or of the beginning of one.

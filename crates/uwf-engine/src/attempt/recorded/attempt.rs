@@ -162,7 +162,7 @@ mod tests {
             super::super::gave_up(home, &thread, line).unwrap();
         }
         let node = Some(Hash::from_u64(2));
-        let failed = Closed { attempt, outcome: Outcome::Failed, error: None, node, closed_at: 1 };
+        let failed = Closed { attempt, outcome: Outcome::Failed, error: None, node, adopted: false, closed_at: 1 };
         record::append(home, &thread, &Line::Closed(failed)).unwrap();
         read(home, &thread).unwrap().unwrap()
     }

@@ -185,6 +185,9 @@ pub struct Closed {
     /// Attempt node of a failed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Hash>,
+    /// Whether its step was linked by a later keeper than its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
     /// Unix milliseconds.
     pub closed_at: u64,
 }

@@ -7,7 +7,7 @@ use super::check;
 use super::failure::Unmoved;
 use super::{Step, StepReport, Upcoming};
 use crate::attempt::agent_process::Signals;
-use crate::attempt::recorded::{self, Finished, Opened, Outcome};
+use crate::attempt::recorded::{self, Finished, Opened};
 use crate::error::{Error, Result};
 use crate::root::log::log;
 use crate::root::marks::{self, Mark};
@@ -24,6 +24,8 @@ pub(crate) struct Stored<'s, 'a, 'h> {
     hash: Hash,
     /// The line of the thread's record that says it was finished, if there is one.
     finished: Option<Finished>,
+    /// Whether an earlier attempt left it.
+    is_adopted: bool,
 }
 
 impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
@@ -33,7 +35,12 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
         hash: Hash,
         finished: Option<Finished>,
     ) -> Stored<'s, 'a, 'h> {
-        Stored { step, opened: opened.clone(), hash, finished }
+        Stored { step, opened: opened.clone(), hash, finished, is_adopted: false }
+    }
+
+    /// The same, left by an attempt whose keeper is gone.
+    pub(super) fn adopted(self) -> Stored<'s, 'a, 'h> {
+        Stored { is_adopted: true, ..self }
     }
 
     /// Checks the step and all that it brings along, and makes sure that it is durable.
@@ -41,14 +48,14 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
     /// A line that says it was finished is believed when it has the digest of what was verified: then uwf wrote it, after it
     /// had synced those nodes. Any other was written by somebody else.
     pub(crate) fn verify(self) -> Result<Verified<'s, 'a, 'h>> {
-        let Stored { step, opened, hash, finished } = self;
+        let Stored { step, opened, hash, finished, is_adopted } = self;
         let role = step.plan.role(&opened.role)?;
         let checked = check::step(step.thread, &opened.role, role, hash, opened.digest)?;
         if finished.is_none_or(|finished| finished.step != hash || finished.digest != checked.digest) {
             step.home.store().objects().sync(&checked.nodes)?;
             recorded::finished(step.home, &opened.thread, &opened.attempt, hash, checked.digest)?;
         }
-        Ok(Verified { step, opened, moved: checked.thread })
+        Ok(Verified { step, opened, moved: checked.thread, is_adopted })
     }
 }
 
@@ -59,17 +66,18 @@ pub(crate) struct Verified<'s, 'a, 'h> {
     opened: Opened,
     /// The thread once its head is there.
     moved: Thread<'h>,
+    is_adopted: bool,
 }
 
 impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
     /// Moves the head. Somebody else may have moved it, or ended the thread, while the agent was at work: then the step stays
     /// where it is and the error names it. When the move itself fails, it may have come to pass nevertheless.
     pub(crate) fn link(self) -> Result<Linked<'s, 'a, 'h>> {
-        let Verified { step, opened, moved } = self;
+        let Verified { step, opened, moved, is_adopted } = self;
         let unmoved = match step.home.heads().swap(step.thread.id.as_str(), &step.head.version, moved.head) {
             Ok(Swap::Done) => {
                 let linked = Linked { step, opened, moved };
-                linked.tidy();
+                linked.tidy(is_adopted);
                 return Ok(linked);
             }
             Ok(Swap::Moved(now)) => Unmoved::Elsewhere(now),
@@ -89,7 +97,7 @@ pub(crate) struct Linked<'s, 'a, 'h> {
 
 impl Linked<'_, '_, '_> {
     /// Brings up to date what is derived from the head. None of it is needed, so a failure does not make the step one.
-    fn tidy(&self) {
+    fn tidy(&self, is_adopted: bool) {
         let Linked { step, opened, moved } = self;
         let thread = step.thread;
         if let (Ok(chain), Some(last)) = (thread.chain(), &moved.last) {
@@ -97,7 +105,7 @@ impl Linked<'_, '_, '_> {
         }
         let done = marks::clear(step.home, &thread.id, &[Mark::Waiting, Mark::Limited, Mark::Stuck])
             .map_err(Error::from)
-            .and_then(|()| Ok(recorded::closed(step.home, opened, Outcome::Linked, None, None)?));
+            .and_then(|()| Ok(recorded::linked(step.home, opened, is_adopted)?));
         if let Err(error) = done {
             let why = error.message;
             log!(step.log, "T9C4W2HB", Warn, "the step is linked, but its attempt was not concluded: {why}");
@@ -122,7 +130,7 @@ impl Linked<'_, '_, '_> {
     fn ahead(&self, report: &StepReport, signals: &mut Signals) -> Result<StepReport> {
         let Linked { step, moved, .. } = self;
         let decision = moderate::next(moved, &step.plan.workflow)?;
-        let explain_next = step.request.explain.then(|| moderate::explain(&decision));
+        let explain_next = step.request.explain.then(|| moderate::explain(moved, &step.plan.workflow, &decision));
         let (done, reason, next) = match decision.next {
             Next::End(reason) => {
                 let summary = step.advisors(moved).summary(signals);

@@ -61,7 +61,8 @@ fn check(bytes: &[u8]) {
         recorded::closed(&home, &before.opened, Outcome::Linked, None, None).expect("a line is added");
         let after = recorded::read(&home, &thread).expect("readable").expect("the attempt is still there");
         let closed_at = after.closed.as_ref().expect("it is closed").closed_at;
-        let closed = Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, closed_at };
+        let closed =
+            Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, adopted: false, closed_at };
         assert_eq!((after.result(), &after.closed, &after.opened), (Some(step), &Some(closed), &before.opened));
         assert_eq!((&after.started, &after.named), (&before.started, &before.named));
         settings.save(&home, &thread).expect("a line is added");

@@ -3,13 +3,10 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
-use json_cas::{Hash, HashPrefix};
 use serde_json::json;
-use uwf_core::thread::{ID_LEN, ThreadId};
-use uwf_engine::error::ErrorKind;
-use uwf_engine::root::thread_ids;
 use uwf_engine::verbs::fork::{self, Changes};
 
+use super::thread_or_node::{self, ThreadOrNode};
 use super::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
@@ -46,12 +43,6 @@ pub(crate) struct Args {
     max_steps: Option<u64>,
 }
 
-/// What is to be forked.
-enum Origin {
-    Thread(ThreadId),
-    Node(Hash),
-}
-
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let prompt = match args.prompt.as_deref() {
@@ -59,12 +50,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         prompt => prompt.map(str::to_owned),
     };
     let changes = Changes { workspace: args.cwd.clone(), max_steps: args.max_steps, prompt };
-    let forked = match (origin(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
-        (Origin::Thread(thread), role) => {
+    let forked = match (thread_or_node::find(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
+        (ThreadOrNode::Thread(thread), role) => {
             fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?
         }
-        (Origin::Node(node), None) => fork::at_node(&context.home, node, &changes, &context.cwd)?,
-        (Origin::Node(node), Some(_)) => {
+        (ThreadOrNode::Node(node), None) => fork::at_node(&context.home, node, &changes, &context.cwd)?,
+        (ThreadOrNode::Node(node), Some(_)) => {
             return Err(CommandError::usage(format!("--from-role needs a thread, {node} is a node")).hint(
                 "the step before that role's turn can be forked by its hash: `uwf thread steps THREAD` lists them",
             ));
@@ -74,50 +65,4 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let bold = style::bold(thread.as_str());
     let text = format!("forked thread {bold} at {step}\nstep it with: uwf thread step {thread}\n");
     Ok(Printed::of(json!({ "thread": thread, "forkedFrom": { "step": step } }), text))
-}
-
-/// Whole ids and whole hashes mean themselves; shorter ones are looked up as both.
-fn origin(context: &Context, typed: &str) -> Result<Origin, CommandError> {
-    if typed.len() == ID_LEN || typed.starts_with(NEWEST) {
-        return Ok(Origin::Thread(context.thread(typed)?));
-    }
-    if let Ok(hash) = typed.parse::<Hash>()
-        && context.home.store().has(hash)?
-    {
-        return Ok(Origin::Node(hash));
-    }
-    match (context.thread(typed), node(context, typed)) {
-        (Ok(thread), Ok(node)) => {
-            Err(CommandError::usage(format!("`{typed}` is both thread {thread} and node {node}"))
-                .hint("give the whole id or the whole hash"))
-        }
-        (Ok(thread), Err(_)) => Ok(Origin::Thread(thread)),
-        (Err(_), Ok(node)) => Ok(Origin::Node(node)),
-        (Err(no_thread), Err(no_node)) => Err(neither(typed, no_thread, no_node)),
-    }
-}
-
-/// A node that is stored.
-fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
-    let hash = context.node(typed)?;
-    if context.home.store().has(hash)? {
-        return Ok(hash);
-    }
-    Err(CommandError::new(ErrorKind::NotFound, format!("there is no node {hash}")))
-}
-
-/// The more telling of two failures: one that found too much says more than one that found nothing.
-fn neither(typed: &str, no_thread: CommandError, no_node: CommandError) -> CommandError {
-    let could_be_a_hash = typed.len() == Hash::LEN || typed.parse::<HashPrefix>().is_ok();
-    match (no_thread.kind, no_node.kind) {
-        (ErrorKind::NotFound, ErrorKind::NotFound) => {
-            CommandError { error: format!("there is no thread and no node `{typed}`"), ..no_thread }
-        }
-        (ErrorKind::Usage, _) if typed.len() < thread_ids::MIN_SYMBOLS => {
-            CommandError::usage(format!("`{typed}` is too short"))
-                .hint(format!("give at least {} symbols of a thread's id or of a step's hash", thread_ids::MIN_SYMBOLS))
-        }
-        (ErrorKind::NotFound, _) if could_be_a_hash => no_node,
-        _ => no_thread,
-    }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use agent_kit::AgentContext;
 use serde::Serialize;
-use serde_json::Value;
 use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
 use uwf_core::thread::ThreadId;
@@ -18,6 +17,7 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
+use super::explanation::explanation;
 use super::which::Which;
 use crate::commands::thread::agent_args::output_parser;
 use crate::complete;
@@ -108,20 +108,6 @@ pub(crate) fn text(report: &StepReport) -> String {
         (Some(Upcoming::Error(error)), _) => text.push_str(&format!("{} {error}\n", style::red("next step fails:"))),
         (None, Some(reason)) => text.push_str(&format!("{} ({reason})\n", style::green("done"))),
         (None, None) => {}
-    }
-    text
-}
-
-fn explanation(what: &str, explained: &Explained) -> String {
-    let mut text = format!("{what}: {}\n", style::bold(&explained.next));
-    for line in &explained.considered {
-        let sign = if line.matched { style::green("✓") } else { style::dim("·") };
-        let condition = line.condition.as_deref().map(|name| format!(" if {name}")).unwrap_or_default();
-        text.push_str(&format!("  {sign} → {}{condition}: {}\n", line.role, line.why));
-        if let Some(expression) = &line.expression {
-            let value = line.value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
-            text.push_str(&style::dim(&format!("      {expression} → {value}\n")));
-        }
     }
     text
 }
@@ -223,7 +209,7 @@ fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
         session: None,
         prompt: None,
         reason: None,
-        explain: request.explain.then(|| moderate::explain(&decision)),
+        explain: request.explain.then(|| moderate::explain(&thread, &plan.workflow, &decision)),
     };
     match &decision.next {
         Next::End(reason) => report.reason = Some(moderate::reason(*reason).to_owned()),

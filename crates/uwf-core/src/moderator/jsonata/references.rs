@@ -1,0 +1,118 @@
+//! The parts of the history an expression reads, each as an expression of its own, so that a reader of a decision sees the
+//! values it was made from.
+
+use std::collections::BTreeSet;
+
+use jsonata_core::ast::{AstNode, PathStep};
+use jsonata_core::value::with_stack;
+
+use super::walk::{self, Focus};
+use super::{names, parse, text};
+
+/// Functions that are shown with what they make of the history: of all steps their number says more than the steps.
+const SHOWN_WITH_CALL: [&str; 5] = ["count", "exists", names::FIRST, names::LAST, names::EXTRACTED_BY];
+
+/// The parts, in source order, each once. A part that uses what the expression itself binds has no value of its own and is left
+/// out.
+pub(super) fn of(tree: &AstNode) -> Vec<String> {
+    let mut reader = ReferenceReader { bound: walk::bound_names(tree), found: Vec::new() };
+    reader.visit(tree, Focus::Root);
+    reader.found
+}
+
+struct ReferenceReader {
+    bound: BTreeSet<String>,
+    found: Vec<String>,
+}
+
+impl ReferenceReader {
+    fn visit(&mut self, node: &AstNode, focus: Focus) {
+        if self.is_reference(node, focus) && self.note(node) {
+            return;
+        }
+        with_stack(|| {
+            for (child, focus) in walk::children(node, focus) {
+                self.visit(child, focus);
+            }
+        });
+    }
+
+    /// Whether a node stands for a part of the history, whatever its context.
+    fn is_reference(&self, node: &AstNode, focus: Focus) -> bool {
+        match node {
+            AstNode::Path { steps } => self.begins_at_history(steps, focus),
+            AstNode::Name(name) => focus == Focus::Root && names::VARIABLES.contains(&name.as_str()),
+            AstNode::Variable(name) => names::VARIABLES.contains(&name.as_str()) && !self.bound.contains(name),
+            AstNode::Function { name, args, .. } => {
+                SHOWN_WITH_CALL.contains(&name.as_str())
+                    && !args.is_empty()
+                    && args.iter().all(|arg| matches!(arg, AstNode::String(_)) || self.is_reference(arg, focus))
+            }
+            _ => false,
+        }
+    }
+
+    fn begins_at_history(&self, steps: &[PathStep], focus: Focus) -> bool {
+        let Some(first) = steps.first() else { return false };
+        match &first.node {
+            AstNode::Variable(name) if name.is_empty() => focus == Focus::Root && steps.len() > 1,
+            AstNode::ParentVariable(_) => steps.len() > 1,
+            AstNode::Block(items) => matches!(&items[..], [item] if self.is_reference(item, focus)),
+            node => self.is_reference(node, focus),
+        }
+    }
+
+    /// Notes a part, unless it cannot be written as an expression that means the same.
+    fn note(&mut self, node: &AstNode) -> bool {
+        let mut uses_bound = false;
+        walk::each(node, &mut |below| {
+            uses_bound |= matches!(below, AstNode::Variable(name) if self.bound.contains(name));
+        });
+        let written = text::of(node);
+        if uses_bound || parse::parse(&written).ok().as_ref() != Some(node) {
+            return false;
+        }
+        if !self.found.contains(&written) {
+            self.found.push(written);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references(expression: &str) -> Vec<String> {
+        of(&parse::parse(expression).unwrap())
+    }
+
+    #[test]
+    fn each_part_of_the_history_is_named_once_and_as_written() {
+        for (expression, parts) in [
+            ("steps[-1].output.approved = false", &["steps[-1].output.approved"][..]),
+            ("$count(steps) >= 3 or $count(steps) < 0", &["$count(steps)"]),
+            ("$count(steps[role='coder' and output.n > 1]) > 2", &["$count(steps[role='coder' and output.n > 1])"]),
+            (
+                "$last('reviewer').approved and $not($last('coder').n = 2)",
+                &["$last('reviewer').approved", "$last('coder').n"],
+            ),
+            ("$extractedBy(steps[-1]) = 'llm'", &["$extractedBy(steps[-1])"]),
+            ("$sum(steps.output.n) + $depth > 10", &["steps.output.n", "$depth"]),
+            ("start.prompt = $threadId", &["start.prompt", "$threadId"]),
+            ("$exists($$.steps[-1].output.`my field`)", &["$exists($$.steps[-1].output.`my field`)"]),
+            ("steps[-1].output.(a > b)", &["steps[-1].output.(a > b)"]),
+            ("steps[-1].output.list[0] in ['x', 'y']", &["steps[-1].output.list[0]"]),
+            ("true", &[]),
+        ] {
+            assert_eq!(references(expression), parts, "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_depends_on_the_expression_itself_has_no_value_of_its_own() {
+        assert_eq!(references("($r := 'a'; $count(steps[role = $r]) > 1)"), Vec::<String>::new());
+        assert_eq!(references("$filter(steps, function($s) { $s.role = 'a' })"), ["steps"]);
+        assert_eq!(references("($steps := [1]; $steps[0] = 1)"), Vec::<String>::new());
+    }
+}

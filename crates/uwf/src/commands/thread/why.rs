@@ -1,0 +1,151 @@
+//! `uwf thread why`
+
+use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
+use uwf_core::text::one_line;
+use uwf_core::view::agent_name;
+use uwf_core::workflow::{END, START};
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::why::{self, Ahead, FailedAttempt, Obtained, ReasonedStep, Reasons, Routing};
+
+use super::explanation::explanation;
+use super::show;
+use super::thread_or_node::{self, ThreadOrNode};
+use super::which::NEWEST;
+use crate::complete;
+use crate::context::Context;
+use crate::pager::Paging;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Arguments of `uwf thread why`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf thread why 7Q2M             the newest step, and what comes next or why the thread ended
+  uwf thread why 2XY1PEX26ZD0Y    any step of any thread, by its hash
+  uwf thread why @ --format json | jq '.next.routing.considered'
+
+Of each decision: the transitions in the order in which they were tried up to the one that was taken, with the condition's
+name, description and expression, the values it read and what it gave. Decisions are made anew from the nodes of the thread,
+which never change; nothing is run and nothing is written.")]
+pub(crate) struct Args {
+    /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
+    #[arg(value_name = "THREAD|STEP", required_unless_present = "last", conflicts_with = "last")]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
+    what: Option<String>,
+    /// The newest thread, as @ is.
+    #[arg(long)]
+    last: bool,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Why(Reasons);
+
+impl Report for Why {
+    fn text(&self) -> String {
+        let Why(reasons) = self;
+        let workflow = reasons.workflow.to_string();
+        let workflow = one_line(reasons.workflow_name.as_deref().unwrap_or(&workflow));
+        let mut text = match &reasons.thread {
+            Some(thread) => format!("{} thread {thread}\n", style::bold(&workflow)),
+            None => format!("{} (no thread of this machine is known to have the step)\n", style::bold(&workflow)),
+        };
+        text.extend(reasons.step.as_ref().map(step));
+        text.extend(reasons.next.as_ref().map(ahead));
+        text
+    }
+}
+
+fn step(step: &ReasonedStep) -> String {
+    let by = agent_name(&step.agent, step.alias.as_deref());
+    let mut text = format!("\n{}. {} by {}: {}\n", step.index, style::bold(&step.role), one_line(&by), step.hash);
+    let after = if step.after == START { "at the start".to_owned() } else { format!("after {}", step.after) };
+    text.push_str(&routing(&format!("chosen {after}"), &step.routing));
+    if !step.as_chosen {
+        let note = format!("  the step is one of {}: it was put there by hand, or by another program\n", step.role);
+        text.push_str(&style::yellow(&note));
+    }
+    text.push_str(&obtained(&step.output));
+    text
+}
+
+fn routing(what: &str, routing: &Routing) -> String {
+    match routing {
+        Routing::Explained(explained) if explained.considered.iter().any(|line| line.matched) => {
+            explanation(what, explained)
+        }
+        Routing::Explained(explained) => {
+            format!("{}  no transition matched, which ends a thread\n", explanation(what, explained))
+        }
+        Routing::Unexplained { error } => format!("{what}: {}\n", style::red(&one_line(error))),
+    }
+}
+
+fn obtained(output: &Obtained) -> String {
+    let mut lines = Vec::new();
+    if let Some(child) = output.child_step {
+        lines.push(format!("by a child thread, its last step {child}: uwf thread why {child}"));
+    }
+    if let Some(by) = output.extracted_by.as_deref().filter(|_| output.child_step.is_none()) {
+        lines.push(format!("{by}: {}", rung_in_words(by)));
+    }
+    for rung in &output.rungs {
+        let said = rung.errors.iter().chain(&rung.fixes).map(|said| one_line(said));
+        let said: Vec<String> = said.collect();
+        if !said.is_empty() {
+            lines.push(format!("{}: {}", rung.rung, said.join("; ")));
+        }
+    }
+    if output.adopted {
+        lines.push("taken over: the step command that ran its agent did not live to link it".to_owned());
+    }
+    lines.extend(output.reread.map(|attempt| format!("read again from the text of the failed attempt {attempt}")));
+    lines.extend(output.failed.iter().map(failed));
+    lines.extend(output.unreadable.as_ref().map(|why| format!("no more is known: {}", one_line(why))));
+    lines.extend(output.detail.map(|detail| style::dim(&format!("uwf thread step-details {detail} has all of it"))));
+    format!("output obtained\n{}", lines.iter().map(|line| format!("  {line}\n")).collect::<String>())
+}
+
+fn rung_in_words(extracted_by: &str) -> &'static str {
+    match extracted_by {
+        "submit" => "the agent gave it as a value",
+        "frontmatter" => "read from the header of the agent's answer",
+        "feedback" => "the agent was asked again, in the same session",
+        "llm" => "a model read it out of the agent's answer",
+        _ => "as its agent says",
+    }
+}
+
+fn failed(attempt: &FailedAttempt) -> String {
+    let by = attempt.agent.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
+    let code = attempt.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    format!("failed before: {}{by}{code}: {}", attempt.attempt, one_line(&attempt.error))
+}
+
+fn ahead(ahead: &Ahead) -> String {
+    let why = ahead.why.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
+    let mut text = format!("\nnow {}{why}\n", show::state(ahead.state, false));
+    let what = match (&ahead.routing, ahead.state) {
+        (Routing::Explained(explained), State::Completed) if explained.next == END => "ended by",
+        (_, State::Completed | State::Killed) => "would have come next",
+        _ => "next",
+    };
+    text.push_str(&routing(what, &ahead.routing));
+    for attempt in &ahead.failed {
+        text.push_str(&format!("  {}\n", failed(attempt)));
+    }
+    text
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let reasons = match thread_or_node::find(context, args.what.as_deref().unwrap_or(NEWEST))? {
+        ThreadOrNode::Thread(thread) => why::of_thread(&context.home, &thread)?,
+        ThreadOrNode::Node(node) => why::of_step(&context.home, node)?,
+    };
+    Ok(Printed::long(Why(reasons))?.paged(&args.paging))
+}
