@@ -11,6 +11,7 @@ mod project;
 mod read;
 mod secret;
 mod values;
+mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,6 +24,7 @@ pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET
 
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;
+pub use workspace::Workspace;
 
 use crate::document::Problem;
 
@@ -43,6 +45,8 @@ pub struct Config {
     pub default_model: Option<String>,
     /// `modelOverrides`: purpose (`extract`, `supervisor`, …) → alias; null means no override.
     pub model_overrides: BTreeMap<String, Option<String>>,
+    /// `workspaces`: workflow name → where its threads work when nobody says it as they start.
+    pub workspaces: BTreeMap<String, Workspace>,
     /// `secrets`: further names of environment variables that hold secrets, beside every `apiKeyEnv`.
     pub secrets: BTreeSet<String>,
     /// Limits on steps, depth, prompt and output; each is a top-level key.

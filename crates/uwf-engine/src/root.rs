@@ -20,3 +20,4 @@ pub mod registry;
 pub mod sharing;
 pub mod thread_ids;
 pub mod type_index;
+pub mod worktree;

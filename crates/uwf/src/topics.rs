@@ -47,12 +47,13 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 15] = [
+pub(crate) const ALL: [Topic; 16] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
     topic("operating", "schedulers and exit codes, states, crashes, backups", page!("guide/operating")),
     topic("explaining", "why a step came about", page!("guide/explaining")),
+    topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),
     topic("faq", "questions and answers", page!("guide/faq")),
     topic(
         "workflow-format",

@@ -7,13 +7,15 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
+use super::workspace::Workspace;
 use super::{Config, Model, Provider, check, project};
 use crate::document::fields::{self, Fields, wrong_type};
 use crate::document::{self, Problem, Problems, has_no_content};
+use json_cas::nearest::did_you_mean;
 use yaml_tree::{Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 16] = [
+pub const CONFIG_KEYS: [&str; 17] = [
     "providers",
     "models",
     "agents",
@@ -21,6 +23,7 @@ pub const CONFIG_KEYS: [&str; 16] = [
     "agentOverrides",
     "defaultModel",
     "modelOverrides",
+    "workspaces",
     "secrets",
     "maxSteps",
     "maxDepth",
@@ -93,6 +96,7 @@ impl ConfigReader {
         }
         config.default_model = self.text(fields, "defaultModel").or(config.default_model);
         config.model_overrides.extend(self.named(fields, "modelOverrides", ConfigReader::alias));
+        config.workspaces.extend(self.named(fields, "workspaces", ConfigReader::workspace));
         config.limits = self.limits(fields, &base.limits);
         config.extract = self.extract(fields, base.extract);
         check::references(&config, fields, &mut self.problems);
@@ -165,6 +169,21 @@ impl ConfigReader {
             return Some(None);
         }
         fields::text(&entry.value, &entry.key, &mut self.problems).map(Some)
+    }
+
+    /// Where threads of a workflow work; null is where they are started, as without an entry.
+    fn workspace(&mut self, entry: &Entry) -> Option<Workspace> {
+        if entry.value.is_null() {
+            return Some(Workspace::default());
+        }
+        let written = fields::text(&entry.value, &entry.key, &mut self.problems)?;
+        let found = Workspace::ALL.into_iter().find(|workspace| workspace.as_str() == written);
+        if found.is_none() {
+            let words = Workspace::ALL.map(Workspace::as_str);
+            let message = format!("the workspace of `{}` is `{written}`; it can be {}", entry.key, words.join(" or "));
+            self.problems.error("bad-value", entry.value.at, message, did_you_mean(&written, words));
+        }
+        found
     }
 
     /// The limits, those that are not set as in `defaults`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_core::config::{
-    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Limits, Model, OutputMode, Provider,
+    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Limits, Model, OutputMode, Provider, Workspace,
 };
 
 use crate::workflow::{lines, shared};
@@ -69,6 +69,7 @@ defaultAgent: bare
 agentOverrides: { solve-it: { coder: full, tester: null }, other: null }
 defaultModel: small
 modelOverrides: { extract: null, supervisor: small }
+workspaces: { solve-it: worktree, here: directory, other: null }
 secrets: [GITHUB_TOKEN]
 maxSteps: 20
 maxDepth: 0
@@ -114,6 +115,11 @@ extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
         ]),
         default_model: some("small"),
         model_overrides: BTreeMap::from([("extract".to_owned(), None), ("supervisor".to_owned(), some("small"))]),
+        workspaces: BTreeMap::from([
+            ("solve-it".to_owned(), Workspace::Worktree),
+            ("here".to_owned(), Workspace::Directory),
+            ("other".to_owned(), Workspace::Directory),
+        ]),
         secrets: ["GITHUB_TOKEN".to_owned()].into(),
         limits: Limits {
             max_steps: 20,

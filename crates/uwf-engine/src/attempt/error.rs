@@ -9,8 +9,10 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::ended::Ended;
+use crate::attempt::git::GitError;
 use crate::attempt::program::Unusable;
 use crate::error_kind::SentError;
+use crate::root::worktree::Worktree;
 use crate::thread::error::ThreadError;
 
 /// Characters shown of a line that is not a result.
@@ -22,6 +24,9 @@ pub enum AttemptError {
     /// The thread or a file of the storage root was not read or written.
     #[error(transparent)]
     Thread(ThreadError),
+    /// Git did not do what it was asked for.
+    #[error(transparent)]
+    Git(GitError),
 
     /// A role that somebody named is not in the workflow.
     #[error("workflow `{workflow}` has no role `{role}`")]
@@ -89,6 +94,14 @@ pub enum AttemptError {
     /// The workspace of a thread is not there.
     #[error("the thread's workspace {} does not exist", .0.display())]
     NoWorkspace(PathBuf),
+    /// The worktree that a thread has of its own is not there.
+    #[error("the worktree {} of thread {thread} is gone", worktree.dir.display())]
+    NoWorktree {
+        /// The thread.
+        thread: ThreadId,
+        /// Its worktree.
+        worktree: Box<Worktree>,
+    },
     /// The record of a thread does not say where the thread works.
     #[error("this machine does not know where thread {0} works")]
     UnknownWorkspace(ThreadId),
@@ -212,6 +225,12 @@ pub enum AttemptError {
 
 /// What functions that have a role played return.
 pub type Result<T, E = AttemptError> = std::result::Result<T, E>;
+
+impl From<GitError> for AttemptError {
+    fn from(error: GitError) -> AttemptError {
+        AttemptError::Git(error)
+    }
+}
 
 impl<E: Into<ThreadError>> From<E> for AttemptError {
     fn from(error: E) -> AttemptError {

@@ -15,6 +15,7 @@ use crate::root::error::{AtPath, RootError};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
 use crate::root::record;
+use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 
 /// A line of the thread's record; of several the newest holds.
@@ -29,6 +30,9 @@ pub struct Settings {
     /// Workflows that play its roles and those of its child threads, as they were when it started.
     #[serde(default, skip_serializing_if = "Decisions::is_empty")]
     pub workflows: Decisions,
+    /// The git worktree it has of its own; the workspace is in it, unless it was given another one since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     /// Most steps this thread may have; the configuration's limit holds when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,
@@ -49,11 +53,12 @@ pub struct Settings {
 /// `NotFound` or `Io` when there is no such directory; `Data` when its path is no UTF-8, which the record of a thread,
 /// prompts and agents' arguments need.
 pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
-    let found = std::fs::canonicalize(cwd.join(dir)).at("find the workspace", dir)?;
-    if found.to_str().is_some() {
-        return Ok(found);
-    }
-    Err(AttemptError::WorkspaceNotText(found))
+    as_text(std::fs::canonicalize(cwd.join(dir)).at("find the workspace", dir)?)
+}
+
+/// A workspace whose path is text.
+pub(crate) fn as_text(dir: PathBuf) -> Result<PathBuf> {
+    if dir.to_str().is_some() { Ok(dir) } else { Err(AttemptError::WorkspaceNotText(dir)) }
 }
 
 /// The project a thread belongs to: that of its workspace.
@@ -98,6 +103,11 @@ impl Settings {
     /// Writes these settings at the end of an open record.
     pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<(), RootError> {
         record::write(home, thread, record, &Line::Settings(self))
+    }
+
+    /// The worktree in which agents of this thread work now.
+    pub(crate) fn worktree_in_use(&self) -> Option<&Worktree> {
+        self.worktree.as_ref().filter(|worktree| self.workspace.starts_with(&worktree.dir))
     }
 
     /// These settings, as those of a thread that is begun at a head.

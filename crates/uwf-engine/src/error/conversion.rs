@@ -15,10 +15,12 @@ use super::{Error, ErrorKind};
 use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::ended::{Ended, stopped_by};
 use crate::attempt::error::AttemptError;
+use crate::attempt::git::GitError;
 use crate::ownership::owner;
 use crate::root::error::RootError;
 use crate::root::home::ROOT_VARIABLES;
 use crate::root::registry::NAMES_ARE_LOST;
+use crate::root::worktree::Worktree;
 use crate::thread::error::ThreadError;
 
 /// What to try when the disk is full.
@@ -176,6 +178,7 @@ fn of_attempt(error: AttemptError) -> Error {
         Attempt::NoRole { known, is_bound: false, .. } => {
             of(ErrorKind::Usage).hint(format!("its roles: {}", known.join(", ")))
         }
+        Attempt::Git(git) => of_git(of, git),
         Attempt::NoAgent { .. } => of(ErrorKind::Config)
             .hint("set `defaultAgent` in config.yaml")
             .hint("or bind one to this thread: `uwf run THREAD --agent ALIAS`, or `--agent 'COMMAND ARGS'`"),
@@ -189,6 +192,16 @@ fn of_attempt(error: AttemptError) -> Error {
         Attempt::NoCommand { .. } => of(ErrorKind::Config).hint("bind one: `uwf run THREAD --agent ROLE=AGENT`"),
         Attempt::WorkspaceNotText(_) => of(ErrorKind::Data).hint("agents can work in another directory: --cwd DIR"),
         Attempt::NoWorkspace(_) => of(ErrorKind::NotFound).hint("give another one: `--cwd DIR`"),
+        Attempt::NoWorktree { thread, worktree } => {
+            let Worktree { dir, branch, repository, .. } = &**worktree;
+            let (dir, repository) = (dir.display(), repository.display());
+            of(ErrorKind::NotFound)
+                .hint(format!(
+                    "have its branch checked out there again: git -C {repository} worktree add -f {dir} {branch}"
+                ))
+                .hint(format!("`uwf thread fork {thread}` begins anew at its newest step"))
+                .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
+        }
         Attempt::UnknownWorkspace(thread) => {
             of(ErrorKind::Usage).hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))
         }
@@ -230,6 +243,21 @@ fn of_attempt(error: AttemptError) -> Error {
         Attempt::NotWritten { .. } | Attempt::Thread(_) => of(ErrorKind::Internal),
     };
     Error { source: Some(Box::new(error)), ..edge }
+}
+
+fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
+    match error {
+        GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git"),
+        GitError::NotRun(_) => of(ErrorKind::Io),
+        GitError::NoRepository(_) => of(ErrorKind::Usage)
+            .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
+            .hint("without a worktree, agents work in the directory itself"),
+        GitError::NoWorkTree(_) => of(ErrorKind::Usage)
+            .hint("start the thread in a working tree of it: `git worktree add DIR` makes one, --cwd DIR names one"),
+        GitError::NoCommit(_) => of(ErrorKind::Usage)
+            .hint("a worktree begins at a commit: `git commit` the files first"),
+        GitError::Failed { .. } => of(ErrorKind::Io),
+    }
 }
 
 impl From<VerbError> for Error {

@@ -27,6 +27,9 @@ const HISTORY_KEY: &str = "thread";
 /// What the name of a record ends with, after the id of its thread.
 const RECORD_SUFFIX: &str = ".jsonl";
 
+/// What the name of the file ends with that says where the worktree of a thread was made from.
+const ORIGIN_SUFFIX: &str = ".from";
+
 /// A storage root: where nodes, heads, configuration and the records of running threads are.
 pub struct Home {
     root: PathBuf,
@@ -233,6 +236,21 @@ impl Home {
     /// Log of the thread.
     pub(crate) fn log_file(&self, thread: &ThreadId) -> PathBuf {
         self.thread_dir(thread).join("log.jsonl")
+    }
+
+    /// Directory of the git worktrees that threads have of their own.
+    pub(crate) fn worktrees_dir(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
+    /// The git worktree of a thread.
+    pub(crate) fn worktree_dir(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(thread.as_str())
+    }
+
+    /// Which directory the worktree of a thread was made from.
+    pub(crate) fn worktree_origin(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(format!("{thread}{ORIGIN_SUFFIX}"))
     }
 
     /// State marks of all threads.

@@ -25,6 +25,8 @@ const MAX_BYTES: u64 = 256 << 10;
 pub struct Project {
     /// The file, without links in its path.
     pub file: PathBuf,
+    /// The file that was trusted, or not. Of one in the worktree of a thread it is the one that comes from.
+    stands_for: PathBuf,
     /// What it says.
     text: String,
     /// Whether it is trusted.
@@ -82,12 +84,13 @@ pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
         Err(missing) if missing.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(RootError::ProjectFile { path: file, source }),
     };
-    let trust = match trusted(home)?.get(&file.to_string_lossy().into_owned()) {
+    let stands_for = project_files::origin(home, &file);
+    let trust = match trusted(home)?.get(&*stands_for.to_string_lossy()) {
         Some(known) if *known == text => Trust::Trusted,
         Some(_) => Trust::Changed,
         None => Trust::Unknown,
     };
-    Ok(Some(Project { file, text, trust }))
+    Ok(Some(Project { file, stands_for, text, trust }))
 }
 
 /// The configuration that holds in a directory: the user's, and over it that of the project, if it is trusted.
@@ -132,7 +135,7 @@ pub fn config_here(home: &Home) -> Result<Config> {
 pub fn trust(home: &Home, dir: &Path) -> Result<(Project, Config, Vec<Problem>)> {
     let project = known(home, dir)?;
     let (config, problems) = over(&home.config()?, &project)?;
-    let key = project.file.to_string_lossy().into_owned();
+    let key = project.stands_for.to_string_lossy().into_owned();
     change(home, |trusted| drop(trusted.insert(key, project.text.clone())))?;
     Ok((Project { trust: Trust::Trusted, ..project }, config, problems))
 }
@@ -143,7 +146,7 @@ pub fn trust(home: &Home, dir: &Path) -> Result<(Project, Config, Vec<Problem>)>
 /// `NotFound` when there is none, `Busy`, `Io`.
 pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
     let project = known(home, dir)?;
-    let key = project.file.to_string_lossy().into_owned();
+    let key = project.stands_for.to_string_lossy().into_owned();
     change(home, |trusted| drop(trusted.remove(&key)))?;
     Ok(Project { trust: Trust::Unknown, ..project })
 }

@@ -1,6 +1,13 @@
 //! `.workflows`: the directory of a project's own workflow files and of its configuration.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use durable_files::regular;
+use uwf_core::thread::ThreadId;
+
+use crate::root::home::Home;
 
 /// Directory of a project's own workflow files.
 pub const DIR: &str = ".workflows";
@@ -45,6 +52,20 @@ pub fn dir(cwd: &Path) -> Option<PathBuf> {
         }
     }
     None
+}
+
+/// Where a path in the worktree of a thread comes from: the same place in the directory that the worktree was made from. Any
+/// other path is where it is.
+pub(crate) fn origin(home: &Home, path: &Path) -> PathBuf {
+    let in_worktree = || {
+        let dirs = std::fs::canonicalize(home.worktrees_dir()).ok()?;
+        let mut parts = path.strip_prefix(dirs).ok()?.components();
+        let thread: ThreadId = parts.next()?.as_os_str().to_str()?.parse().ok()?;
+        let from = regular::read(&home.worktree_origin(&thread), regular::MAX_TEXT).ok()?;
+        let from = PathBuf::from(OsString::from_vec(from));
+        Some(if parts.as_path().as_os_str().is_empty() { from } else { from.join(parts.as_path()) })
+    };
+    in_worktree().unwrap_or_else(|| path.to_owned())
 }
 
 pub(crate) fn has_workflow_extension(path: &Path) -> bool {

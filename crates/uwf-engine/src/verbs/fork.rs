@@ -49,7 +49,8 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
     })?;
     let settings = settings(None, changes, cwd)?;
     let step = with_task(&thread, at, changes)?;
-    Ok(Forked { thread: start::create(home, step, &settings)?, step })
+    let (thread, _) = start::create(home, step, settings, None)?;
+    Ok(Forked { thread, step })
 }
 
 /// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
@@ -86,7 +87,8 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     let node = with_task(&thread, node, changes)?;
     let digest = recorded_digest::at(home, id, node)?;
     let settings = Settings { digest, ..settings(Settings::load(home, id)?, changes, cwd)? };
-    Ok(Forked { thread: start::create(home, node, &settings)?, step: node })
+    let (thread, _) = start::create(home, node, settings, None)?;
+    Ok(Forked { thread, step: node })
 }
 
 fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Settings> {

@@ -11,7 +11,9 @@ use json_cas::{Hash, Swap};
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::error::AttemptError;
 use crate::attempt::settings::Settings;
+use crate::attempt::worktree::{self, NewWorktree};
 use crate::error::{AtPath, Error, Result};
 use crate::root::error::{RootError, is_damage};
 use crate::root::history;
@@ -26,29 +28,45 @@ enum Line {
     Begun,
 }
 
-/// Begins a thread: its settings, then its head. What was not begun leaves no record.
+/// Begins a thread: its settings, its worktree if it gets one, then its head. What was not begun leaves no record.
 ///
 /// # Errors
-/// Those of settings and index.
-pub(crate) fn begin(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<Swap> {
+/// Those of settings and index, of git.
+pub(crate) fn begin(
+    home: &Home,
+    thread: &ThreadId,
+    head: Hash,
+    settings: &Settings,
+    worktree: Option<&NewWorktree>,
+) -> Result<Swap> {
     let settings = with_digest(home, head, settings);
     let file = record::open_or_create(home, thread)?;
     let path = home.record_file(thread);
-    let begun = file.lock().at("lock", &path).and_then(|()| {
+    let set_head = || -> Result<Swap> {
+        file.lock().at("lock", &path)?;
         settings.write(home, thread, &file)?;
         // Durable before the head is: from the record a lost index is made anew.
         file.sync_all().at("sync", &path)?;
         durable_files::sync_dir(&home.threads_dir())?;
+        if let Some(worktree) = worktree {
+            worktree.make(home, thread, head, &settings.workspace)?;
+        }
         Ok(home.heads().create(thread.as_str(), head)?)
-    });
+    };
+    let begun = set_head();
     match begun {
         // Whether that is durable makes no difference as long as the index is there.
         Ok(Swap::Done) => drop(record::write(home, thread, &file, &Line::Begun)),
         // A child thread that the index has lost is begun anew, and its record may tell of what was paid for.
-        Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => drop(fs::remove_file(path)),
+        Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => {
+            // With the record goes the knowledge of a worktree, so that stays if this does.
+            if discard_worktree(home, thread).is_ok() {
+                drop(fs::remove_file(path));
+            }
+        }
         Ok(Swap::Moved(_)) | Err(_) => {}
     }
-    Ok(begun?)
+    begun
 }
 
 /// Puts a new record in the place of that of a thread whose head is about to be another, durably: what it says of attempts
@@ -118,8 +136,21 @@ pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
 pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()> {
     let path = home.record_file(thread);
     match held_if_abandoned(home, thread, age)? {
-        Some(_held) => Ok(fs::remove_file(&path).at("remove", &path)?),
+        Some(_held) => {
+            discard_worktree(home, thread)?;
+            Ok(fs::remove_file(&path).at("remove", &path)?)
+        }
         None => Ok(()),
+    }
+}
+
+/// Takes away the worktree of a thread that never began: nobody has worked in it.
+fn discard_worktree(home: &Home, thread: &ThreadId) -> Result<()> {
+    match Settings::load(home, thread) {
+        Ok(Some(Settings { worktree: Some(worktree), .. })) => Ok(worktree::discard(home, thread, &worktree)?),
+        // One that is damaged was torn when it was written, and no worktree is made before it is durable.
+        Ok(_) | Err(AttemptError::Settings { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

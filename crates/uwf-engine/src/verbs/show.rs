@@ -14,6 +14,7 @@ use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::missing_thread;
+use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
@@ -82,6 +83,9 @@ pub struct ThreadStatus {
     /// Workflows that play its roles, by the names their agents have for them.
     #[serde(skip_serializing_if = "Decisions::is_empty")]
     pub workflows: Decisions,
+    /// The git worktree it has of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     /// Directory its agents work in, when this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<std::path::PathBuf>,
@@ -190,6 +194,7 @@ fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
         parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),
         depth: thread.start.depth,
         workflows: settings.as_ref().map(|settings| settings.workflows.clone()).unwrap_or_default(),
+        worktree: settings.as_ref().and_then(|settings| settings.worktree.clone()),
         workspace: settings.map(|settings| settings.workspace),
     })
 }

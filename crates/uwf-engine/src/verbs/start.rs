@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::{Draft, Hash, Swap};
-use uwf_core::config::Config;
+use uwf_core::config::{Config, Workspace};
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
@@ -13,9 +13,11 @@ use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::attempt::environment::Redactor;
 use crate::attempt::settings::{self, Settings};
+use crate::attempt::worktree::NewWorktree;
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::node_types;
+use crate::root::worktree::Worktree;
 use crate::root::{ids, project};
 use crate::thread::nodes;
 use crate::verbs::decide_workflows::Deciding;
@@ -35,6 +37,8 @@ pub struct StartRequest {
     pub bound: Bindings,
     /// Most steps the thread may have.
     pub max_steps: Option<u64>,
+    /// Whether it gets a git worktree of its own; as the configuration has it for the workflow when nobody says.
+    pub worktree: Option<bool>,
 }
 
 /// What was started.
@@ -46,6 +50,8 @@ pub struct Started {
     pub thread: ThreadId,
     /// Its StartNode.
     pub head: Hash,
+    /// The worktree it has of its own.
+    pub worktree: Option<Worktree>,
     /// Things to tell the person.
     pub notes: Vec<String>,
 }
@@ -53,21 +59,24 @@ pub struct Started {
 /// Starts a thread.
 ///
 /// # Errors
-/// `Usage` for an empty prompt or an unknown role in `--agent`, `NotFound` for an unknown workflow or workspace, those
-/// of store and index.
+/// `Usage` for an empty prompt, an unknown role in `--agent` or a worktree without a repository, `NotFound` for an unknown
+/// workflow or workspace, those of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
     if request.prompt.trim().is_empty() {
         return Err(VerbError::EmptyPrompt.into());
     }
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
+    let workflow = nodes::workflow(home.store(), hash)?;
     // What comes from a file has been checked just now.
     if matches!(origin, Origin::Registry | Origin::Store) {
-        notes.extend(endless(&nodes::workflow(home.store(), hash)?));
+        notes.extend(endless(&workflow));
     }
     let workspace = settings::workspace(cwd, &request.workspace)?;
     let settings =
         Settings { workspace, bound: request.bound.clone(), max_steps: request.max_steps, ..Settings::default() };
     let config = project::config(home, &settings.workspace)?;
+    let worktree = new_worktree(request.worktree, &config, &workflow.name, &settings.workspace)?;
+    notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));
     check_agents(home, &config, hash, &settings)?;
     let redactor = Redactor::of(home)?;
     request.bound.refuse_secrets(&redactor)?;
@@ -79,8 +88,23 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     }
     let prompt = redactor.text(&request.prompt);
     let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None })?;
-    let thread = create(home, head, &settings)?;
-    Ok(Started { workflow: hash, thread, head, notes })
+    let (thread, worktree) = create(home, head, settings, worktree.as_ref())?;
+    Ok(Started { workflow: hash, thread, head, worktree, notes })
+}
+
+/// The worktree that a thread is to get, if it was asked for or is the workflow's default.
+fn new_worktree(asked: Option<bool>, config: &Config, workflow: &str, dir: &Path) -> Result<Option<NewWorktree>> {
+    let by_default = || config.workspaces.get(workflow) == Some(&Workspace::Worktree);
+    match asked {
+        Some(true) => Ok(Some(NewWorktree::from_dir(dir)?)),
+        None if by_default() => match NewWorktree::from_dir(dir).map_err(Error::from) {
+            Ok(worktree) => Ok(Some(worktree)),
+            Err(error) => Err(error.hint(format!(
+                "`workspaces.{workflow}` of the configuration asks for a worktree; --no-worktree does without"
+            ))),
+        },
+        Some(false) | None => Ok(None),
+    }
 }
 
 /// What a person should know before paying for a thread that nothing but a limit ends.
@@ -135,14 +159,24 @@ fn check_agents(home: &Home, config: &Config, hash: Hash, settings: &Settings) -
     Ok(settings.bound.check(config, &nodes::workflow(home.store(), hash)?, &settings.workspace)?)
 }
 
-/// Creates a thread whose head is a stored node: settings first, the head last.
+/// Creates a thread whose head is a stored node: settings first, then the worktree if it gets one, the head last.
 ///
 /// # Errors
-/// Those of settings and index.
-pub fn create(home: &Home, head: Hash, settings: &Settings) -> Result<ThreadId> {
+/// Those of settings and index, of git.
+pub(crate) fn create(
+    home: &Home,
+    head: Hash,
+    settings: Settings,
+    worktree: Option<&NewWorktree>,
+) -> Result<(ThreadId, Option<Worktree>)> {
     let thread = ids::new_thread_id();
-    match new_thread::begin(home, &thread, head, settings)? {
-        Swap::Done => Ok(thread),
+    let mut settings = Settings { worktree: None, ..settings };
+    if let Some(new) = worktree {
+        let (worktree, workspace) = new.of(home, &thread)?;
+        settings = Settings { worktree: Some(worktree), workspace, ..settings };
+    }
+    match new_thread::begin(home, &thread, head, &settings, worktree)? {
+        Swap::Done => Ok((thread, settings.worktree)),
         Swap::Moved(_) => Err(VerbError::TakenId(thread).into()),
     }
 }

@@ -60,7 +60,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     fs::create_dir_all(&dir).at("create", &dir)?;
     let note = dir.join(id.as_str());
     regular::write(&note, b"").at("write", &note)?;
-    match new_thread::begin(home, &id, head, settings)? {
+    match new_thread::begin(home, &id, head, settings, None)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
         Swap::Moved(None) => return Err(VerbError::ChildNotBegun(id).into()),
     }

@@ -11,6 +11,7 @@ pub(crate) mod mocked;
 pub(crate) mod notes;
 pub(crate) mod people;
 pub(crate) mod protocol_agents;
+pub(crate) mod repository;
 pub(crate) mod review;
 pub(crate) mod terminal;
 pub(crate) mod text;

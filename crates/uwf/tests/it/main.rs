@@ -86,6 +86,7 @@ mod thread_step_dry_run;
 mod thread_steps;
 mod thread_verify;
 mod thread_why;
+mod thread_worktree;
 mod traces;
 mod workflow_graph;
 mod workflow_history;

@@ -193,6 +193,11 @@ fn the_page_about_explaining_does_what_it_says() {
 }
 
 #[test]
+fn the_page_about_isolating_does_what_it_says() {
+    follow(&home(), "docs/guide/isolating.md");
+}
+
+#[test]
 fn the_questions_and_answers_do_what_they_say() {
     follow(&home(), "docs/guide/faq.md");
 }

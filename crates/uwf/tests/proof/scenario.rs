@@ -1,7 +1,7 @@
 //! The commands that change something, each with the root it is run on.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,7 @@ macro_rules! campaigns {
             workflow_rm: WORKFLOW_RM,
             workflow_rollback: ROLLBACK,
             thread_start: START,
+            thread_start_worktree: START_WORKTREE,
             thread_step_json: STEP_JSON,
             thread_step_text: STEP_TEXT,
             thread_step_submit: SUBMITTED,
@@ -224,6 +225,17 @@ pub(crate) const START: Scenario = Scenario {
     build: |home| {
         home.uwf(&put(home, ROUNDS));
         args(&["thread", "start", "count-rounds", "-p", "count"])
+    },
+    ..PLAIN
+};
+
+/// Git is a process of its own: what is hit is the command that waits for it.
+pub(crate) const START_WORKTREE: Scenario = Scenario {
+    name: "thread start --worktree",
+    build: |home| {
+        home.uwf(&put(home, ROUNDS));
+        repository(home);
+        args(&["thread", "start", "count-rounds", "-p", "count", "--worktree"])
     },
     ..PLAIN
 };
@@ -447,7 +459,7 @@ pub(crate) const UNREAD: Scenario = Scenario {
     build: |home| {
         let thread = counting(home, "step", 1);
         let step = home.command(&["thread", "step", &thread]);
-        let mut full = std::process::Command::new("strace");
+        let mut full = Command::new("strace");
         home.prepare(&mut full);
         full.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat2:error=ENOSPC"]);
         let ran = full.arg(step.get_program()).args(step.get_args()).output().expect("strace is installed");
@@ -520,6 +532,17 @@ pub(crate) const SETUP: Scenario = Scenario {
     is_one_change: false,
     ..PLAIN
 };
+
+/// Makes the working directory a git repository with one commit.
+fn repository(home: &TestHome) {
+    let person = ["-c", "user.name=A Person", "-c", "user.email=a@example.org"];
+    for git in [&["init", "--quiet"][..], &["add", "-A"], &["commit", "--quiet", "-m", "first"]] {
+        let mut command = Command::new("git");
+        home.prepare(&mut command);
+        let ran = command.args(person).args(git).output().expect("git is installed");
+        assert!(ran.status.success(), "{ran:?}");
+    }
+}
 
 /// Puts the workflow, with so many roles.
 fn put(home: &TestHome, rounds: usize) -> Vec<String> {

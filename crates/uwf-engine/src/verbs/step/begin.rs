@@ -10,6 +10,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::environment::Redactor;
 use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
 use crate::attempt::recorded_digest;
+use crate::attempt::worktree;
 use crate::error::{AtPath, Error, Result, VerbError};
 use crate::root::log::log;
 use crate::root::marks::{self, Mark};
@@ -30,6 +31,7 @@ impl Step<'_, '_> {
     /// answered.
     pub(super) fn begin(&self, role: &str, failed: FailedAttempts) -> Result<Begun> {
         let FailedAttempts { nodes, newest } = failed;
+        worktree::check(&self.thread.id, &self.plan.settings)?;
         let rereads = match &newest {
             Some(newest) => self.is_answered(newest, role)?,
             None => false,

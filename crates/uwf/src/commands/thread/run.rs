@@ -84,6 +84,9 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     let thread = if args.options.prompt.is_some() {
         let started = start::begin(context, &target, args.options)?;
         context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
+        if let Some(worktree) = &started.worktree {
+            context.printer.talk(start::in_worktree(worktree).trim_end());
+        }
         started.thread
     } else {
         known_thread(context, &target, args.options)?
@@ -166,6 +169,9 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
     }
     let project = settings::project_of(&context.home, &thread).ok().flatten();
     context.name_ignored(project.as_ref());
+    if options.worktree || options.no_worktree {
+        return Err(CommandError::usage("--worktree and --no-worktree need --prompt: they belong to a thread's start"));
+    }
     if !options.agents.agents.is_empty() {
         let config = match &project {
             Some(project) => project::config(&context.home, project.dir())?,

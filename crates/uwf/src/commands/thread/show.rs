@@ -42,6 +42,7 @@ impl Report for ThreadStatus {
             ("changed", shown.changed_at.map(table::time)),
             ("end", shown.end.map(|hash| hash.to_string())),
             ("parent", parent(shown)),
+            ("branch", shown.worktree.as_ref().map(|worktree| worktree.branch.clone())),
             ("workspace", shown.workspace.as_ref().map(|dir| dir.display().to_string())),
         ];
         lines.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use uwf_engine::root::project;
+use uwf_engine::root::worktree::Worktree;
 use uwf_engine::verbs::start;
 
 use crate::commands::thread::agent_args::AgentArgs;
@@ -18,7 +19,7 @@ use crate::style;
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json"
+    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own"
 )]
 pub(crate) struct Args {
     /// A workflow: path, name, hash or unique prefix of one.
@@ -39,6 +40,12 @@ pub(crate) struct Options {
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) agents: AgentArgs,
+    /// Give the thread a git worktree of its own, on a new branch `uwf/<id>` that begins at the commit checked out here.
+    #[arg(long)]
+    pub(crate) worktree: bool,
+    /// Let agents work in the directory itself, though the configuration gives threads of this workflow a worktree.
+    #[arg(long, conflicts_with = "worktree")]
+    pub(crate) no_worktree: bool,
     /// Most steps the thread may have.
     #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_steps: Option<u64>,
@@ -46,10 +53,20 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let start::Started { workflow, thread, .. } = begin(context, &args.workflow, args.options)?;
+    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options)?;
     let bold = style::bold(thread.as_str());
-    let text = format!("started thread {bold}\nstep it with: uwf thread step {thread}\n");
-    Ok(Printed::of(json!({ "workflow": workflow, "thread": thread }), text))
+    let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
+    let text = format!("started thread {bold}\n{where_}step it with: uwf thread step {thread}\n");
+    let mut report = json!({ "workflow": workflow, "thread": thread });
+    if let Some(worktree) = worktree {
+        report["worktree"] = json!(worktree);
+    }
+    Ok(Printed::of(report, text))
+}
+
+/// Where a thread works that has a worktree, as a line.
+pub(super) fn in_worktree(worktree: &Worktree) -> String {
+    format!("works in {} on branch {}\n", worktree.dir.display(), worktree.branch)
 }
 
 /// Starts a thread as the options say.
@@ -74,6 +91,11 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
         workspace,
         bound: options.agents.bindings(&config)?,
         max_steps: options.max_steps,
+        worktree: match (options.worktree, options.no_worktree) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            (false, false) => None,
+        },
     };
     let started = start::start(&context.home, &request, &context.cwd)?;
     for note in &started.notes {

@@ -1,0 +1,187 @@
+//! Git as a process: the one module that knows its commands.
+//!
+//! It runs in an environment that says nothing about another repository (a hook that starts uwf has `GIT_DIR` set), with no
+//! editor, pager, hook or question, and in a language whose messages can be read.
+
+mod checkout;
+mod worktree;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use uwf_core::text::ellipsize;
+
+pub(crate) use self::checkout::Checkout;
+
+/// Characters shown of what git says.
+const SHOWN: usize = 400;
+
+/// Variables of git that say who somebody is, and where its settings and programs are. All others are not for us: they tell
+/// it of another repository, or have it ask.
+const KEPT_VARIABLES: [&str; 12] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_SSL_NO_VERIFY",
+];
+
+/// Settings of every call: nothing may ask, begin to work in the background, or be done by halves.
+const SETTINGS: [&str; 8] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "core.safecrlf=false",
+    "core.fsync=objects,reference",
+    "core.fsyncMethod=batch",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+/// Why git did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no such program.
+    #[error("git is not installed: there is no program `git` on PATH")]
+    Missing,
+    /// It cannot be started, or what it prints not be kept.
+    #[error("cannot run git: {0}")]
+    NotRun(#[source] io::Error),
+    /// A directory is in no repository.
+    #[error("{} is not in a git repository", .0.display())]
+    NoRepository(PathBuf),
+    /// A directory is in a repository, and in no working tree of it.
+    #[error("{} is in a git repository without a working tree", .0.display())]
+    NoWorkTree(PathBuf),
+    /// A repository has no commit that could be begun at.
+    #[error("the git repository {} has no commit yet", .0.display())]
+    NoCommit(PathBuf),
+    /// Git failed.
+    #[error("cannot {action}: git says: {said}")]
+    Failed {
+        /// What was being done; it completes "cannot …".
+        action: &'static str,
+        /// What it printed to stderr.
+        said: String,
+    },
+}
+
+/// What functions that run git return.
+pub(crate) type Result<T, E = GitError> = std::result::Result<T, E>;
+
+/// Git in a directory.
+pub(crate) struct Git<'d> {
+    dir: &'d Path,
+}
+
+impl<'d> Git<'d> {
+    pub(crate) fn at(dir: &'d Path) -> Git<'d> {
+        Git { dir }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        for (name, _) in std::env::vars_os() {
+            let is_of_git = name.as_bytes().starts_with(b"GIT_");
+            if is_of_git && !KEPT_VARIABLES.iter().any(|kept| name == *kept) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_EDITOR", ":")
+            .env("GIT_PAGER", "cat")
+            .env("SSH_ASKPASS", "")
+            .env("GIT_ASKPASS", "")
+            .arg("-C")
+            .arg(self.dir)
+            .stdin(Stdio::null());
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command
+    }
+
+    /// Runs git to its end, whatever its end is.
+    fn output<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<Output> {
+        let mut command = self.command();
+        command.args(args);
+        let (mut stdout, mut stderr) = (file()?, file()?);
+        command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => GitError::Missing,
+            _ => GitError::NotRun(error),
+        })?;
+        let status = child.wait().map_err(GitError::NotRun)?;
+        Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
+    }
+
+    /// Runs git, which has to succeed. Gives what it prints, without the last line break.
+    fn run<A: AsRef<OsStr>>(&self, action: &'static str, args: impl IntoIterator<Item = A>) -> Result<OsString> {
+        let output = self.output(args)?;
+        if !output.status.success() {
+            return Err(failed(action, &output));
+        }
+        Ok(printed(output.stdout))
+    }
+
+    /// The same where only text is printed.
+    fn text<A: AsRef<OsStr>>(&self, action: &'static str, args: impl IntoIterator<Item = A>) -> Result<String> {
+        Ok(self.run(action, args)?.to_string_lossy().into_owned())
+    }
+
+    /// Runs git, which answers by succeeding or failing without a word.
+    fn ask<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<bool> {
+        Ok(self.output(args)?.status.success())
+    }
+}
+
+/// A file for what git prints: it needs no reader, as a pipe does, and whoever is killed leaves none.
+fn file() -> Result<File> {
+    tempfile::tempfile().map_err(GitError::NotRun)
+}
+
+fn handle(file: &File) -> Result<File> {
+    file.try_clone().map_err(GitError::NotRun)
+}
+
+fn content(file: &mut File) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(GitError::NotRun)?;
+    Ok(bytes)
+}
+
+fn failed(action: &'static str, output: &Output) -> GitError {
+    GitError::Failed { action, said: said(output) }
+}
+
+/// What git says about its failure, in one line: its advice is for those who type its commands.
+fn said(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+    let plain = |line: &str| line.trim_start_matches("fatal: ").trim_start_matches("error: ").to_owned();
+    let said: Vec<String> = lines.map(plain).collect();
+    if said.is_empty() {
+        return output.status.to_string();
+    }
+    ellipsize(&said.join("; "), SHOWN).to_string()
+}
+
+fn printed(mut bytes: Vec<u8>) -> OsString {
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    OsString::from_vec(bytes)
+}

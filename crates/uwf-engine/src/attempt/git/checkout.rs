@@ -1,0 +1,72 @@
+//! What a directory is to git: the working tree it is in, and the commit that is checked out there.
+
+use std::path::{Path, PathBuf};
+
+use super::{Git, GitError, Result, failed, said};
+
+/// A directory in a working tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Checkout {
+    /// The directory of the working tree.
+    pub(crate) top: PathBuf,
+    /// Where the directory is in it; empty for the top.
+    pub(crate) inside: PathBuf,
+    /// The repository: the `.git` that all its working trees share.
+    pub(crate) repository: PathBuf,
+    /// The commit that is checked out.
+    pub(crate) commit: String,
+}
+
+impl Checkout {
+    /// The working tree that a directory is in.
+    ///
+    /// # Errors
+    /// `NoRepository`, `NoWorkTree` and `NoCommit`; `Failed` when git refuses to look.
+    pub(crate) fn of(dir: &Path) -> Result<Checkout> {
+        let git = Git::at(dir);
+        let looked = git.output(["rev-parse", "--is-inside-work-tree"])?;
+        if !looked.status.success() {
+            return Err(match said(&looked).contains("not a git repository") {
+                true => GitError::NoRepository(dir.to_owned()),
+                false => failed("look at the git repository", &looked),
+            });
+        }
+        if looked.stdout.trim_ascii() != b"true" {
+            return Err(GitError::NoWorkTree(dir.to_owned()));
+        }
+        let path = |what: &str| git.run("look at the git repository", ["rev-parse", "--path-format=absolute", what]);
+        let top = PathBuf::from(path("--show-toplevel")?);
+        let Some(commit) = git.commit("HEAD")? else { return Err(GitError::NoCommit(top)) };
+        Ok(Checkout {
+            inside: PathBuf::from(git.run("look at the git repository", ["rev-parse", "--show-prefix"])?),
+            repository: PathBuf::from(path("--git-common-dir")?),
+            top,
+            commit,
+        })
+    }
+
+    /// How many files differ from the commit, those that nobody has added included.
+    ///
+    /// # Errors
+    /// `Failed`.
+    pub(crate) fn uncommitted(&self) -> Result<usize> {
+        Git::at(&self.top).uncommitted()
+    }
+}
+
+impl Git<'_> {
+    /// The commit that a name stands for, if there is one.
+    pub(crate) fn commit(&self, name: &str) -> Result<Option<String>> {
+        let found =
+            self.output(["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])?;
+        let text = String::from_utf8_lossy(found.stdout.trim_ascii()).into_owned();
+        Ok(found.status.success().then_some(text))
+    }
+
+    /// How many files of the working tree differ from its commit, those that nobody has added included, ignored ones not.
+    pub(crate) fn uncommitted(&self) -> Result<usize> {
+        let status = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+        let listed = self.run("look for uncommitted changes", status)?;
+        Ok(listed.as_encoded_bytes().split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).count())
+    }
+}

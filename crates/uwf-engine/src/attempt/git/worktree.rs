@@ -1,0 +1,52 @@
+//! Working trees and branches.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::{Git, GitError, Result};
+
+impl Git<'_> {
+    /// Makes a working tree on a new branch that begins at a commit. Hooks are not run.
+    pub(crate) fn add_worktree(&self, dir: &Path, branch: &str, commit: &str) -> Result<()> {
+        let args = ["worktree", "add", "--quiet", "--no-track", "-b", branch].map(OsStr::new);
+        self.run("make a git worktree", args.into_iter().chain([dir.as_os_str(), OsStr::new(commit)])).map(drop)
+    }
+
+    /// Makes git forget a working tree whose directory is gone, also one that it was killed at making.
+    pub(crate) fn forget_worktree(&self, repository: &Path, dir: &Path) -> Result<()> {
+        let args = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
+        // One that it never came to know is none to remove.
+        self.ask(args.into_iter().chain([dir.as_os_str()]))?;
+        let Some(name) = dir.file_name() else { return Ok(()) };
+        let entry = repository.join("worktrees").join(name);
+        match fs::remove_dir_all(&entry) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(GitError::Failed {
+                action: "remove what git knows of the worktree",
+                said: format!("{}: {error}", entry.display()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Deletes a ref and those below it, as far as they are there.
+    pub(crate) fn delete_refs(&self, below: &str) -> Result<()> {
+        for (name, _) in self.refs(below)? {
+            self.run("delete a git ref", ["update-ref", "-d", &name])?;
+        }
+        Ok(())
+    }
+
+    /// The ref of a name and those below it, each with what it points to.
+    fn refs(&self, below: &str) -> Result<Vec<(String, String)>> {
+        let listed = self.text("list git refs", ["for-each-ref", "--format=%(refname) %(objectname)", below])?;
+        let pair = |line: &str| line.split_once(' ').map(|(name, object)| (name.to_owned(), object.to_owned()));
+        Ok(listed.lines().filter_map(pair).collect())
+    }
+
+    /// Makes a ref, or lets it point to another commit.
+    pub(crate) fn update_ref(&self, name: &str, commit: &str) -> Result<()> {
+        self.run("make a git ref", ["update-ref", name, commit]).map(drop)
+    }
+}

@@ -1,0 +1,267 @@
+//! `thread start --worktree`: a thread that works in a git worktree of its own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::repository::{git, home_with_repository, repository, start_in_worktree, uwf_in};
+
+/// What is left of worktrees: in the storage root, in git's list, and among its refs.
+fn left(home: &TestHome, repo: &Path) -> (usize, String, String) {
+    let dirs = fs::read_dir(home.root().join("worktrees")).map_or(0, Iterator::count);
+    let known = git(home, repo, &["worktree", "list", "--porcelain"]).matches("worktree ").count() - 1;
+    let admin = fs::read_dir(repo.join(".git/worktrees")).map_or(0, Iterator::count);
+    let refs = git(home, repo, &["for-each-ref", "--format=%(refname)", "refs/uwf", "refs/heads/uwf"]);
+    (dirs, format!("{known} known, {admin} there"), refs)
+}
+
+fn nothing() -> (usize, String, String) {
+    (0, "0 known, 0 there".to_owned(), String::new())
+}
+
+#[test]
+fn a_thread_with_a_worktree_works_on_a_branch_of_its_own() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo.join("sub"));
+    let shown = home.json(&["thread", "show", &thread]);
+    let base = git(&home, &repo, &["rev-parse", "HEAD"]);
+    assert_eq!(shown["workspace"], json!(worktree.join("sub")), "it works where one stood");
+    assert_eq!(
+        shown["worktree"],
+        json!({ "dir": worktree, "branch": format!("uwf/{thread}"), "base": base, "repository": repo.join(".git") })
+    );
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(fs::read_to_string(worktree.join("sub/step-1.txt")).unwrap(), "step 1\n");
+    assert_eq!(git(&home, &worktree, &["branch", "--show-current"]), format!("uwf/{thread}"));
+    assert_eq!(git(&home, &repo, &["status", "--porcelain"]), "", "the person's own working tree is as it was");
+    assert_eq!(git(&home, &repo, &["branch", "--show-current"]), "main");
+
+    let text_form =
+        uwf_in(&home, &repo, &["thread", "start", "count-rounds", "-p", "x", "--worktree", "--format", "text"]);
+    assert_snapshot!(home.steady(&text_form.told()), @r"
+    exit 0
+    started thread <id>
+    works in <dir>/root/worktrees/<id> on branch uwf/<id>
+    step it with: uwf thread step <id>
+    ");
+}
+
+#[test]
+fn a_run_begins_in_a_worktree_too_and_says_what_is_not_in_it() {
+    let home = home_with_repository(1);
+    let repo = home.work().join("repo");
+    fs::write(repo.join("README"), "changed\n").unwrap();
+    fs::write(repo.join("new"), "new\n").unwrap();
+    fs::write(repo.join("a.log"), "ignored\n").unwrap();
+    let ran = uwf_in(&home, &repo, &["run", "count-rounds", "-p", "x", "--worktree"]);
+    assert_eq!(ran.json()["done"], json!(true));
+    let commit = &git(&home, &repo, &["rev-parse", "HEAD"])[..7];
+    let note = format!("warning: 2 uncommitted changes are not in the worktree: it begins at commit {commit} of");
+    assert!(ran.stderr.contains(&note), "{}", ran.stderr);
+    assert!(ran.stderr.contains(" on branch uwf/"), "{}", ran.stderr);
+    let worktree = home.root().join("worktrees").join(text(&ran.json(), "thread"));
+    assert_eq!(fs::read_to_string(worktree.join("README")).unwrap(), "read me\n");
+    let thread = text(&ran.json(), "thread");
+    assert_snapshot!(home.steady(&uwf_in(&home, &repo, &["run", &thread, "--worktree"]).told()), @r"
+    exit 64
+    --- stderr
+    error: --worktree and --no-worktree need --prompt: they belong to a thread's start
+    ");
+}
+
+#[test]
+fn a_workflow_can_have_worktrees_by_default() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}workspaces: {{ count-rounds: worktree, other: directory, third: null }}\n"));
+    let start = |dir: &Path, more: &[&str]| {
+        uwf_in(&home, dir, &[&["thread", "start", "count-rounds", "-p", "x"][..], more].concat())
+    };
+    assert!(start(&repo, &[]).json()["worktree"].is_object());
+    assert_eq!(start(&repo, &["--no-worktree"]).json()["worktree"], Value::Null);
+    assert_eq!(home.steady(&start(&home.work(), &["--cwd", "repo"]).told()).matches("worktrees").count(), 1);
+    assert_snapshot!(home.steady(&start(&home.work(), &[]).told()), @r"
+    exit 64
+    --- stderr
+    error: <dir>/work is not in a git repository
+    hint: a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one
+    hint: without a worktree, agents work in the directory itself
+    hint: `workspaces.count-rounds` of the configuration asks for a worktree; --no-worktree does without
+    ");
+    home.config(&format!("{config}workspaces: {{ count-rounds: worktre }}\n"));
+    assert_snapshot!(home.steady(&start(&repo, &[]).told()), @r"
+    exit 78
+    --- stderr
+    error: <dir>/root/config.yaml:5:29: error[bad-value]: the workspace of `count-rounds` is `worktre`; it can be directory or worktree
+    hint: did you mean `worktree`?
+    ");
+}
+
+#[test]
+fn where_there_can_be_no_worktree_nothing_is_begun() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    let start = |dir: &Path| {
+        home.steady(&uwf_in(&home, dir, &["thread", "start", "count-rounds", "-p", "x", "--worktree"]).told())
+    };
+    assert_snapshot!(start(&home.work()), @r"
+    exit 64
+    --- stderr
+    error: <dir>/work is not in a git repository
+    hint: a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one
+    hint: without a worktree, agents work in the directory itself
+    ");
+    let empty = home.work().join("empty");
+    fs::create_dir(&empty).unwrap();
+    git(&home, &empty, &["init", "--quiet"]);
+    assert_snapshot!(start(&empty), @r"
+    exit 64
+    --- stderr
+    error: the git repository <dir>/work/empty has no commit yet
+    hint: a worktree begins at a commit: `git commit` the files first
+    ");
+    git(&home, &home.work(), &["clone", "--quiet", "--bare", "repo", "bare"]);
+    assert_snapshot!(start(&home.work().join("bare")), @r"
+    exit 64
+    --- stderr
+    error: <dir>/work/bare is in a git repository without a working tree
+    hint: start the thread in a working tree of it: `git worktree add DIR` makes one, --cwd DIR names one
+    ");
+    // A branch of that name leaves no room for others below it.
+    git(&home, &repo, &["branch", "uwf"]);
+    let taken = start(&repo);
+    assert!(taken.starts_with("exit 74\n") && taken.contains("cannot make a git worktree: git says: "), "{taken}");
+    assert!(taken.contains("'refs/heads/uwf'"), "{taken}");
+    git(&home, &repo, &["branch", "-D", "uwf"]);
+    assert_eq!(home.json(&["thread", "list"]), json!([]), "no thread was begun");
+    assert_eq!(left(&home, &repo), nothing());
+    let records = fs::read_dir(home.root().join("threads")).unwrap().count();
+    assert_eq!(records, 0, "nor is there a record of one");
+    assert_eq!(uwf_in(&home, &repo, &["thread", "start", "count-rounds", "-p", "x", "--worktree"]).code, Some(0));
+}
+
+#[test]
+fn without_git_only_worktrees_are_missing() {
+    let home = home_with_repository(3);
+    let start = |more: &[&str]| {
+        let args = [&["thread", "start", "count-rounds", "-p", "x"][..], more].concat();
+        let mut command = home.command(&args);
+        command.current_dir(home.work().join("repo")).env("PATH", home.bin_dir());
+        uwf_testing::Ran::from(command.output().unwrap())
+    };
+    assert_eq!(start(&[]).code, Some(0));
+    assert_snapshot!(home.steady(&start(&["--worktree"]).told()), @r"
+    exit 78
+    --- stderr
+    error: git is not installed: there is no program `git` on PATH
+    hint: install it; a thread without a worktree works without git
+    ");
+}
+
+#[test]
+fn a_hook_that_starts_a_thread_does_not_lead_git_astray() {
+    let home = home_with_repository(3);
+    let (repo, other) = (home.work().join("repo"), repository(&home, "other"));
+    let mut command = home.command(&["thread", "start", "count-rounds", "-p", "x", "--worktree"]);
+    command
+        .current_dir(&repo)
+        .env("GIT_DIR", other.join(".git"))
+        .env("GIT_INDEX_FILE", "index")
+        .env("GIT_PREFIX", "x/");
+    let started = uwf_testing::Ran::from(command.output().unwrap()).json();
+    assert_eq!(started["worktree"]["repository"], json!(repo.join(".git")));
+    assert_eq!(left(&home, &other).1, "0 known, 0 there");
+}
+
+#[test]
+fn no_hook_of_the_repository_is_run() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    let hook = repo.join(".git/hooks/post-checkout");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(
+        &hook,
+        format!("#!/bin/sh\ntouch '{}'\nread answer < /dev/tty\nexit 1\n", home.work().join("ran").display()),
+    )
+    .unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    start_in_worktree(&home, &repo);
+    assert!(!home.work().join("ran").exists());
+}
+
+#[test]
+fn a_trusted_configuration_counts_in_the_worktree_too() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    fs::create_dir(repo.join(".workflows")).unwrap();
+    let agent =
+        "agents:\n  own: { command: sh, args: [-c, 'echo \"{\\\"n\\\": 7}\"'], output: json }\ndefaultAgent: own\n";
+    fs::write(repo.join(".workflows/config.yaml"), agent).unwrap();
+    git(&home, &repo, &["add", "-A"]);
+    git(&home, &repo, &["commit", "--quiet", "-m", "an agent"]);
+    let output = |thread: &str| {
+        home.json(&["thread", "step", thread]);
+        home.last_step(thread)["output"]["n"].clone()
+    };
+    let (untrusted, _) = start_in_worktree(&home, &repo);
+    assert_eq!(output(&untrusted), json!(1), "it is not trusted");
+    assert_eq!(uwf_in(&home, &repo, &["config", "trust"]).code, Some(0));
+    let (trusted, worktree) = start_in_worktree(&home, &repo);
+    assert_eq!(output(&trusted), json!(7));
+    fs::write(worktree.join(".workflows/config.yaml"), agent.replace('7', "8")).unwrap();
+    assert_eq!(output(&trusted), json!(1), "what an agent writes there is trusted by nobody");
+    let (nested, _) = start_in_worktree(&home, &worktree);
+    assert_eq!(output(&nested), json!(7), "the worktree of a worktree comes from the same place");
+}
+
+#[test]
+fn a_worktree_that_is_gone_is_told_how_to_be_had_again() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    fs::remove_dir_all(&worktree).unwrap();
+    let told = home.told(&["thread", "step", &thread]);
+    assert_snapshot!(told, @r"
+    exit 69
+    --- stderr
+    error: the worktree <dir>/root/worktrees/<id> of thread <id> is gone
+    hint: have its branch checked out there again: git -C <dir>/work/repo/.git worktree add -f <dir>/root/worktrees/<id> uwf/<id>
+    hint: `uwf thread fork <id>` begins anew at its newest step
+    hint: or let its agents work elsewhere: `uwf thread step <id> --cwd DIR`
+    ");
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], json!(0), "no attempt was made");
+    let dir = worktree.to_str().unwrap();
+    git(&home, &repo, &["worktree", "add", "--quiet", "-f", dir, &format!("uwf/{thread}")]);
+    home.json(&["thread", "step", &thread]);
+    assert!(worktree.join("step-1.txt").exists());
+}
+
+#[test]
+fn what_a_killed_start_leaves_is_cleared_away_with_its_record() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    // Killed before the head: all else is there.
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    let record = home.record_file(&thread);
+    let text = fs::read_to_string(&record).unwrap();
+    let settings = text.lines().find(|line| line.contains("\"settings\"")).unwrap();
+    fs::write(&record, format!("\n{settings}\n")).unwrap();
+    fs::write(home.root().join("threads.yaml"), "{}\n").unwrap();
+    // Killed within git: it has locked the worktree, and not got on to its directory.
+    fs::remove_file(worktree.join(".git")).unwrap();
+    fs::write(repo.join(".git/worktrees").join(&thread).join("locked"), "initializing").unwrap();
+    assert_eq!(left(&home, &repo).0, 2, "the worktree, and where it comes from");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_hours(72);
+    fs::File::options().append(true).open(&record).unwrap().set_modified(old).unwrap();
+    let fixed = home.uwf(&["doctor", "--fix", "--format", "json"]);
+    assert!(fixed.stdout.contains("removed the records of 1 thread that never began"), "{}", fixed.stdout);
+    assert_eq!(left(&home, &repo), nothing());
+    assert!(!record.exists());
+    start_in_worktree(&home, &repo);
+}
