@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::delegation;
@@ -118,7 +119,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
     let settings = ThreadSettings {
         workspace: opened.workspace.clone(),
         bound: Bindings { agents: config.agents, every_role: None },
-        max_steps: config.max_steps,
+        limits: ThreadLimits { max_steps: config.max_steps, ..ThreadLimits::default() },
         ..ThreadSettings::default()
     };
     Ok(Task { workflow, prompt: prompt(context, opened)?, settings })

@@ -4,7 +4,6 @@
 mod agent;
 mod check;
 mod defaults;
-mod duration;
 pub mod edit;
 mod limits;
 mod project;
@@ -18,7 +17,6 @@ use std::path::Path;
 
 pub use agent::{Agent, AgentDescription, Describe, ExitMeaning, OutputMode};
 pub use defaults::default_of;
-pub use duration::parse_duration;
 pub(crate) use limits::MAX_OUTPUT_CAP;
 pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
 

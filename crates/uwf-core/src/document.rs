@@ -1,5 +1,6 @@
 //! YAML and JSON files people write for uwf: each read by the same rules, with every problem at its line and column.
 
+mod duration;
 pub(crate) mod fields;
 mod positions;
 mod problem;
@@ -7,6 +8,7 @@ mod read;
 
 use serde_json::Value;
 
+pub use duration::parse_duration;
 pub(crate) use json_cas::pointer::join;
 pub use positions::Positions;
 pub(crate) use problem::Problems;

@@ -56,5 +56,6 @@ pub mod prompt;
 mod schema_shape;
 pub mod text;
 pub mod thread;
+pub mod usage;
 pub mod view;
 pub mod workflow;

@@ -7,6 +7,8 @@ use json_cas::{Draft, Hash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::usage::Amount;
+
 /// What a node is, as told by the hash of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeKind {
@@ -64,6 +66,7 @@ macro_rules! own_types {
 
 own_types! {
     WORKFLOW = Workflow, "996P5D51CY7P6", "workflow";
+    WORKFLOW_WITH_SETTINGS = Workflow, "7ACY84ACJ8AT7", "workflow-with-settings";
     START_NODE = StartNode, "DP275P26Y59DC", "start-node";
     STEP_NODE = StepNode, "CKDHDKMZ3XG9X", "step-node";
     THREAD_END = ThreadEnd, "FN9R4JQF9JB9Z", "thread-end";
@@ -133,9 +136,13 @@ pub trait Payload: Serialize {
 
     /// The node ready to be put.
     fn draft(&self) -> Draft {
-        let value = serde_json::to_value(self).expect("payload structs hold only JSON-representable values");
-        Draft::new(Self::TYPE, value).expect("payload structs hold only CBOR-representable numbers").trusted()
+        draft(Self::TYPE, self)
     }
+}
+
+fn draft<P: Serialize + ?Sized>(type_hash: Hash, payload: &P) -> Draft {
+    let value = serde_json::to_value(payload).expect("payload structs hold only JSON-representable values");
+    Draft::new(type_hash, value).expect("payload structs hold only CBOR-representable numbers").trusted()
 }
 
 /// First node of a thread.
@@ -353,6 +360,13 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// What they add to the usage of a thread: what is not known is nothing.
+    #[must_use]
+    pub fn amount(&self) -> Amount {
+        let tokens = self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0));
+        Amount { tokens, cost: self.cost.unwrap_or(0.0), ..Amount::default() }
+    }
+
     /// The counts of both together; a kind that one of them lacks is not known of both.
     #[must_use]
     pub fn plus(&self, other: &Tokens) -> Tokens {
@@ -403,8 +417,16 @@ macro_rules! payloads {
     };
 }
 
+/// One that has limits has a type of its own beside that of the others, whose schema is pinned.
+impl Payload for crate::workflow::Workflow {
+    const TYPE: Hash = WORKFLOW;
+
+    fn draft(&self) -> Draft {
+        draft(if self.limits.is_empty() { Self::TYPE } else { WORKFLOW_WITH_SETTINGS }, self)
+    }
+}
+
 payloads! {
-    crate::workflow::Workflow = WORKFLOW;
     StartNode = START_NODE;
     StepNode = STEP_NODE;
     ThreadEnd = THREAD_END;

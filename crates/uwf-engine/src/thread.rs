@@ -12,3 +12,4 @@ pub mod moderate;
 pub mod nodes;
 pub mod state;
 pub mod steps;
+pub mod usage;

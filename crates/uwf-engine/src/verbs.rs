@@ -9,6 +9,7 @@ pub mod end;
 pub mod find_workflow;
 pub mod fork;
 pub mod kill;
+pub mod limit;
 pub mod list;
 pub mod live;
 pub(crate) mod new_thread;

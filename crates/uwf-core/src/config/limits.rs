@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+
+use crate::usage::ThreadLimits;
 
 /// How long an agent may print nothing. A healthy coding agent can be silent for as long as a test suite
 /// runs; half an hour leaves room for that and still ends a hang. There is no default limit on the whole run,
@@ -42,8 +43,8 @@ pub(crate) const DEFAULT_LLM_ROUNDS: u32 = 2;
 /// The limits; in the file each is a top-level key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// `maxSteps`: steps of one thread, `DEFAULT_MAX_STEPS`.
-    pub max_steps: u64,
+    /// `maxSteps`, by default `DEFAULT_MAX_STEPS`, `maxTime`, `maxTokens`, `maxCost`: how far one thread may go.
+    pub thread: ThreadLimits,
     /// `maxDepth`: depth of child threads, `DEFAULT_MAX_DEPTH`.
     pub max_depth: u32,
     /// `supervisorInterval`: steps between two looks of the supervisor; `None` (absent or 0) is never.
@@ -55,20 +56,17 @@ pub struct Limits {
     pub output_cap: u64,
     /// `killGrace`: time between TERM and KILL, `DEFAULT_KILL_GRACE`.
     pub kill_grace: Duration,
-    /// `budgets`: kept as written.
-    pub budgets: Map<String, Value>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            max_steps: DEFAULT_MAX_STEPS,
+            thread: ThreadLimits { max_steps: Some(DEFAULT_MAX_STEPS), ..ThreadLimits::default() },
             max_depth: DEFAULT_MAX_DEPTH,
             supervisor_interval: None,
             prompt_budget: DEFAULT_PROMPT_BUDGET,
             output_cap: DEFAULT_OUTPUT_CAP,
             kill_grace: DEFAULT_KILL_GRACE,
-            budgets: Map::new(),
         }
     }
 }

@@ -11,11 +11,12 @@ use super::workspace::Workspace;
 use super::{Config, Model, Provider, check, project};
 use crate::document::fields::{self, Fields, wrong_type};
 use crate::document::{self, Problem, Problems, has_no_content};
+use crate::usage::ThreadLimits;
 use json_cas::nearest::did_you_mean;
 use yaml_tree::{Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 17] = [
+pub const CONFIG_KEYS: [&str; 19] = [
     "providers",
     "models",
     "agents",
@@ -26,12 +27,14 @@ pub const CONFIG_KEYS: [&str; 17] = [
     "workspaces",
     "secrets",
     "maxSteps",
+    "maxTime",
+    "maxTokens",
+    "maxCost",
     "maxDepth",
     "supervisorInterval",
     "promptBudget",
     "outputCap",
     "killGrace",
-    "budgets",
     "extract",
 ];
 /// Bytes below which a prompt has no room for the format of the answer and the task.
@@ -188,11 +191,10 @@ impl ConfigReader {
 
     /// The limits, those that are not set as in `defaults`.
     fn limits(&mut self, fields: Fields<'_>, defaults: &Limits) -> Limits {
-        let max_steps = self.number(fields, "maxSteps", 1, u64::MAX);
         let max_depth = self.number(fields, "maxDepth", 0, u64::from(u32::MAX));
         let prompt_budget = self.number(fields, "promptBudget", MIN_PROMPT_BUDGET, u64::from(u32::MAX));
         Limits {
-            max_steps: max_steps.unwrap_or(defaults.max_steps),
+            thread: ThreadLimits::read(fields, &mut self.problems).or(defaults.thread),
             max_depth: max_depth.and_then(|n| u32::try_from(n).ok()).unwrap_or(defaults.max_depth),
             supervisor_interval: match self.number(fields, "supervisorInterval", 0, u64::MAX) {
                 Some(steps) => Some(steps).filter(|steps| *steps > 0),
@@ -201,10 +203,6 @@ impl ConfigReader {
             prompt_budget: prompt_budget.and_then(|n| usize::try_from(n).ok()).unwrap_or(defaults.prompt_budget),
             output_cap: self.number(fields, "outputCap", 1, MAX_OUTPUT_CAP).unwrap_or(defaults.output_cap),
             kill_grace: self.duration(fields, "killGrace").unwrap_or(defaults.kill_grace),
-            budgets: match fields.get("budgets") {
-                Some(_) => self.object(fields, "budgets"),
-                None => defaults.budgets.clone(),
-            },
         }
     }
 

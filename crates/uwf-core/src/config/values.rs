@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::agent::{Describe, ExitMeaning, OutputMode};
-use super::duration::parse_duration;
 use super::read::ConfigReader;
 use crate::document;
 use crate::document::fields::{self, Fields, wrong_type};
@@ -79,15 +78,7 @@ impl ConfigReader {
     }
 
     pub(super) fn duration(&mut self, fields: Fields<'_>, key: &str) -> Option<Duration> {
-        let entry = fields.get(key)?;
-        let found = entry.value.as_raw().and_then(parse_duration);
-        if found.is_none() {
-            let written = entry.value.as_raw().unwrap_or_else(|| entry.value.kind());
-            let message = format!("`{key}` is `{written}`, which is not a duration");
-            let hint = "write seconds as a number, or 500ms, 90s, 15m, 2h; 0 is no limit".to_owned();
-            self.problems.error("bad-value", entry.value.at, message, Some(hint));
-        }
-        found
+        fields::duration(fields, key, &mut self.problems)
     }
 
     /// A limit on a run. One above a day was probably meant in milliseconds.
@@ -200,18 +191,6 @@ impl ConfigReader {
     }
 
     pub(super) fn number(&mut self, fields: Fields<'_>, key: &str, least: u64, most: u64) -> Option<u64> {
-        let entry = fields.get(key)?;
-        let number = entry.value.as_number();
-        if number.is_none() {
-            wrong_type(&entry.value, key, "a whole number", &mut self.problems);
-        }
-        let number = number?;
-        let found = number.as_u64().filter(|number| (least..=most).contains(number));
-        if found.is_none() {
-            let range = if most == u64::MAX { format!("at least {least}") } else { format!("{least} to {most}") };
-            let message = format!("`{key}` is {number}; it can be a whole number, {range}");
-            self.problems.error("bad-value", entry.value.at, message, None);
-        }
-        found
+        fields::number(fields, key, least, most, &mut self.problems)
     }
 }

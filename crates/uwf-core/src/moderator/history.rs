@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::thread::Step;
+use crate::usage::Usage;
 
 /// A thread's history, as much of it as [`Reads`](super::Reads) asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct History {
     /// Newest output of each role of [`Reads::last_of`](super::Reads::last_of) that has run.
     #[serde(default)]
     pub last_of: BTreeMap<String, Value>,
+    /// What the thread has used so far, where [`Reads::usage`](super::Reads::usage) asks for it: `$usage`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 impl History {

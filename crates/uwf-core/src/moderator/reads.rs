@@ -26,6 +26,8 @@ pub struct Reads {
     pub count_of: BTreeSet<String>,
     /// How the outputs of the steps asked for were obtained, which is in their details.
     pub extracted_by: bool,
+    /// What the thread has used so far, which is in the details of all its steps.
+    pub usage: bool,
 }
 
 impl Reads {
@@ -38,7 +40,7 @@ impl Reads {
     /// Every step with everything about it: what an arbitrary expression may read.
     #[must_use]
     pub fn everything() -> Reads {
-        Reads { all: true, extracted_by: true, ..Reads::default() }
+        Reads { all: true, extracted_by: true, usage: true, ..Reads::default() }
     }
 
     /// Widens this to cover `other` as well.
@@ -51,6 +53,7 @@ impl Reads {
         self.counts |= other.counts;
         self.count_of.extend(other.count_of.iter().cloned());
         self.extracted_by |= other.extracted_by;
+        self.usage |= other.usage;
     }
 
     /// Positions (0 = oldest) of the steps to put into [`History::steps`](super::History::steps) of a thread
@@ -102,6 +105,7 @@ mod tests {
                 counts: true,
                 count_of: ["coder".into()].into(),
                 extracted_by: true,
+                usage: false,
             }
         );
     }

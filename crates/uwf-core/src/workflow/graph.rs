@@ -94,6 +94,7 @@ mod tests {
         let workflow = Workflow {
             name: "solve-issue".to_owned(),
             description: String::new(),
+            limits: crate::usage::ThreadLimits::default(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([
@@ -120,6 +121,7 @@ mod tests {
         let workflow = Workflow {
             name: "x".to_owned(),
             description: String::new(),
+            limits: crate::usage::ThreadLimits::default(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([
@@ -138,6 +140,7 @@ mod tests {
         let workflow = Workflow {
             name: "x".to_owned(),
             description: String::new(),
+            limits: crate::usage::ThreadLimits::default(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([("end".to_owned(), vec![to("a\"] --> b;\n%% <b>", Some("x|y"))])]),

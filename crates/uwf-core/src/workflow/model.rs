@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 pub const START: &str = "$START";
 
 pub use crate::moderator::END;
+use crate::usage::ThreadLimits;
 
 /// A workflow. In its stored form `M` is the hash of a role's schema: serialised it is the payload of a `Workflow` node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workflow<M = Hash> {
     /// What people call it; the registry maps this name to the node's hash.
     pub name: String,
@@ -24,6 +25,9 @@ pub struct Workflow<M = Hash> {
     pub conditions: BTreeMap<String, NamedCondition>,
     /// Role or [`START`] → transitions, tried in order.
     pub graph: BTreeMap<String, Vec<Transition>>,
+    /// How far a thread of it may go, unless it is started with other limits.
+    #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
+    pub limits: ThreadLimits,
 }
 
 /// One role: pure data, it never names an agent. All texts may be empty.
@@ -85,7 +89,7 @@ impl WorkflowDraft {
     /// # Errors
     /// Whatever `store` fails with.
     pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<Hash, E>) -> Result<Workflow, E> {
-        let Workflow { name: workflow, description, roles, conditions, graph } = self;
+        let Workflow { name: workflow, description, roles, conditions, graph, limits } = self;
         let roles = roles.into_iter().map(|(name, role)| {
             let Role { description, goal, capabilities, procedure, output, meta } = role;
             let meta = match meta {
@@ -94,7 +98,8 @@ impl WorkflowDraft {
             };
             Ok((name, Role { description, goal, capabilities, procedure, output, meta }))
         });
-        Ok(Workflow { roles: roles.collect::<Result<_, E>>()?, name: workflow, description, conditions, graph })
+        let roles = roles.collect::<Result<_, E>>()?;
+        Ok(Workflow { name: workflow, description, roles, conditions, graph, limits })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::document;
 use crate::document::fields::{Fields, text, texts, wrong_type};
 use crate::document::{Positions, join};
 use crate::document::{Problem, Problems};
+use crate::usage::{LIMIT_KEYS, ThreadLimits};
 use yaml_tree::Position;
 use yaml_tree::{Data, Entry, Node};
 
@@ -88,7 +89,7 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
     (draft, reader.positions, reader.problems)
 }
 
-const WORKFLOW_KEYS: [&str; 6] = ["name", "description", "roles", "conditions", "graph", "moderator"];
+const WORKFLOW_KEYS: [&str; 7] = ["name", "description", "roles", "conditions", "graph", "moderator", "limits"];
 const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
 impl WorkflowReader {
@@ -101,7 +102,8 @@ impl WorkflowReader {
         let roles = self.roles(fields);
         let mut conditions = self.conditions(fields);
         let graph = self.routes(fields, &mut conditions);
-        Some(WorkflowDraft { name, description, roles, conditions, graph })
+        let limits = self.limits(fields);
+        Some(WorkflowDraft { name, description, roles, conditions, graph, limits })
     }
 
     fn name(&mut self, fields: Fields<'_>) -> String {
@@ -109,6 +111,16 @@ impl WorkflowReader {
             self.missing("", "name", fields.at, "the workflow has no `name`");
         }
         self.text_field(fields, "", "name")
+    }
+
+    fn limits(&mut self, fields: Fields<'_>) -> ThreadLimits {
+        let Some(entry) = fields.get("limits") else { return ThreadLimits::default() };
+        self.locate("/limits", entry);
+        let Some(fields) = Fields::of(&entry.value, "limits", &mut self.problems) else {
+            return ThreadLimits::default();
+        };
+        fields.warn_unknown(&LIMIT_KEYS, &mut self.problems);
+        ThreadLimits::read(fields, &mut self.problems)
     }
 
     fn missing(&mut self, parent: &str, key: &str, at: Position, message: &str) {

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use json_cas::Hash;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::model::{NamedCondition, PayloadError, Role, Transition, Workflow};
 use super::older_forms::{graph_name, older_names};
 use crate::document::join;
+use crate::usage::ThreadLimits;
 
 impl Workflow {
     /// The payload of the `Workflow` node that stores this workflow.
@@ -42,7 +44,9 @@ fn read(payload: &Value) -> Result<Workflow, PayloadError> {
         .map(|(name, value)| Ok((name.clone(), condition(value, &join("/conditions", name))?)));
     let conditions = conditions.collect::<Result<_, PayloadError>>()?;
     let name = fields.get("name").and_then(Value::as_str).ok_or_else(|| fail("/name", "no text"))?.to_owned();
-    Ok(Workflow { name, description: text(fields, "", "description")?, roles, conditions, graph })
+    let limits = field(fields, "limits").map(ThreadLimits::deserialize).transpose();
+    let limits = limits.map_err(|error| fail("/limits", &error.to_string()))?.unwrap_or_default();
+    Ok(Workflow { name, description: text(fields, "", "description")?, roles, conditions, graph, limits })
 }
 
 fn fail(path: &str, reason: &str) -> PayloadError {

@@ -9,6 +9,7 @@ use serde_json::json;
 use uwf_core::config::{
     Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Limits, Model, OutputMode, Provider, Workspace,
 };
+use uwf_core::usage::ThreadLimits;
 
 use crate::workflow::{lines, shared};
 
@@ -77,7 +78,9 @@ supervisorInterval: 5
 promptBudget: 5000
 outputCap: 1024
 killGrace: 500ms
-budgets: { tokens: 100000 }
+maxTime: 2h
+maxTokens: 100000
+maxCost: 2.5
 extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
 "#;
     let args = ["-t", "{thread}", "5", "true"].map(str::to_owned).to_vec();
@@ -122,13 +125,17 @@ extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
         ]),
         secrets: ["GITHUB_TOKEN".to_owned()].into(),
         limits: Limits {
-            max_steps: 20,
+            thread: ThreadLimits {
+                max_steps: Some(20),
+                max_time: Some(7200),
+                max_tokens: Some(100_000),
+                max_cost: Some(2.5),
+            },
             max_depth: 0,
             supervisor_interval: Some(5),
             prompt_budget: 5000,
             output_cap: 1024,
             kill_grace: Duration::from_millis(500),
-            budgets: json!({"tokens": 100_000}).as_object().cloned().expect("an object"),
         },
         extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
     };
@@ -225,7 +232,7 @@ maxSteps: 0
 maxDepth: many
 promptBudget: 12.5
 outputCap: -1
-budgets: 5
+maxCost: none
 extract: { frontmatter: 1, feedback: 99, llm: x }
 agentOverrides: { w: { r: 5 }, v: x }
 ";
@@ -256,7 +263,7 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:18:11: error[wrong-type]: `maxDepth` must be a whole number, not a text
     config.yaml:19:15: error[bad-value]: `promptBudget` is 12.5; it can be a whole number, 1000 to 4294967295
     config.yaml:20:12: error[bad-value]: `outputCap` is -1; it can be a whole number, 1 to 134217728
-    config.yaml:21:10: error[wrong-type]: `budgets` must be a mapping, not a number
+    config.yaml:21:10: error[wrong-type]: `maxCost` must be a number, not a text
     config.yaml:22:25: error[wrong-type]: `frontmatter` must be true or false, not a number
     config.yaml:22:38: error[bad-value]: `feedback` is 99; it can be a whole number, 0 to 10
     config.yaml:22:47: error[wrong-type]: `llm` must be a whole number, not a text

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use uwf_core::config::OutputMode;
 use uwf_core::text::ellipsize;
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::Reached;
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::ended::Ended;
@@ -115,13 +116,13 @@ pub enum AttemptError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// A thread has as many steps as it may have.
-    #[error("the thread has {steps} steps, its limit is {limit}")]
-    TooManySteps {
-        /// How many it has.
-        steps: usize,
-        /// How many it may have.
-        limit: u64,
+    /// A thread went as far as it may go.
+    #[error("{reached}")]
+    Limit {
+        /// The thread.
+        thread: ThreadId,
+        /// The limit it has reached.
+        reached: Reached,
     },
     /// An attempt cannot be written as JSON.
     #[error("an attempt cannot be written: {source}")]

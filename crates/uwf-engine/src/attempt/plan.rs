@@ -1,9 +1,12 @@
 //! What a step depends on beside the thread itself: configuration, settings, workflow.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use json_cas::Hash;
 use uwf_core::config::{self, Config};
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::{Amount, ThreadLimits};
 use uwf_core::workflow::{Role, Workflow};
 
 use crate::attempt::agents::{self, AgentSpec};
@@ -13,8 +16,13 @@ use crate::attempt::recorded::{self, Opened};
 use crate::attempt::settings::{self, Settings};
 
 use crate::root::home::Home;
+use crate::root::ids;
 use crate::root::project;
 use crate::thread::load::Thread;
+use crate::thread::usage;
+
+/// Threads above a child thread that are asked for their limits. `maxDepth` keeps threads from being nested deeper.
+const MAX_ABOVE: usize = 64;
 
 /// A step as planned: everything that is decided before an agent runs.
 pub struct Plan {
@@ -123,17 +131,51 @@ impl Plan {
         })
     }
 
-    /// Refuses a step beyond the thread's limit.
+    /// Refuses a step of a thread that has gone as far as it may; `failed` are attempts at that step. What a child thread uses
+    /// is also used by its parent.
     ///
     /// # Errors
-    /// `Limit`.
-    pub(crate) fn check_limit(&self, steps: usize) -> Result<()> {
-        let limit = self.settings.max_steps.unwrap_or(self.config.limits.max_steps);
-        if (steps as u64) < limit {
-            return Ok(());
+    /// `Limit`; those of the nodes that say what was used, if that is limited.
+    pub(crate) fn check_limits(&self, thread: &Thread<'_>, failed: &[Hash]) -> Result<()> {
+        let above = self.above(thread)?;
+        let plans = || std::iter::once((thread, self)).chain(above.iter().map(|(thread, plan)| (thread, plan)));
+        let reads_usage = plans().any(|(_, plan)| plan.limits().read_usage());
+        let mut used = if reads_usage { usage::of_attempts(thread.home().store(), failed)? } else { Amount::default() };
+        for (thread, plan) in plans() {
+            if reads_usage {
+                used.add(usage::of(thread)?.total);
+            }
+            used.steps = thread.chain()?.len() as u64;
+            if let Some(reached) = plan.limits().reached(used, age(thread)) {
+                return Err(AttemptError::Limit { thread: thread.id.clone(), reached });
+            }
         }
-        Err(AttemptError::TooManySteps { steps, limit })
+        Ok(())
     }
+
+    /// The threads above a child thread with their plans, its parent first. One that is not active any more limits nobody.
+    fn above<'h>(&self, thread: &Thread<'h>) -> Result<Vec<(Thread<'h>, Plan)>> {
+        let mut above = Vec::new();
+        let mut next = self.settings.parent.clone();
+        while let Some(parent) = next.filter(|_| above.len() < MAX_ABOVE) {
+            let Ok((parent, _)) = Thread::active(thread.home(), &parent) else { break };
+            let plan = Plan::load(&parent, None)?;
+            next = plan.settings.parent.clone();
+            above.push((parent, plan));
+        }
+        Ok(above)
+    }
+
+    /// How far the thread may go: as it was started, else as its workflow says, else as the configuration does.
+    pub fn limits(&self) -> ThreadLimits {
+        self.settings.limits.or(self.workflow.limits).or(self.config.limits.thread)
+    }
+}
+
+/// How long ago a thread began; no time at all if its id does not tell.
+pub fn age(thread: &Thread<'_>) -> Duration {
+    let begun = thread.started_at().unwrap_or_else(ids::now_ms);
+    Duration::from_millis(ids::now_ms().saturating_sub(begun))
 }
 
 /// Settings of the thread; `cwd` replaces the workspace, or supplies it when this machine has no record of it.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
@@ -19,7 +20,7 @@ use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 
 /// A line of the thread's record; of several the newest holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     /// Directory agents of this thread work in, absolute.
@@ -33,9 +34,9 @@ pub struct Settings {
     /// The git worktree it has of its own; the workspace is in it, unless it was given another one since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
-    /// Most steps this thread may have; the configuration's limit holds when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_steps: Option<u64>,
+    /// How far this thread may go; what is absent is for its workflow to say, and then for the configuration.
+    #[serde(flatten)]
+    pub limits: ThreadLimits,
     /// The head the thread had when this record was made: what the index is rebuilt from while there is no attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_at: Option<Hash>,

@@ -9,6 +9,7 @@ use uwf_core::config::edit::EditError;
 use uwf_core::document::Problem;
 use uwf_core::node::OWN_TYPES;
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::Reached;
 
 use super::verb_error::{Instead, VerbError};
 use super::{Error, ErrorKind};
@@ -210,8 +211,14 @@ fn of_attempt(error: AttemptError) -> Error {
                 "agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`",
             )
         }
-        Attempt::TooManySteps { .. } => {
-            of(ErrorKind::Limit).hint("raise `maxSteps` in config.yaml, or fork the thread with a higher limit")
+        Attempt::Limit { thread, reached } => {
+            let more = match reached {
+                Reached::Steps { .. } => "--steps +10",
+                Reached::Time { .. } => "--time +1h",
+                Reached::Tokens { .. } => "--tokens +100000",
+                Reached::Cost { .. } => "--cost +1",
+            };
+            of(ErrorKind::Limit).hint(format!("let it go on: `uwf thread limit {thread} {more}`"))
         }
         Attempt::Unusable { why, .. } => of(ErrorKind::Config).hint(why.hint()),
         Attempt::NotStarted { longest_argument, source, .. } => {

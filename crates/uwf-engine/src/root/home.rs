@@ -263,6 +263,11 @@ impl Home {
         self.cache_dir().join("chains").join(thread.as_str())
     }
 
+    /// What the steps of a thread used, as far as it was summed up.
+    pub(crate) fn usage_file(&self, thread: &ThreadId) -> PathBuf {
+        self.cache_dir().join("usage").join(thread.as_str())
+    }
+
     /// What the heads of a large index said the last time.
     pub fn heads_cache(&self) -> PathBuf {
         self.cache_dir().join("heads")

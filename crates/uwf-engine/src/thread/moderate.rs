@@ -14,6 +14,7 @@ use crate::thread::error::{Result, ThreadError};
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
 use crate::thread::steps::Parts;
+use crate::thread::usage;
 
 /// Bytes of JSON up to which a value that was read is part of an explanation. What conditions compare is far shorter; a longer
 /// one is a whole output or many.
@@ -108,7 +109,7 @@ pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
         Err(_) => return None,
     };
     let reads = moderator.reads();
-    if reads.positions(thread.chain().ok()?.len()).len() > GLANCED {
+    if reads.usage || reads.positions(thread.chain().ok()?.len()).len() > GLANCED {
         return None;
     }
     match moderator.decide(&history(thread, &reads).ok()?).ok()? {
@@ -142,6 +143,9 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         total: chain.len(),
         ..History::default()
     };
+    if reads.usage {
+        history.usage = Some(usage::of(thread)?);
+    }
     for position in reads.positions(chain.len()) {
         history.steps.push(thread.step(position, Parts { extracted_by: reads.extracted_by, ..Parts::NONE })?);
     }

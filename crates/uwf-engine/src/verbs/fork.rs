@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use json_cas::Hash;
 use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::environment::Redactor;
 use crate::attempt::recorded_digest;
@@ -25,12 +26,12 @@ pub struct Forked {
 }
 
 /// What is different about the new thread.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// Directory its agents work in.
     pub workspace: Option<PathBuf>,
-    /// Most steps it may have, those before the fork included.
-    pub max_steps: Option<u64>,
+    /// How far it may go, the steps before the fork included.
+    pub limits: ThreadLimits,
     /// Its task. Only a thread without steps can have another one: steps are answers to theirs.
     pub prompt: Option<String>,
 }
@@ -97,7 +98,7 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
         (Some(known), None) => known,
         (None, None) => Settings { workspace: settings::workspace(cwd, cwd)?, ..Settings::default() },
     };
-    settings.max_steps = changes.max_steps.or(settings.max_steps);
+    settings.limits = changes.limits.or(settings.limits);
     // Whoever forks a child thread goes on with it alone.
     settings.parent = None;
     Ok(settings)

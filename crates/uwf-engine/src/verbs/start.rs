@@ -7,6 +7,7 @@ use uwf_core::config::{Config, Workspace};
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{END, Workflow, endless_roles};
 
 use crate::attempt::bindings::Bindings;
@@ -35,8 +36,8 @@ pub struct StartRequest {
     pub workspace: PathBuf,
     /// Agents the thread is bound to.
     pub bound: Bindings,
-    /// Most steps the thread may have.
-    pub max_steps: Option<u64>,
+    /// How far the thread may go.
+    pub limits: ThreadLimits,
     /// Whether it gets a git worktree of its own; as the configuration has it for the workflow when nobody says.
     pub worktree: Option<bool>,
 }
@@ -72,8 +73,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
         notes.extend(endless(&workflow));
     }
     let workspace = settings::workspace(cwd, &request.workspace)?;
-    let settings =
-        Settings { workspace, bound: request.bound.clone(), max_steps: request.max_steps, ..Settings::default() };
+    let settings = Settings { workspace, bound: request.bound.clone(), limits: request.limits, ..Settings::default() };
     let config = project::config(home, &settings.workspace)?;
     let worktree = new_worktree(request.worktree, &config, &workflow.name, &settings.workspace)?;
     notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));

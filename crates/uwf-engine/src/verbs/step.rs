@@ -26,6 +26,7 @@ pub use self::report::{StepReport, Upcoming};
 use crate::attempt::advisors::Advisors;
 use crate::attempt::agent_process::Signals;
 use crate::attempt::bindings::Named;
+use crate::attempt::error::AttemptError;
 use crate::attempt::keeper;
 use crate::attempt::plan::Plan;
 use crate::error::{Result, VerbError};
@@ -140,7 +141,7 @@ impl<'a, 'h> Step<'a, 'h> {
             Next::End(reason) => return self.end(*reason, &decision, signals),
             Next::Role(role) => role,
         };
-        self.check_limit(role)?;
+        self.check_limits(role, &failed.nodes)?;
         let Begun { attempt, rereads } = self.begin(role, failed)?;
         // ② The agent, and ③ extraction, which happens in the agent's process: see agent_kit::submit.
         let stored = self.play(&attempt, signals);
@@ -168,10 +169,14 @@ impl<'a, 'h> Step<'a, 'h> {
         self.request.explain.then(|| moderate::explain(self.thread, &self.plan.workflow, decision))
     }
 
-    /// Whether the thread may have another step.
-    fn check_limit(&self, role: &str) -> Result<()> {
-        let steps = self.thread.chain()?.len();
-        Ok(self.plan.check_limit(steps).inspect_err(|limit| self.mark(Mark::Limited, role, &limit.to_string()))?)
+    /// Whether the thread may have another step, also for what failed attempts at it have used.
+    fn check_limits(&self, role: &str, failed: &[Hash]) -> Result<()> {
+        self.plan.check_limits(self.thread, failed).map_err(|error| {
+            if let AttemptError::Limit { reached, .. } = &error {
+                self.mark(Mark::Limited, role, &reached.to_string());
+            }
+            error.into()
+        })
     }
 
     fn advisors<'b, 't>(&'b self, thread: &'b Thread<'t>) -> Advisors<'b, 't> {

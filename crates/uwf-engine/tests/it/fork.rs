@@ -2,6 +2,7 @@
 
 use json_cas::{Heads, Objects};
 use serde_json::json;
+use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::verbs::fork::{self, Changes, Forked};
@@ -104,10 +105,14 @@ fn a_fork_keeps_the_settings_of_its_origin_but_for_what_is_changed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let elsewhere = machine.file("elsewhere/note", "").parent().unwrap().to_owned();
-    let changes = Changes { workspace: Some(elsewhere.clone()), max_steps: Some(3), ..Changes::default() };
+    let changes = Changes {
+        workspace: Some(elsewhere.clone()),
+        limits: ThreadLimits { max_steps: Some(3), ..ThreadLimits::default() },
+        ..Changes::default()
+    };
     let forked = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap();
     let [before, after] = [&id, &forked.thread].map(|id| Settings::load(&machine.home, id).unwrap().unwrap());
-    assert_eq!((after.workspace, after.max_steps), (elsewhere.canonicalize().unwrap(), Some(3)));
+    assert_eq!((after.workspace, after.limits.max_steps), (elsewhere.canonicalize().unwrap(), Some(3)));
     assert_eq!((after.bound, after.begun_at, after.digest), (before.bound, before.begun_at, before.digest));
 }
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::{history, ids, lock};
@@ -46,7 +47,8 @@ fn beyond_its_limit_a_thread_is_not_stepped_and_says_so() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
-    let changes = Changes { max_steps: Some(2), ..Changes::default() };
+    let changes =
+        Changes { limits: ThreadLimits { max_steps: Some(2), ..ThreadLimits::default() }, ..Changes::default() };
     let limited = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap().thread;
     let error = step(&machine, &limited).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has 2 steps, its limit is 2"));

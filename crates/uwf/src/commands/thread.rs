@@ -6,6 +6,8 @@ mod eval;
 mod explanation;
 mod fork;
 mod kill;
+mod limit;
+mod limit_args;
 pub(crate) mod list;
 pub(crate) mod live;
 mod pause;
@@ -16,6 +18,7 @@ mod resume;
 mod retry;
 mod rm;
 pub(crate) mod run;
+mod run_all;
 pub(crate) mod show;
 mod start;
 pub(crate) mod step;
@@ -46,6 +49,8 @@ pub(crate) enum Command {
     Pause(pause::Args),
     /// Let a paused thread go on.
     Resume(resume::Args),
+    /// How far a thread may go and what it has used of that; other limits for it.
+    Limit(limit::Args),
     /// Where a thread stands.
     Show(show::Args),
     /// Follow a thread as it happens: steps, and what the running agent says and does.
@@ -96,6 +101,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Answer(args) => answer::run(context, args),
         Command::Pause(args) => pause::run(context, &args),
         Command::Resume(args) => resume::run(context, &args),
+        Command::Limit(args) => limit::run(context, &args),
         Command::Show(args) => show::run(context, &args),
         Command::Live(args) => live::run(context, &args),
         Command::List(args) => list::run(context, &args),

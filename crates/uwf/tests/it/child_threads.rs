@@ -257,11 +257,11 @@ fn a_child_at_its_limit_stops_its_parent_there() {
     let limited = AGENTS.replace("args: [write-code] }", "args: [write-code], config: { maxSteps: 1 } }");
     home.config(&limited);
     let thread = planned(&home);
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @"
     exit 30
     --- stderr
     error: role `build` is played by child thread <id>: the thread has 1 steps, its limit is 1
-    hint: raise `maxSteps` in config.yaml, or fork the thread with a higher limit
+    hint: let it go on: `uwf thread limit <id> --steps +10`
     hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` goes on with it
     ");
     let child = child_of(&home, &thread);

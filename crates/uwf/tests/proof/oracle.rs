@@ -163,11 +163,11 @@ fn check_leftovers(play: &Play, shape: &Shape) -> Result<(), String> {
     }
     // The next step cleans up after the one before; a thread that has ended has none, and what could not be removed stays.
     let runs = play.args[0] == "run";
-    if (runs || play.args[0] == "thread") && !(marks(&root).is_empty() && attempts(&root).len() <= 1) {
+    if (runs || play.args[0] == "thread") && !(marks(play).is_empty() && attempts(&root).len() <= 1) {
         let next = patiently(play, &(play.scenario.next)(play, shape))?;
         // A run goes to the end, and a run of a thread that has ended is content with that.
         let has_ended = runs || next.code == Some(NOT_FOUND);
-        let (marks, attempts) = (marks(&root), attempts(&root));
+        let (marks, attempts) = (marks(play), attempts(&root));
         let most = if !has_ended {
             1
         } else if runs {
@@ -205,9 +205,18 @@ fn clean(play: &Play, temporary: &[PathBuf]) -> Result<(), String> {
     if left.is_empty() { Ok(()) } else { Err(format!("{left:?} outlived {ran:?}")) }
 }
 
-fn marks(root: &Path) -> Vec<PathBuf> {
+fn marks(play: &Play) -> Vec<PathBuf> {
+    let heads = play.stage.engine().heads().list().unwrap_or_default();
+    // A child thread that has ended is never stepped again: a mark of it that could not be removed stays, and says nothing.
+    let is_of_ended_child = |name: &str| {
+        let thread = name.split('.').next().unwrap_or_default();
+        name.ends_with(".open")
+            && !play.args.iter().any(|arg| arg == thread)
+            && !heads.iter().any(|(known, _)| known == thread)
+    };
     // Of a thread that waits for a person, or was paused by one, that is how it should be.
-    files(&root.join("marks"), &|name| !name.ends_with(".waiting") && !name.ends_with(".paused"))
+    let is_wrong = |name: &str| !name.ends_with(".waiting") && !name.ends_with(".paused") && !is_of_ended_child(name);
+    files(&play.stage.home().root().join("marks"), &is_wrong)
 }
 
 /// Files below a directory whose names are such.

@@ -52,6 +52,8 @@ impl EvaluationSession {
         context.bind(names::START.into(), start.clone());
         context.bind(names::STEPS.into(), facts.steps.clone());
         context.bind(names::STEP_COUNT.into(), JValue::from(history.total));
+        let usage = history.usage.as_ref().and_then(|usage| serde_json::to_value(usage).ok());
+        context.bind(names::USAGE.into(), usage.as_ref().map_or(JValue::Undefined, library_value));
         for role in &reads.count_of {
             context.bind(names::count_of(role), JValue::from(facts.counts.get(role).copied().unwrap_or(0)));
         }

@@ -8,6 +8,8 @@ pub(super) const START: &str = "start";
 pub(super) const THREAD_ID: &str = "threadId";
 /// The nesting depth, as `$depth`.
 pub(super) const DEPTH: &str = "depth";
+/// What the thread has used so far, as `$usage`.
+pub(super) const USAGE: &str = "usage";
 /// `$first(role)`: that role's first output.
 pub(super) const FIRST: &str = "first";
 /// `$last(role)`: that role's newest output.
@@ -16,7 +18,7 @@ pub(super) const LAST: &str = "last";
 pub(super) const EXTRACTED_BY: &str = "extractedBy";
 
 /// Variables an expression may use without binding them.
-pub(super) const VARIABLES: [&str; 4] = [START, STEPS, THREAD_ID, DEPTH];
+pub(super) const VARIABLES: [&str; 5] = [START, STEPS, THREAD_ID, DEPTH, USAGE];
 /// Functions registered beside the built-in ones.
 pub(super) const FUNCTIONS: [&str; 3] = [FIRST, LAST, EXTRACTED_BY];
 

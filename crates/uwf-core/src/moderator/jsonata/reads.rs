@@ -15,7 +15,7 @@ use super::{functions, names};
 /// nothing of the kind: they mean the same on a history without its middle.
 pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
     if is_opaque(tree, bound) {
-        return Reads::everything();
+        return Reads { usage: names_usage(tree), ..Reads::everything() };
     }
     let mut reader = HistoryReader { reads: Reads::none() };
     reader.visit(tree, Focus::Root);
@@ -34,6 +34,13 @@ fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
         }
     });
     opaque
+}
+
+/// What was used costs more to know than the rest, and nothing but its own name leads to it.
+fn names_usage(tree: &AstNode) -> bool {
+    let mut found = false;
+    walk::each(tree, &mut |node| found |= matches!(node, AstNode::Variable(name) if name == names::USAGE));
+    found
 }
 
 struct HistoryReader {
@@ -76,6 +83,7 @@ impl HistoryReader {
             // As values, to be called with any role.
             names::FIRST | names::LAST => self.reads.all = true,
             names::EXTRACTED_BY => self.reads.extracted_by = true,
+            names::USAGE => self.reads.usage = true,
             _ => {}
         }
     }

@@ -25,7 +25,9 @@ defaultAgent:  coder
 agentOverrides: { w: { worker: judge, other: ~ } }
 modelOverrides: { extract: m }
 maxSteps: 7
-budgets: { tokens: 1000 }
+maxTokens: 1000
+maxCost: 0.5
+maxTime: 1h
 futureKey: |
   kept as
   it is

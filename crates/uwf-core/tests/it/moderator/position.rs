@@ -14,6 +14,7 @@ fn workflow() -> Workflow {
         |role: &str, condition: Option<&str>| Transition { role: role.into(), condition: condition.map(Into::into) };
     Workflow {
         name: "solve-issue".into(),
+        limits: uwf_core::usage::ThreadLimits::default(),
         description: String::new(),
         roles: BTreeMap::new(),
         conditions: BTreeMap::from([

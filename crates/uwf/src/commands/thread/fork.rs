@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use uwf_engine::verbs::fork::{self, Changes};
 
+use super::limit_args::LimitArgs;
 use super::thread_or_node::{self, ThreadOrNode};
 use super::which::NEWEST;
 use crate::complete;
@@ -38,9 +39,9 @@ pub(crate) struct Args {
     /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
-    /// Most steps the new thread may have, those before the fork included.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    max_steps: Option<u64>,
+    /// The limits of the new thread; what was used before the fork counts.
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
@@ -49,7 +50,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Some("-") => Some(input::from_stdin()?),
         prompt => prompt.map(str::to_owned),
     };
-    let changes = Changes { workspace: args.cwd.clone(), max_steps: args.max_steps, prompt };
+    let changes = Changes { workspace: args.cwd.clone(), limits: args.limits.limits(), prompt };
     let forked = match (thread_or_node::find(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
         (ThreadOrNode::Thread(thread), role) => {
             fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::moderator::Next;
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::{Signals, last_line};
@@ -14,6 +15,7 @@ use uwf_engine::attempt::settings;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::moderate;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::show;
@@ -21,7 +23,7 @@ use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
 use crate::ask::Asker;
 use crate::commands::thread::which::NEWEST;
-use crate::commands::thread::{answer, start, step};
+use crate::commands::thread::{answer, run_all, start, step};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -34,16 +36,28 @@ const LINE: usize = 79;
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run --all --jobs 4              all active threads, four at once"
 )]
 pub(crate) struct Args {
     /// A thread to go on with (@ is the newest), or with --prompt a workflow to start.
-    #[arg(value_name = "THREAD|WORKFLOW", required_unless_present = "last", conflicts_with = "last")]
+    #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
     #[arg(add = ArgValueCompleter::new(complete::threads_or_workflows))]
     target: Option<String>,
     /// The newest thread, as @ is.
     #[arg(long, conflicts_with = "prompt")]
     last: bool,
+    /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
+    #[arg(long, conflicts_with_all = ["last", "prompt", "cwd", "agents"])]
+    all: bool,
+    /// With --all, most threads at once.
+    #[arg(long, short, value_name = "N", default_value_t = 1, requires = "all", conflicts_with_all = ["target", "last"], value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
+    /// With --all, threads too whose last attempt failed.
+    #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
+    stuck: bool,
+    /// Stop before this role would be played.
+    #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
+    until: Option<String>,
     #[command(flatten)]
     options: start::Options,
     /// Exit with 10 when the thread has ended.
@@ -78,7 +92,12 @@ impl Report for Ran {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
-    let most = args.options.max_steps.take();
+    if args.all {
+        let mut options: Vec<String> = args.until.into_iter().map(|role| format!("--until={role}")).collect();
+        options.extend(args.options.limits.max_steps.map(|most| format!("--max-steps={most}")));
+        return run_all::run(context, &run_all::All { jobs: usize::from(args.jobs), stuck: args.stuck, options });
+    }
+    let most = args.options.limits.max_steps.take();
     let done = if args.exit_code { step::DONE } else { 0 };
     let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
@@ -94,6 +113,12 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     let mut signals = Signals::listen()?;
     let mut steps = 0;
     loop {
+        if let Some(role) = &args.until
+            && let Some(report) = before(context, &thread, role)?
+        {
+            context.printer.talk(&format!("`{role}` is next; go on with: uwf run {thread}"));
+            return Printed::new(&Ran { error: None, report, code: 0 });
+        }
         let report = match one_step(context, &thread, &mut signals) {
             Ok(report) => report,
             Err(error) => match completed(context, &thread) {
@@ -121,6 +146,24 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             context.printer.talk(&format!("{steps} {plural} done as asked; go on with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: ErrorKind::Limit.exit_code() });
         }
+    }
+}
+
+/// Where a thread stands, if this role is next in it.
+fn before(context: &Context, thread: &ThreadId, role: &str) -> Result<Option<StepReport>, CommandError> {
+    // What keeps it from being read, or that it has ended, is for the step to say.
+    let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Ok(None) };
+    let workflow = loaded.workflow()?;
+    if !workflow.roles.contains_key(role) {
+        return Err(CommandError::usage(format!("workflow `{}` has no role `{role}`", workflow.name))
+            .hint(format!("its roles: {}", workflow.roles.keys().cloned().collect::<Vec<_>>().join(", "))));
+    }
+    match moderate::next(&loaded, &workflow)?.next {
+        Next::Role(next) if next == role => {
+            let standing = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
+            Ok(Some(StepReport { next: Some(Upcoming::Role(next)), ..standing }))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -166,6 +209,10 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
     if options.cwd.is_some() {
         return Err(CommandError::usage("--cwd needs --prompt: it belongs to a thread's start")
             .hint(format!("to let a thread work elsewhere: uwf thread step {thread} --cwd DIR")));
+    }
+    if !options.limits.limits().is_empty() {
+        return Err(CommandError::usage("a thread that has begun gets other limits by a command of its own")
+            .hint(format!("for instance: uwf thread limit {thread} --cost +5")));
     }
     let project = settings::project_of(&context.home, &thread).ok().flatten();
     context.name_ignored(project.as_ref());

@@ -9,6 +9,7 @@ use uwf_engine::root::worktree::Worktree;
 use uwf_engine::verbs::start;
 
 use crate::commands::thread::agent_args::AgentArgs;
+use crate::commands::thread::limit_args::LimitArgs;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -19,7 +20,7 @@ use crate::style;
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-steps 40\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own"
+    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-cost 5\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own"
 )]
 pub(crate) struct Args {
     /// A workflow: path, name, hash or unique prefix of one.
@@ -46,9 +47,8 @@ pub(crate) struct Options {
     /// Let agents work in the directory itself, though the configuration gives threads of this workflow a worktree.
     #[arg(long, conflicts_with = "worktree")]
     pub(crate) no_worktree: bool,
-    /// Most steps the thread may have.
-    #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_steps: Option<u64>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 /// Runs the command.
@@ -90,7 +90,7 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
         prompt,
         workspace,
         bound: options.agents.bindings(&config)?,
-        max_steps: options.max_steps,
+        limits: options.limits.limits(),
         worktree: match (options.worktree, options.no_worktree) {
             (true, _) => Some(true),
             (_, true) => Some(false),

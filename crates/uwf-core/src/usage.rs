@@ -1,0 +1,221 @@
+//! What a thread has used so far, and how far it may go.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Problems;
+use crate::document::fields::{self, Fields};
+
+/// What was used: by a thread, or by one of its roles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Steps.
+    pub steps: u64,
+    /// Tokens read and written, as far as agents report them.
+    pub tokens: u64,
+    /// US dollars, as far as providers report them.
+    pub cost: f64,
+    /// Seconds agents worked.
+    pub seconds: f64,
+}
+
+impl Amount {
+    /// Adds another amount.
+    pub fn add(&mut self, other: Amount) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.cost += other.cost;
+        self.seconds += other.seconds;
+    }
+}
+
+/// What a thread has used, as conditions see it: `$usage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// By the whole thread.
+    #[serde(flatten)]
+    pub total: Amount,
+    /// By each role that was played.
+    pub roles: BTreeMap<String, Amount>,
+}
+
+impl Usage {
+    /// Adds what a step of a role used.
+    pub fn add(&mut self, role: &str, amount: Amount) {
+        self.total.add(amount);
+        self.roles.entry(role.to_owned()).or_default().add(amount);
+    }
+}
+
+/// How far a thread may go. What is absent is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadLimits {
+    /// Most steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u64>,
+    /// Most seconds since the thread began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<u64>,
+    /// Most tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Most US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+}
+
+/// A limit that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Reached {
+    /// Of steps.
+    #[error("the thread has {steps} steps, its limit is {limit}")]
+    Steps {
+        /// How many it has.
+        steps: u64,
+        /// How many it may have.
+        limit: u64,
+    },
+    /// Of time.
+    #[error("the thread began {} ago, its limit is {}", time(*.seconds), time(*.limit))]
+    Time {
+        /// Seconds since it began.
+        seconds: u64,
+        /// How many it may have.
+        limit: u64,
+    },
+    /// Of tokens.
+    #[error("the thread has used {tokens} tokens, its limit is {limit}")]
+    Tokens {
+        /// How many it has used.
+        tokens: u64,
+        /// How many it may use.
+        limit: u64,
+    },
+    /// Of money.
+    #[error("the thread has cost ${cost:.2}, its limit is ${limit:.2}")]
+    Cost {
+        /// US dollars it has cost.
+        cost: f64,
+        /// How many it may cost.
+        limit: f64,
+    },
+}
+
+/// The keys, in config.yaml and under `limits` of a workflow.
+pub(crate) const LIMIT_KEYS: [&str; 4] = ["maxSteps", "maxTime", "maxTokens", "maxCost"];
+
+impl ThreadLimits {
+    /// These limits, and those of `others` where there is none.
+    #[must_use]
+    pub fn or(self, others: ThreadLimits) -> ThreadLimits {
+        ThreadLimits {
+            max_steps: self.max_steps.or(others.max_steps),
+            max_time: self.max_time.or(others.max_time),
+            max_tokens: self.max_tokens.or(others.max_tokens),
+            max_cost: self.max_cost.or(others.max_cost),
+        }
+    }
+
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == ThreadLimits::default()
+    }
+
+    /// Whether one of them needs more than the number of steps and the time: what the steps used has to be read.
+    #[must_use]
+    pub fn read_usage(&self) -> bool {
+        self.max_tokens.is_some() || self.max_cost.is_some()
+    }
+
+    /// The limit that is reached by a thread that has used so much and began `age` ago, if one is.
+    #[must_use]
+    pub fn reached(&self, used: Amount, age: Duration) -> Option<Reached> {
+        let Amount { steps, tokens, cost, .. } = used;
+        let seconds = age.as_secs();
+        let of_steps = self.max_steps.filter(|limit| steps >= *limit).map(|limit| Reached::Steps { steps, limit });
+        let of_time = self.max_time.filter(|limit| seconds >= *limit).map(|limit| Reached::Time { seconds, limit });
+        let of_tokens = self.max_tokens.filter(|limit| tokens >= *limit).map(|limit| Reached::Tokens { tokens, limit });
+        let of_cost = self.max_cost.filter(|limit| cost >= *limit).map(|limit| Reached::Cost { cost, limit });
+        of_steps.or(of_time).or(of_tokens).or(of_cost)
+    }
+
+    /// Reads the four keys of a mapping.
+    pub(crate) fn read(fields: Fields<'_>, problems: &mut Problems) -> ThreadLimits {
+        // As everywhere, 0 is no limit.
+        let max_time = fields::duration(fields, "maxTime", problems).filter(|time| !time.is_zero());
+        ThreadLimits {
+            max_steps: fields::number(fields, "maxSteps", 1, u64::MAX, problems),
+            max_time: max_time.map(|time| time.as_secs().max(1)),
+            max_tokens: fields::number(fields, "maxTokens", 1, u64::MAX, problems),
+            max_cost: fields::amount(fields, "maxCost", problems),
+        }
+    }
+}
+
+/// `90 s`, `5 min`, `2.5 h`.
+fn time(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} min", seconds / 60),
+        _ => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USED: Amount = Amount { steps: 3, tokens: 1000, cost: 0.5, seconds: 60.0 };
+
+    fn reached(limits: ThreadLimits) -> Option<String> {
+        limits.reached(USED, Duration::from_mins(5)).map(|reached| reached.to_string())
+    }
+
+    #[test]
+    fn a_limit_is_reached_at_its_value() {
+        let none = ThreadLimits::default();
+        assert_eq!(reached(none), None);
+        for (not_yet, reached_now, told) in [
+            (
+                ThreadLimits { max_steps: Some(4), ..none },
+                ThreadLimits { max_steps: Some(3), ..none },
+                "the thread has 3 steps, its limit is 3",
+            ),
+            (
+                ThreadLimits { max_time: Some(301), ..none },
+                ThreadLimits { max_time: Some(300), ..none },
+                "the thread began 5 min ago, its limit is 5 min",
+            ),
+            (
+                ThreadLimits { max_tokens: Some(1001), ..none },
+                ThreadLimits { max_tokens: Some(900), ..none },
+                "the thread has used 1000 tokens, its limit is 900",
+            ),
+            (
+                ThreadLimits { max_cost: Some(0.51), ..none },
+                ThreadLimits { max_cost: Some(0.5), ..none },
+                "the thread has cost $0.50, its limit is $0.50",
+            ),
+        ] {
+            assert_eq!(reached(not_yet), None);
+            assert_eq!(reached(reached_now).as_deref(), Some(told));
+        }
+    }
+
+    #[test]
+    fn usage_is_counted_by_role() {
+        let mut usage = Usage::default();
+        usage.add("coder", USED);
+        usage.add("tester", Amount { steps: 1, ..Amount::default() });
+        usage.add("coder", USED);
+        let json = serde_json::to_value(&usage).unwrap();
+        assert_eq!(json["steps"], 7);
+        assert_eq!(json["tokens"], 2000);
+        assert_eq!(json["roles"]["coder"]["cost"], 1.0);
+        assert_eq!(json["roles"]["tester"]["steps"], 1);
+    }
+}

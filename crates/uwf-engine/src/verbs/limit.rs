@@ -1,0 +1,123 @@
+//! `thread limit`: how far a thread may go, what it has used of that, and other limits for it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+use uwf_core::usage::{Amount, ThreadLimits};
+
+use crate::attempt::plan::{self, Plan};
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::marks::{self, Mark};
+use crate::thread::load::Thread;
+use crate::thread::state::{self, State};
+use crate::thread::usage;
+
+/// Another limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Change<T> {
+    /// Exactly this.
+    To(T),
+    /// So much more than now; of what is not limited, so much more than is used.
+    By(T),
+}
+
+/// What is to be another limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Changes {
+    /// Of steps.
+    pub steps: Option<Change<u64>>,
+    /// Of the time since the thread began, in seconds.
+    pub time: Option<Change<u64>>,
+    /// Of tokens.
+    pub tokens: Option<Change<u64>>,
+    /// Of US dollars.
+    pub cost: Option<Change<f64>>,
+}
+
+impl Changes {
+    /// Whether nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Changes::default()
+    }
+}
+
+/// How far a thread is, and how far it may go.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What it is doing.
+    pub state: State,
+    /// What it has used; `seconds` are those its agents worked.
+    pub used: Amount,
+    /// Seconds since it began.
+    pub age: u64,
+    /// How far it may go.
+    pub limits: ThreadLimits,
+    /// The limit that it has reached, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reached: Option<String>,
+}
+
+/// What a thread has used, and how far it may go.
+///
+/// # Errors
+/// `NotFound` when it is not active, those of its record, its workflow and the nodes of its steps.
+pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
+    let (thread, _) = Thread::active(home, id)?;
+    report(&thread, Plan::load(&thread, None)?.limits())
+}
+
+/// Gives a thread other limits. One that stood at a limit goes on with its next step, if it is not at another one.
+///
+/// # Errors
+/// As [`show`]; `Busy` while somebody steps it.
+pub fn change(home: &Home, id: &ThreadId, changes: &Changes) -> Result<Limits> {
+    // Whoever steps the thread writes to its record too, and may shorten it.
+    let _lock = lock::take(home, id)?;
+    let (thread, _) = Thread::active(home, id)?;
+    let plan = Plan::load(&thread, None)?;
+    let (limits, used) = (plan.limits(), usage::of(&thread)?.total);
+    let seconds = plan::age(&thread).as_secs();
+    let mut settings = plan.settings;
+    let own = &mut settings.limits;
+    own.max_steps = whole(changes.steps, limits.max_steps, used.steps).or(own.max_steps);
+    own.max_time = whole(changes.time, limits.max_time, seconds).or(own.max_time);
+    own.max_tokens = whole(changes.tokens, limits.max_tokens, used.tokens).or(own.max_tokens);
+    let cost = changes.cost.map(|change| match change {
+        Change::To(limit) => limit,
+        Change::By(more) => limits.max_cost.unwrap_or(used.cost) + more,
+    });
+    own.max_cost = cost.or(own.max_cost);
+    let limits = settings.limits.or(limits);
+    let begun_at = settings.begun_at.unwrap_or(thread.head);
+    settings.begun_at(begun_at).save(home, id)?;
+    if limits.reached(used, Duration::from_secs(seconds)).is_none() {
+        marks::clear(home, id, &[Mark::Limited])?;
+    }
+    report(&thread, limits)
+}
+
+fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
+    Some(match change? {
+        Change::To(limit) => limit,
+        Change::By(more) => now.unwrap_or(used).saturating_add(more),
+    })
+}
+
+fn report(thread: &Thread<'_>, limits: ThreadLimits) -> Result<Limits> {
+    let (home, id) = (thread.home(), &thread.id);
+    let (used, age) = (usage::of(thread)?.total, plan::age(thread));
+    Ok(Limits {
+        thread: id.clone(),
+        state: state::of_active(home, id, &marks::of(home, id)),
+        used,
+        age: age.as_secs(),
+        limits,
+        reached: limits.reached(used, age).map(|reached| reached.to_string()),
+    })
+}

@@ -1,0 +1,88 @@
+//! `uwf thread limit`
+
+use std::time::Duration;
+
+use uwf_core::usage::{Amount, ThreadLimits};
+use uwf_engine::verbs::limit::{self, Change, Changes, Limits};
+
+use super::limit_args::{amount, seconds};
+use super::show;
+use super::which::Which;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table::{self, Table};
+
+/// Arguments of `uwf thread limit`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf thread limit 7Q2M                  what it has used, and how far it may go\n  uwf thread limit 7Q2M --cost +5        five dollars more\n  uwf thread limit 7Q2M --steps 60 --time +2h\n\nA step that is running is not ended by a limit; the next one is refused with exit 30. Limits come from the thread's start\n(--max-steps, --max-time, --max-tokens, --max-cost), else from `limits` in its workflow, else from config.yaml. What a\nchild thread uses counts for its parent, too."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Most steps; +N is so many more than now.
+    #[arg(long, value_name = "N", value_parser = number)]
+    steps: Option<Change<u64>>,
+    /// Longest time since its beginning; +TIME is so much more than now.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    time: Option<Change<u64>>,
+    /// Most tokens; +N is so many more than now.
+    #[arg(long, value_name = "N", value_parser = number)]
+    tokens: Option<Change<u64>>,
+    /// Most US dollars; +AMOUNT is so much more than now.
+    #[arg(long, value_name = "AMOUNT", value_parser = money)]
+    cost: Option<Change<f64>>,
+}
+
+fn change<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<Change<T>, String> {
+    match text.strip_prefix('+') {
+        Some(more) => read(more).map(Change::By),
+        None => read(text).map(Change::To),
+    }
+}
+
+fn number(text: &str) -> Result<Change<u64>, String> {
+    let whole = |text: &str| text.parse().ok().filter(|number| *number > 0);
+    change(text, |text| whole(text).ok_or_else(|| "it has to be a whole number above 0, or + and one".to_owned()))
+}
+
+fn time(text: &str) -> Result<Change<u64>, String> {
+    change(text, seconds)
+}
+
+fn money(text: &str) -> Result<Change<f64>, String> {
+    change(text, amount)
+}
+
+impl Report for Limits {
+    fn text(&self) -> String {
+        let Limits { thread, state, used, age, limits, reached } = self;
+        let Amount { steps, tokens, cost, .. } = *used;
+        let ThreadLimits { max_steps, max_time, max_tokens, max_cost } = *limits;
+        let in_words = |seconds: u64| table::duration(Duration::from_secs(seconds));
+        let or_none = |limit: Option<String>| limit.unwrap_or_else(|| "–".to_owned());
+        let mut table = Table::new(&["", "used", "limit"]);
+        let mut row = |what: &str, used: String, limit: Option<String>| {
+            table.row(vec![what.to_owned(), used, or_none(limit)]);
+        };
+        row("steps", steps.to_string(), max_steps.map(|limit| limit.to_string()));
+        row("time", in_words(*age), max_time.map(in_words));
+        row("tokens", tokens.to_string(), max_tokens.map(|limit| limit.to_string()));
+        row("cost", format!("${cost:.2}"), max_cost.map(|limit| format!("${limit:.2}")));
+        let reached = reached.as_ref().map(|reached| format!("{reached}\n")).unwrap_or_default();
+        format!("thread {} is {}\n{reached}{}", style::bold(thread.as_str()), show::state(*state, false), table.text())
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(args.which.typed())?;
+    let changes = Changes { steps: args.steps, time: args.time, tokens: args.tokens, cost: args.cost };
+    let limits = if changes.is_empty() {
+        limit::show(&context.home, &thread)?
+    } else {
+        limit::change(&context.home, &thread, &changes)?
+    };
+    Printed::new(&limits)
+}

@@ -1,0 +1,43 @@
+//! The limits of a thread as arguments, shared by all commands that begin one.
+
+use std::time::Duration;
+
+use uwf_core::document::parse_duration;
+use uwf_core::usage::ThreadLimits;
+
+/// How far a thread may go.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct LimitArgs {
+    /// Most steps the thread may have.
+    #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_steps: Option<u64>,
+    /// Longest time from its beginning to the beginning of a step: seconds, or 90s, 15m, 2h, 1d.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub(crate) max_time: Option<u64>,
+    /// Most tokens it may use, as agents report them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// Most US dollars it may cost, as providers report them.
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    pub(crate) max_cost: Option<f64>,
+}
+
+impl LimitArgs {
+    /// The limits that are given.
+    pub(crate) fn limits(self) -> ThreadLimits {
+        let LimitArgs { max_steps, max_time, max_tokens, max_cost } = self;
+        ThreadLimits { max_steps, max_time, max_tokens, max_cost }
+    }
+}
+
+/// A time of at least a second.
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
+    let time = parse_duration(text).filter(|time| *time >= Duration::from_secs(1));
+    time.map(|time| time.as_secs()).ok_or_else(|| "a time is seconds, or 90s, 15m, 2h, 1d".to_owned())
+}
+
+/// A number above 0.
+pub(crate) fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.trim_start_matches('$').parse().ok().filter(|amount: &f64| amount.is_finite() && *amount > 0.0);
+    amount.ok_or_else(|| "an amount is a number above 0, such as 2.50".to_owned())
+}

@@ -1,0 +1,184 @@
+//! `uwf run --all`: every active thread, several at once.
+//!
+//! Each thread is run by a `uwf run` of its own. So one that fails is no business of the others, and a signal ends them as it
+//! ends any run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::child_threads;
+use uwf_engine::verbs::list::{self, Filter};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Printer, Report};
+use crate::style;
+use crate::table::Table;
+
+/// How often is looked whether one has ended. A signal, also that of a child's end, wakes at once.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What is run, and how.
+pub(super) struct All {
+    /// Most at once.
+    pub(super) jobs: usize,
+    /// Also threads whose last attempt failed.
+    pub(super) stuck: bool,
+    /// Options that each run is given.
+    pub(super) options: Vec<String>,
+}
+
+/// What came of one thread.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OfThread {
+    thread: ThreadId,
+    exit_code: Option<i32>,
+    /// What its run reported.
+    #[serde(flatten)]
+    report: Map<String, Value>,
+}
+
+/// What came of all.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Ran {
+    threads: Vec<OfThread>,
+    #[serde(skip)]
+    code: u8,
+}
+
+impl Report for Ran {
+    fn text(&self) -> String {
+        if self.threads.is_empty() {
+            return "no thread is to be run\n".to_owned();
+        }
+        let mut table = Table::new(&["thread", "exit", "what came of it"]).flexible([2]);
+        for OfThread { thread, exit_code, report } in &self.threads {
+            let why = report
+                .get("error")
+                .and_then(|error| error["message"].as_str())
+                .or(report.get("reason").and_then(Value::as_str));
+            let next = report.get("next").and_then(|next| next["role"].as_str()).map(|role| format!("next: {role}"));
+            let what = match why {
+                Some(why) => why.to_owned(),
+                None => next.unwrap_or_default(),
+            };
+            let code = exit_code.map_or_else(|| "–".to_owned(), |code| code.to_string());
+            let code = if *exit_code == Some(0) { style::green(&code) } else { style::yellow(&code) };
+            table.row(vec![thread.to_string(), code, what]);
+        }
+        table.text()
+    }
+
+    fn exit_code(&self) -> u8 {
+        self.code
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(context: &Context, all: &All) -> CommandResult {
+    let mut signals = Signals::listen()?;
+    let mut waiting = threads(context, all.stuck)?.into_iter();
+    let (send, receive) = mpsc::channel();
+    let mut running: BTreeMap<ThreadId, Pid> = BTreeMap::new();
+    let mut ended: Vec<OfThread> = Vec::new();
+    let mut told = None;
+    let printer = &context.printer;
+    std::thread::scope(|scope| {
+        loop {
+            while told.is_none() && running.len() < all.jobs {
+                let Some(thread) = waiting.next() else { break };
+                let child = start(context, &thread, &all.options)?;
+                running.insert(thread.clone(), Pid::from_child(&child));
+                let send = send.clone();
+                // Whoever receives is there until all have sent.
+                scope.spawn(move || send.send(follow(printer, thread, child)));
+            }
+            if running.is_empty() {
+                return Ok::<(), CommandError>(());
+            }
+            signals.wait(LOOK);
+            if let Some(signal) = signals.stop().filter(|_| told.is_none()) {
+                told = Some(signal);
+                let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
+                for pid in running.values() {
+                    // It may have ended by itself, which is as good.
+                    let _ = kill_process(*pid, signal);
+                }
+            }
+            for over in receive.try_iter() {
+                running.remove(&over.thread);
+                ended.push(over);
+            }
+        }
+    })?;
+    ended.sort_by(|one, other| one.thread.cmp(&other.thread));
+    let code = match told {
+        Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        None => code(&ended),
+    };
+    Printed::new(&Ran { threads: ended, code })
+}
+
+/// The threads to be run, oldest first. A child thread is run by its parent.
+fn threads(context: &Context, stuck: bool) -> Result<Vec<ThreadId>, CommandError> {
+    let rows = list::list(&context.home, &Filter::default())?.rows;
+    let active: BTreeSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
+    let is_wanted = |state| state == State::Active || (stuck && state == State::Stuck);
+    let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some_and(|it| active.contains(&it));
+    let wanted = rows.iter().filter(|row| is_wanted(row.state) && !has_parent(&row.thread));
+    Ok(wanted.rev().map(|row| row.thread.clone()).collect())
+}
+
+fn start(context: &Context, thread: &ThreadId, options: &[String]) -> Result<Child, CommandError> {
+    let mut command = Command::new(context.home.bin());
+    command.args(["--format", "json", "run", thread.as_str()]).args(options);
+    command.env(ROOT_VARIABLES[0], context.home.root()).current_dir(&context.cwd);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C comes from here, once.
+    command.process_group(0);
+    command.spawn().map_err(|error| {
+        CommandError::new(ErrorKind::Io, format!("cannot start {}: {error}", context.home.bin().display()))
+    })
+}
+
+/// Passes on what a run says, with its thread in front, until it has ended.
+fn follow(printer: &Printer, thread: ThreadId, mut child: Child) -> OfThread {
+    for line in child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
+    {
+        printer.talk(&format!("{thread} {line}"));
+    }
+    let ended = child.wait_with_output();
+    let report = ended.as_ref().ok().and_then(|ended| serde_json::from_slice(&ended.stdout).ok());
+    let exit_code = ended.ok().and_then(|ended| ended.status.code());
+    let report = match report {
+        Some(Value::Object(report)) => report,
+        _ => Map::new(),
+    };
+    OfThread { thread, exit_code, report }
+}
+
+/// A failure before a limit before a wait: what somebody has to look at first.
+fn code(ended: &[OfThread]) -> u8 {
+    let codes = || {
+        ended.iter().map(|one| {
+            one.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| ErrorKind::Internal.exit_code())
+        })
+    };
+    let (waits, limit) = (ErrorKind::Waiting.exit_code(), ErrorKind::Limit.exit_code());
+    let failed = codes().find(|code| ![0, waits, limit].contains(code));
+    failed.or_else(|| codes().find(|code| *code == limit)).or_else(|| codes().find(|code| *code == waits)).unwrap_or(0)
+}
