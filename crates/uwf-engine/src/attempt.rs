@@ -20,5 +20,6 @@ pub mod recorded;
 pub mod recorded_digest;
 pub(crate) mod result_line;
 pub mod settings;
+pub mod snapshot;
 pub mod turns;
-pub(crate) mod worktree;
+pub mod worktree;

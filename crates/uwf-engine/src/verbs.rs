@@ -34,3 +34,4 @@ pub mod step_details;
 pub mod validate;
 pub mod verify;
 pub mod why;
+pub(crate) mod worktrees;

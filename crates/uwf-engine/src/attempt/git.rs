@@ -4,21 +4,29 @@
 //! editor, pager, hook or question, and in a language whose messages can be read.
 
 mod checkout;
+mod snapshot;
 mod worktree;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal};
 use uwf_core::text::ellipsize;
 
 pub(crate) use self::checkout::Checkout;
+pub(crate) use self::snapshot::{Files, Kept};
 
 /// Characters shown of what git says.
 const SHOWN: usize = 400;
+
+/// How often one looks whether git has ended that must not take for ever.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Variables of git that say who somebody is, and where its settings and programs are. All others are not for us: they tell
 /// it of another repository, or have it ask.
@@ -67,6 +75,9 @@ pub enum GitError {
     /// A repository has no commit that could be begun at.
     #[error("the git repository {} has no commit yet", .0.display())]
     NoCommit(PathBuf),
+    /// Git does not come to an end.
+    #[error("git was ended after {} minutes", .0.as_secs() / 60)]
+    TookTooLong(Duration),
     /// Git failed.
     #[error("cannot {action}: git says: {said}")]
     Failed {
@@ -83,11 +94,17 @@ pub(crate) type Result<T, E = GitError> = std::result::Result<T, E>;
 /// Git in a directory.
 pub(crate) struct Git<'d> {
     dir: &'d Path,
+    /// An index in the place of that of the working tree.
+    index: Option<PathBuf>,
+    /// How long it may take.
+    limit: Option<Duration>,
+    /// Variables that say who makes commits.
+    author: &'static [(&'static str, &'static str)],
 }
 
 impl<'d> Git<'d> {
     pub(crate) fn at(dir: &'d Path) -> Git<'d> {
-        Git { dir }
+        Git { dir, index: None, limit: None, author: &[] }
     }
 
     fn command(&self) -> Command {
@@ -111,6 +128,10 @@ impl<'d> Git<'d> {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        command.envs(self.author.iter().copied());
         command
     }
 
@@ -119,13 +140,35 @@ impl<'d> Git<'d> {
         let mut command = self.command();
         command.args(args);
         let (mut stdout, mut stderr) = (file()?, file()?);
-        command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
+        // In a group of its own it can be ended with the programs that it starts.
+        command.process_group(0).stdout(handle(&stdout)?).stderr(handle(&stderr)?);
         let mut child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => GitError::Missing,
             _ => GitError::NotRun(error),
         })?;
-        let status = child.wait().map_err(GitError::NotRun)?;
+        let status = self.wait(&mut child)?;
         Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
+    }
+
+    /// Waits for the end of git, and ends it, with what it has started, when that takes too long.
+    fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
+        let Some(limit) = self.limit else { return child.wait().map_err(GitError::NotRun) };
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().map_err(GitError::NotRun)? {
+                return Ok(status);
+            }
+            if begun.elapsed() >= limit {
+                if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+                    // It may have ended in this moment, which is as good.
+                    let _ = rustix::process::kill_process_group(group, Signal::KILL);
+                }
+                let _ = child.wait();
+                return Err(GitError::TookTooLong(limit));
+            }
+            // Most calls take some milliseconds.
+            std::thread::sleep(Duration::from_millis(1).max(begun.elapsed() / 10).min(LOOK));
+        }
     }
 
     /// Runs git, which has to succeed. Gives what it prints, without the last line break.

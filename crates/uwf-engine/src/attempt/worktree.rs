@@ -3,6 +3,7 @@
 //! The settings of a thread name its worktree before there is one, so whoever is killed while it is made leaves a record from
 //! which [`discard`] finds everything that is to be cleared away.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
@@ -10,11 +11,13 @@ use std::path::{Path, PathBuf};
 
 use durable_files::regular;
 use json_cas::Hash;
+use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::{AttemptError, Result};
-use crate::attempt::git::{Checkout, Git};
+use crate::attempt::git::{Checkout, Git, Kept};
 use crate::attempt::settings::{self, Settings};
+use crate::attempt::snapshot;
 use crate::root::error::AtPath;
 use crate::root::home::Home;
 use crate::root::project_files;
@@ -22,7 +25,16 @@ use crate::root::worktree::Worktree;
 
 /// A worktree that is to be made for a thread that is about to begin.
 pub(crate) struct NewWorktree {
-    from: Checkout,
+    /// The repository.
+    repository: PathBuf,
+    /// The commit that its branch begins at.
+    base: String,
+    /// The commit that holds the files of the node that the thread begins at, if they are others than those of `base`.
+    files: Option<Kept>,
+    /// The directory that the files come from.
+    from: PathBuf,
+    /// Where in it agents work; empty for the top.
+    inside: PathBuf,
 }
 
 impl NewWorktree {
@@ -31,27 +43,32 @@ impl NewWorktree {
     /// # Errors
     /// Those of git: no repository, no commit.
     pub(crate) fn from_dir(dir: &Path) -> Result<NewWorktree> {
-        Ok(NewWorktree { from: Checkout::of(dir)? })
+        let Checkout { top, inside, repository, commit } = Checkout::of(dir)?;
+        Ok(NewWorktree { repository, base: commit, files: None, from: top, inside })
+    }
+
+    /// One with the files that a repository has of a step.
+    pub(crate) fn of_step(repository: PathBuf, files: Kept, from: PathBuf, inside: PathBuf) -> NewWorktree {
+        NewWorktree { repository, base: files.head.clone(), files: Some(files), from, inside }
     }
 
     /// What a person should know who expects to find everything in it.
     pub(crate) fn left_behind(&self) -> Option<String> {
         // It is no more than a note.
-        let count = self.from.uncommitted().unwrap_or_default();
+        let count = Git::at(&self.from).uncommitted().unwrap_or_default();
         let what =
             if count == 1 { "1 uncommitted change is".to_owned() } else { format!("{count} uncommitted changes are") };
-        let (top, commit) = (self.from.top.display(), short(&self.from.commit));
-        (count > 0).then(|| format!("{what} not in the worktree: it begins at commit {commit} of {top}"))
+        let (from, commit) = (self.from.display(), short(&self.base));
+        (count > 0).then(|| format!("{what} not in the worktree: it begins at commit {commit} of {from}"))
     }
 
     /// What the settings of a thread say of it, and the directory in it that is the workspace.
     pub(crate) fn of(&self, home: &Home, thread: &ThreadId) -> Result<(Worktree, PathBuf)> {
         let dir = home.worktree_dir(thread);
-        let Checkout { inside, repository, commit, .. } = &self.from;
         // What git prints of a directory ends with a slash.
-        let workspace = settings::as_text(dir.join(inside).components().collect())?;
-        let (branch, base) = (branch_of(thread), commit.clone());
-        Ok((Worktree { dir, branch, base, repository: repository.clone() }, workspace))
+        let workspace = settings::as_text(dir.join(&self.inside).components().collect())?;
+        let (branch, base, repository) = (branch_of(thread), self.base.clone(), self.repository.clone());
+        Ok((Worktree { dir, branch, base, repository }, workspace))
     }
 
     /// Makes it. `at` is the head that the thread begins at.
@@ -62,11 +79,18 @@ impl NewWorktree {
         let dirs = home.worktrees_dir();
         fs::create_dir_all(&dirs).at("create", &dirs)?;
         let origin = home.worktree_origin(thread);
-        let top = project_files::origin(home, &self.from.top);
-        regular::write(&origin, top.as_os_str().as_bytes()).at("write", &origin)?;
-        let (dir, git) = (home.worktree_dir(thread), Git::at(&self.from.top));
-        git.add_worktree(&dir, &branch_of(thread), &self.from.commit)?;
-        git.update_ref(&files_ref(thread, at), &self.from.commit)?;
+        let from = project_files::origin(home, &self.from);
+        regular::write(&origin, from.as_os_str().as_bytes()).at("write", &origin)?;
+        let (dir, git) = (home.worktree_dir(thread), Git::at(&self.repository));
+        git.add_worktree(&dir, &branch_of(thread), &self.base)?;
+        let files = self.files.as_ref().map_or(&self.base, |files| &files.commit);
+        git.update_ref(&snapshot::files_ref(thread, at), files)?;
+        if let Some(files) = &self.files {
+            let scratch = home.worktree_scratch(thread);
+            let restored = Git::at(&dir).restore_files(&files.tree, &scratch);
+            gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
+            restored?;
+        }
         // Of a directory that no commit has there is nothing in it.
         Ok(fs::create_dir_all(workspace).at("create", workspace)?)
     }
@@ -96,7 +120,7 @@ pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Re
     if repository.exists() {
         let git = Git::at(repository);
         git.delete_refs(&format!("refs/heads/{branch}"))?;
-        git.delete_refs(&files_refs(thread))?;
+        git.delete_refs(&snapshot::files_refs(thread))?;
     }
     Ok(())
 }
@@ -108,8 +132,87 @@ fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     if repository.exists() {
         Git::at(repository).forget_worktree(repository, dir)?;
     }
-    let origin = home.worktree_origin(thread);
+    let (scratch, origin) = (home.worktree_scratch(thread), home.worktree_origin(thread));
+    gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
     Ok(gone(fs::remove_file(&origin)).at("remove", &origin)?)
+}
+
+/// What became of the worktree of a thread that is not needed any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Removed {
+    /// The directory that was removed.
+    pub dir: PathBuf,
+    /// The branch, when it has commits that no other has: then it stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_branch: Option<String>,
+}
+
+/// What would be lost with the directory of a worktree; `None` when all of it is in commits that some branch has, and when it is
+/// gone already.
+///
+/// # Errors
+/// Those of git.
+pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
+    let Worktree { dir, repository, .. } = worktree;
+    if !dir.exists() {
+        return Ok(None);
+    }
+    if !repository.exists() {
+        return Ok(Some(Unsaved::NoRepository));
+    }
+    let git = Git::at(dir);
+    let count = git.uncommitted()?;
+    if count > 0 {
+        return Ok(Some(Unsaved::Uncommitted(count)));
+    }
+    let Some(head) = git.commit("HEAD")? else { return Ok(None) };
+    Ok(git.branches_with(&head)?.is_empty().then_some(Unsaved::OnNoBranch))
+}
+
+/// Why the directory of a worktree cannot just go away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsaved {
+    /// So many changes are not committed.
+    Uncommitted(usize),
+    /// What is checked out is a commit that no branch has.
+    OnNoBranch,
+    /// Its repository is gone, so nobody can tell.
+    NoRepository,
+}
+
+impl fmt::Display for Unsaved {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsaved::Uncommitted(1) => write!(out, "it has 1 uncommitted change"),
+            Unsaved::Uncommitted(count) => write!(out, "it has {count} uncommitted changes"),
+            Unsaved::OnNoBranch => write!(out, "what is checked out in it is on no branch"),
+            Unsaved::NoRepository => write!(out, "its git repository is gone"),
+        }
+    }
+}
+
+/// Takes away the worktree of a thread, and its branch if another one has all of its commits. The files that were recorded of
+/// steps stay, as their nodes do. Whoever calls this has looked at what is [`unsaved`].
+///
+/// # Errors
+/// `Io`, those of git.
+pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<Removed> {
+    let Worktree { dir, branch, repository, .. } = worktree;
+    remove(home, thread, worktree)?;
+    let mut removed = Removed { dir: dir.clone(), kept_branch: None };
+    if !repository.exists() {
+        return Ok(removed);
+    }
+    let (git, own) = (Git::at(repository), format!("refs/heads/{branch}"));
+    if let Some(tip) = git.commit(&own)? {
+        if git.branches_with(&tip)?.iter().all(|other| *other == own) {
+            removed.kept_branch = Some(branch.clone());
+        } else {
+            git.delete_refs(&own)?;
+        }
+    }
+    Ok(removed)
 }
 
 fn gone(removed: io::Result<()>) -> io::Result<()> {
@@ -122,15 +225,6 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
 /// The branch of a thread's worktree.
 fn branch_of(thread: &ThreadId) -> String {
     format!("uwf/{thread}")
-}
-
-/// Where the repository has the files of a thread at a node: a ref keeps them from git's own collection of garbage.
-fn files_ref(thread: &ThreadId, node: Hash) -> String {
-    format!("{}/{node}", files_refs(thread))
-}
-
-fn files_refs(thread: &ThreadId) -> String {
-    format!("refs/uwf/{thread}")
 }
 
 /// The beginning of a commit's name, as people write it.

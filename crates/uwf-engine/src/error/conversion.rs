@@ -255,7 +255,7 @@ fn of_attempt(error: AttemptError) -> Error {
 fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
     match error {
         GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git"),
-        GitError::NotRun(_) => of(ErrorKind::Io),
+        GitError::NotRun(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
             .hint("without a worktree, agents work in the directory itself"),
@@ -338,6 +338,11 @@ impl From<VerbError> for Error {
             Verb::StillHeld(_) => of(ErrorKind::Busy),
             Verb::Waits { .. } => of(ErrorKind::Waiting),
             Verb::Workflow(_) | Verb::NotAFile { .. } | Verb::NotText { .. } => of(ErrorKind::Data),
+            Verb::Unsaved { thread, dir, .. } => of(ErrorKind::Usage)
+                .hint(format!("look at it: git -C {} status", dir.display()))
+                .hint(format!("`uwf thread rm {thread} --discard` removes it all the same; what is committed stays")),
+            Verb::NoFiles { thread, .. } => of(ErrorKind::NotFound)
+                .hint(format!("`uwf thread fork {thread} --cwd DIR` forks the conversation alone")),
             Verb::TakenId(_) | Verb::ChildNotBegun(_) => of(ErrorKind::Internal),
         };
         Error { source: Some(Box::new(error)), ..edge }

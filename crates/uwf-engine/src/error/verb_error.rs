@@ -9,6 +9,8 @@ use json_cas::Hash;
 use uwf_core::document::Problem;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::worktree::Unsaved;
+
 /// Why a verb did not do what was asked of it.
 #[derive(Debug, thiserror::Error)]
 pub enum VerbError {
@@ -81,6 +83,24 @@ pub enum VerbError {
         step: Hash,
         /// The start of its thread.
         start: Hash,
+    },
+    /// A worktree has something that would be lost with it.
+    #[error("thread {thread} has a worktree, {}, and {unsaved}", dir.display())]
+    Unsaved {
+        /// The thread.
+        thread: ThreadId,
+        /// Its worktree.
+        dir: PathBuf,
+        /// What would be lost.
+        unsaved: Unsaved,
+    },
+    /// The files of a thread at a node are not known.
+    #[error("the files of thread {thread} at {node} were not recorded")]
+    NoFiles {
+        /// The thread.
+        thread: ThreadId,
+        /// The node.
+        node: Hash,
     },
     /// A new thread cannot have this id.
     #[error("thread id {0} is taken")]

@@ -253,6 +253,11 @@ impl Home {
         self.worktrees_dir().join(format!("{thread}{ORIGIN_SUFFIX}"))
     }
 
+    /// Where git has an index of its own while the worktree of a thread is made.
+    pub(crate) fn worktree_scratch(&self, thread: &ThreadId) -> PathBuf {
+        self.worktrees_dir().join(format!("{thread}.index"))
+    }
+
     /// State marks of all threads.
     pub(crate) fn marks_dir(&self) -> PathBuf {
         self.root.join("marks")

@@ -10,9 +10,13 @@ use uwf_core::usage::ThreadLimits;
 use crate::attempt::environment::Redactor;
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
+use crate::attempt::snapshot;
+use crate::attempt::worktree::NewWorktree;
 use crate::error::{Error, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::ids;
+use crate::root::project_files;
+use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 use crate::verbs::start;
 
@@ -23,6 +27,8 @@ pub struct Forked {
     pub thread: ThreadId,
     /// The node it begins at: a step, or the start when nothing came before.
     pub step: Hash,
+    /// The worktree it has of its own, with the files as they were at that node.
+    pub worktree: Option<Worktree>,
 }
 
 /// What is different about the new thread.
@@ -36,10 +42,13 @@ pub struct Changes {
     pub prompt: Option<String>,
 }
 
-/// Forks at a node. Nobody knows which thread it came from, so the new one works in `cwd` unless told otherwise.
+/// Forks at a node. Nobody knows which thread it came from. If a repository has the files of the node, the new one gets a
+/// worktree with them: the repository that `cwd` is in, or one of which some thread has a worktree. Else it works in `cwd`, unless
+/// told otherwise.
 ///
 /// # Errors
-/// `Data` when the node is neither start nor step, `Usage` for another task of a step, `Io` when the workspace does not exist.
+/// `Data` when the node is neither start nor step, `Usage` for another task of a step, `Io` when the workspace does not exist;
+/// those of git.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let thread = Thread::at(home, ids::new_thread_id(), at).map_err(Error::from).map_err(|error| {
         if is_other(home, at) {
@@ -49,9 +58,16 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
         }
     })?;
     let settings = settings(None, changes, cwd)?;
+    let worktree = match changes.workspace {
+        Some(_) => None,
+        None => snapshot::find_anywhere(home, cwd, at)?.map(|(repository, files)| {
+            let (from, inside) = (checkout_of(&repository), files.directory.clone());
+            NewWorktree::of_step(repository, files, from, inside)
+        }),
+    };
     let step = with_task(&thread, at, changes)?;
-    let (thread, _) = start::create(home, step, settings, None)?;
-    Ok(Forked { thread, step })
+    let (thread, worktree) = start::create(home, step, settings, worktree.as_ref())?;
+    Ok(Forked { thread, step, worktree })
 }
 
 /// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
@@ -85,11 +101,34 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
         (None, Some(_)) => thread.start_hash,
         (None, None) => thread.head,
     };
+    let known = Settings::load(home, id)?;
+    let worktree = match changes.workspace {
+        Some(_) => None,
+        None => known.as_ref().map(|known| files_at(home, id, known, node)).transpose()?.flatten(),
+    };
     let node = with_task(&thread, node, changes)?;
     let digest = recorded_digest::at(home, id, node)?;
-    let settings = Settings { digest, ..settings(Settings::load(home, id)?, changes, cwd)? };
-    let (thread, _) = start::create(home, node, settings, None)?;
-    Ok(Forked { thread, step: node })
+    let settings = Settings { digest, ..settings(known, changes, cwd)? };
+    let (thread, worktree) = start::create(home, node, settings, worktree.as_ref())?;
+    Ok(Forked { thread, step: node, worktree })
+}
+
+/// The worktree for a fork of a thread that works in one, with the files of the node that is forked.
+fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<Option<NewWorktree>> {
+    let Some(Worktree { dir, repository, .. }) = known.worktree_in_use() else { return Ok(None) };
+    let Some(files) = snapshot::find(repository, Some(id), node)? else {
+        return Err(VerbError::NoFiles { thread: id.clone(), node }.into());
+    };
+    let origin = project_files::origin(home, dir);
+    let from = if origin == *dir { checkout_of(repository) } else { origin };
+    let inside = known.workspace.strip_prefix(dir).unwrap_or(Path::new("")).to_owned();
+    Ok(Some(NewWorktree::of_step(repository.clone(), files, from, inside)))
+}
+
+/// The working tree that a repository has itself; the repository, when it has none.
+fn checkout_of(repository: &Path) -> PathBuf {
+    let parent = repository.parent().filter(|_| repository.ends_with(".git"));
+    parent.unwrap_or(repository).to_owned()
 }
 
 fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Settings> {

@@ -7,6 +7,7 @@ mod adopt;
 mod begin;
 mod check;
 mod failure;
+mod files;
 mod link;
 mod play;
 mod report;

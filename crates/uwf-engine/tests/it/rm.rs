@@ -13,7 +13,7 @@ fn a_removed_thread_leaves_no_line_and_no_file_but_all_its_nodes() {
     let id = machine.start("essay");
     machine.approved(&id);
     let nodes = machine.objects.list(None).unwrap();
-    rm::remove(&machine.home, &id).unwrap();
+    rm::remove(&machine.home, &id, false).unwrap();
     assert_eq!(machine.heads.records().unwrap().readable, Vec::<serde_json::Value>::new());
     assert_eq!(machine.objects.list(None).unwrap(), nodes);
     for path in [machine.home.record_file(&id), machine.home.thread_dir(&id), machine.home.chain_file(&id)] {
@@ -26,7 +26,7 @@ fn a_removed_thread_leaves_no_line_and_no_file_but_all_its_nodes() {
 fn an_active_thread_is_not_removed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    let error = rm::remove(&machine.home, &id).unwrap_err();
+    let error = rm::remove(&machine.home, &id, false).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Usage, format!("thread {id} is active").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread kill {id}` ends it first")]);
     assert_eq!(machine.heads.list().unwrap().len(), 1);
@@ -35,7 +35,7 @@ fn an_active_thread_is_not_removed() {
 #[test]
 fn what_never_was_cannot_be_removed() {
     let machine = Machine::with_essay();
-    assert_eq!(rm::remove(&machine.home, &ids::new_thread_id()).unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(rm::remove(&machine.home, &ids::new_thread_id(), false).unwrap_err().kind, ErrorKind::NotFound);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn the_history_of_other_threads_stays() {
     let [first, second] = [(); 2].map(|()| machine.start("essay"));
     machine.approved(&first);
     machine.approved(&second);
-    rm::remove(&machine.home, &first).unwrap();
+    rm::remove(&machine.home, &first, false).unwrap();
     let left: Vec<_> = history::all(&machine.home).unwrap().into_iter().map(|line| line.thread).collect();
     assert_eq!(left, [second]);
 }

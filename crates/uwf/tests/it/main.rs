@@ -98,6 +98,7 @@ mod workflow_rm;
 mod workflow_show;
 mod workflow_validate;
 mod working_directory;
+mod worktree_files;
 
 use uwf_testing::{TestHome, numbered};
 

@@ -69,14 +69,17 @@ macro_rules! campaigns {
             thread_step_submit: SUBMITTED,
             thread_step_named: NAMED,
             thread_step_last: LAST_STEP,
+            thread_step_worktree: STEP_WORKTREE,
             run: RUN,
             run_new: RUN_NEW,
             thread_fork: FORK,
+            thread_fork_worktree: FORK_WORKTREE,
             thread_kill: KILL,
             thread_kill_at_work: KILL_AT_WORK,
             thread_pause: PAUSE,
             thread_resume: RESUME,
             thread_rm: RM,
+            thread_rm_worktree: RM_WORKTREE,
             thread_answer: ANSWER,
             thread_answer_last: ANSWER_LAST,
             thread_step_child: CHILD,
@@ -287,6 +290,36 @@ pub(crate) const LAST_STEP: Scenario = Scenario {
         let thread = counting(home, "json", ROUNDS - 1);
         args(&["thread", "step", &thread])
     },
+    ..PLAIN
+};
+
+pub(crate) const STEP_WORKTREE: Scenario = Scenario {
+    name: "thread step, in a worktree",
+    targets: STEP,
+    build: |home| {
+        let thread = in_worktree(home, 1);
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const FORK_WORKTREE: Scenario = Scenario {
+    name: "thread fork, with its files",
+    build: |home| {
+        let thread = in_worktree(home, 2);
+        args(&["thread", "fork", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const RM_WORKTREE: Scenario = Scenario {
+    name: "thread rm, with its worktree",
+    build: |home| {
+        let thread = in_worktree(home, ROUNDS);
+        home.start("count-rounds", "another");
+        args(&["thread", "rm", &thread, "--discard"])
+    },
+    is_one_change: false,
     ..PLAIN
 };
 
@@ -584,7 +617,7 @@ fn counter(home: &TestHome, output: &str) -> Vec<String> {
         _ => r#"cat > /dev/null; echo "{\"n\": $n}""#,
     };
     let number = r#"case "$UWF_ROLE" in first) n=1 ;; second) n=2 ;; third) n=3 ;; esac"#;
-    home.script("counter", &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> ledger\n{number}\n{answer}\n"));
+    home.script("counter", &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> \"$HOME/work/ledger\"\n{number}\n{answer}\n"));
     let output = match output {
         "named" => "step",
         "slow" => "json",
@@ -600,6 +633,17 @@ fn counter(home: &TestHome, output: &str) -> Vec<String> {
 fn counting(home: &TestHome, output: &str, steps: usize) -> String {
     home.uwf(&counter(home, output));
     let thread = home.start("count-rounds", "count");
+    for _ in 0..steps {
+        home.json(&["thread", "step", &thread]);
+    }
+    thread
+}
+
+/// A thread with so many steps that works in a worktree.
+fn in_worktree(home: &TestHome, steps: usize) -> String {
+    home.uwf(&counter(home, "json"));
+    repository(home);
+    let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "count", "--worktree"]), "thread");
     for _ in 0..steps {
         home.json(&["thread", "step", &thread]);
     }

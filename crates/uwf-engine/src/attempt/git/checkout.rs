@@ -39,18 +39,10 @@ impl Checkout {
         let Some(commit) = git.commit("HEAD")? else { return Err(GitError::NoCommit(top)) };
         Ok(Checkout {
             inside: PathBuf::from(git.run("look at the git repository", ["rev-parse", "--show-prefix"])?),
-            repository: PathBuf::from(path("--git-common-dir")?),
+            repository: git.repository()?,
             top,
             commit,
         })
-    }
-
-    /// How many files differ from the commit, those that nobody has added included.
-    ///
-    /// # Errors
-    /// `Failed`.
-    pub(crate) fn uncommitted(&self) -> Result<usize> {
-        Git::at(&self.top).uncommitted()
     }
 }
 
@@ -61,6 +53,12 @@ impl Git<'_> {
             self.output(["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])?;
         let text = String::from_utf8_lossy(found.stdout.trim_ascii()).into_owned();
         Ok(found.status.success().then_some(text))
+    }
+
+    /// The repository: the `.git` that all its working trees share.
+    pub(crate) fn repository(&self) -> Result<PathBuf> {
+        let args = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        self.run("look at the git repository", args).map(PathBuf::from)
     }
 
     /// How many files of the working tree differ from its commit, those that nobody has added included, ignored ones not.

@@ -30,6 +30,13 @@ impl Git<'_> {
         }
     }
 
+    /// The branches and tags, also those of other repositories, that have a commit.
+    pub(crate) fn branches_with(&self, commit: &str) -> Result<Vec<String>> {
+        let args =
+            ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes", "refs/tags"];
+        Ok(self.text("look for the branches of a commit", args)?.lines().map(str::to_owned).collect())
+    }
+
     /// Deletes a ref and those below it, as far as they are there.
     pub(crate) fn delete_refs(&self, below: &str) -> Result<()> {
         for (name, _) in self.refs(below)? {

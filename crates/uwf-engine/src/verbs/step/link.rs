@@ -8,6 +8,7 @@ use super::failure::Unmoved;
 use super::{Step, StepReport, Upcoming};
 use crate::attempt::agent_process::Signals;
 use crate::attempt::recorded::{self, Finished, Opened};
+use crate::attempt::snapshot::StepFiles;
 use crate::error::{Error, Result};
 use crate::root::log::log;
 use crate::root::marks::{self, Mark};
@@ -70,13 +71,14 @@ pub(crate) struct Verified<'s, 'a, 'h> {
 }
 
 impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
-    /// Moves the head. Somebody else may have moved it, or ended the thread, while the agent was at work: then the step stays
+    /// Records the files of the thread's worktree, if it works in one, and moves the head. Somebody else may have moved it, or ended the thread, while the agent was at work: then the step stays
     /// where it is and the error names it. When the move itself fails, it may have come to pass nevertheless.
     pub(crate) fn link(self) -> Result<Linked<'s, 'a, 'h>> {
         let Verified { step, opened, moved, is_adopted } = self;
+        let files = step.record_files(&opened, moved.head);
         let unmoved = match step.home.heads().swap(step.thread.id.as_str(), &step.head.version, moved.head) {
             Ok(Swap::Done) => {
-                let linked = Linked { step, opened, moved };
+                let linked = Linked { step, opened, moved, files };
                 linked.tidy(is_adopted);
                 return Ok(linked);
             }
@@ -93,12 +95,14 @@ pub(crate) struct Linked<'s, 'a, 'h> {
     step: &'s Step<'a, 'h>,
     opened: Opened,
     moved: Thread<'h>,
+    /// What became of the files in its worktree.
+    files: Option<StepFiles>,
 }
 
 impl Linked<'_, '_, '_> {
     /// Brings up to date what is derived from the head. None of it is needed, so a failure does not make the step one.
     fn tidy(&self, is_adopted: bool) {
-        let Linked { step, opened, moved } = self;
+        let Linked { step, opened, moved, .. } = self;
         let thread = step.thread;
         if let (Ok(chain), Some(last)) = (thread.chain(), &moved.last) {
             chain.append(step.home, &thread.id, Record::of(moved.head, last));
@@ -115,10 +119,11 @@ impl Linked<'_, '_, '_> {
     /// What comes next, and the end of the thread if that was its last step. The head has moved: what the moderator says now
     /// must not undo that, so its failure is part of the report.
     pub(crate) fn look_ahead(self, signals: &mut Signals) -> StepReport {
-        let Linked { step, opened, moved } = &self;
+        let Linked { step, opened, moved, files } = &self;
         let report = StepReport {
             role: Some(opened.role.clone()),
             agent: Some(opened.agent.name.clone()),
+            files: files.clone(),
             ..step.report(moved.head)
         };
         self.ahead(&report, signals).unwrap_or_else(|error| {

@@ -4,6 +4,7 @@ use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::snapshot::StepFiles;
 use crate::thread::moderate::Explained;
 
 /// What a step did. The first four keys are the contract.
@@ -27,6 +28,9 @@ pub struct StepReport {
     /// Whether the result came from an earlier attempt: its keeper had died, or its answer could not be stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
+    /// What became of the files in the thread's worktree; absent when it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<StepFiles>,
     /// How the thread ended: `end`, `no-match`, or `supervisor: ` and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -42,6 +46,19 @@ pub struct StepReport {
 }
 
 impl StepReport {
+    /// What a person should know of the files: that they were not recorded, or not all.
+    pub fn files_note(&self) -> Option<String> {
+        match self.files.as_ref()? {
+            StepFiles::Recorded { left_out: None, .. } => None,
+            StepFiles::Recorded { left_out: Some(why), .. } => {
+                Some(format!("not all files of the step were recorded: {why}"))
+            }
+            StepFiles::NotRecorded { not_recorded: why } => {
+                Some(format!("the step is done, but its files were not recorded: {why}"))
+            }
+        }
+    }
+
     /// Of a thread that stands at `head` and is not done; nothing more is told.
     pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> StepReport {
         StepReport {
@@ -52,6 +69,7 @@ impl StepReport {
             role: None,
             agent: None,
             adopted: false,
+            files: None,
             reason: None,
             next: None,
             explain: None,

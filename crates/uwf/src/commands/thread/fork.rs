@@ -7,6 +7,7 @@ use serde_json::json;
 use uwf_engine::verbs::fork::{self, Changes};
 
 use super::limit_args::LimitArgs;
+use super::start::in_worktree;
 use super::thread_or_node::{self, ThreadOrNode};
 use super::which::NEWEST;
 use crate::complete;
@@ -19,7 +20,7 @@ use crate::style;
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow."
+    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow. Where the files of\nthe step were recorded, since its thread works in a git worktree, the new thread gets a worktree with those files."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
@@ -36,7 +37,8 @@ pub(crate) struct Args {
     /// Another task, for a fork at the start of a thread; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", conflicts_with = "from_role")]
     prompt: Option<String>,
-    /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one.
+    /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one; a
+    /// worktree of its own, if the files of the step were recorded.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     /// The limits of the new thread; what was used before the fork counts.
@@ -62,8 +64,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             ));
         }
     };
-    let fork::Forked { thread, step, .. } = forked;
+    let fork::Forked { thread, step, worktree } = forked;
     let bold = style::bold(thread.as_str());
-    let text = format!("forked thread {bold} at {step}\nstep it with: uwf thread step {thread}\n");
-    Ok(Printed::of(json!({ "thread": thread, "forkedFrom": { "step": step } }), text))
+    let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
+    let text = format!("forked thread {bold} at {step}\n{where_}step it with: uwf thread step {thread}\n");
+    let mut report = json!({ "thread": thread, "forkedFrom": { "step": step } });
+    if let Some(worktree) = worktree {
+        report["worktree"] = json!(worktree);
+    }
+    Ok(Printed::of(report, text))
 }

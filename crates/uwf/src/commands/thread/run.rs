@@ -248,6 +248,9 @@ fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Resu
             table::duration(begun.elapsed())
         ));
     }
+    if let Some(note) = report.files_note() {
+        context.printer.warn(&note);
+    }
     if let Some(Upcoming::Error(error)) = &report.next {
         context.printer.warn(error);
     }

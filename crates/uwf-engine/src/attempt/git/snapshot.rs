@@ -1,0 +1,122 @@
+//! The files of a working tree as a commit that no branch has, and back. The person's index is never written to.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Git, GitError, Result, failed, said};
+
+/// Format of `git show` that tells of a snapshot: its tree, then two trailers.
+const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trailers:key=Uwf-Directory,valueonly)";
+
+/// How long git may take for the files of a step. A gigabyte of new ones takes it less than a minute; what takes longer waits for
+/// something, and the step waits with it.
+const LIMIT: Duration = Duration::from_mins(10);
+
+/// Who makes commits that are on no branch: they are no work of a person.
+const AUTHOR: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "uwf"),
+    ("GIT_AUTHOR_EMAIL", "uwf@localhost"),
+    ("GIT_COMMITTER_NAME", "uwf"),
+    ("GIT_COMMITTER_EMAIL", "uwf@localhost"),
+];
+
+/// Exit code of `git add` that has left some files out, and done the rest.
+const SOME_LEFT_OUT: i32 = 1;
+
+/// The files of a working tree, as git keeps them.
+pub(crate) struct Files {
+    /// The tree of all files that git does not ignore.
+    pub(crate) tree: String,
+    /// Why some files are not in it.
+    pub(crate) left_out: Option<String>,
+}
+
+/// A commit that holds files, told apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// The commit.
+    pub(crate) commit: String,
+    /// The files.
+    pub(crate) tree: String,
+    /// The commit that was checked out then.
+    pub(crate) head: String,
+    /// The directory that was worked in, where it was not the top.
+    pub(crate) directory: PathBuf,
+}
+
+impl Git<'_> {
+    /// Puts the files of the working tree into the repository. `scratch` is a directory of this call alone.
+    pub(crate) fn keep_files(&self, scratch: &Path) -> Result<Files> {
+        let git = self.with_index_of_its_own(scratch)?;
+        let added = git.output(["add", "--all", "--ignore-errors"])?;
+        let left_out = match added.status.code() {
+            Some(0) => None,
+            Some(SOME_LEFT_OUT) => Some(said(&added)),
+            _ => return Err(failed("record the files", &added)),
+        };
+        Ok(Files { tree: git.text("record the files", ["write-tree"])?, left_out })
+    }
+
+    /// Makes the files of the working tree those of a tree. What git ignores stays as it is.
+    pub(crate) fn restore_files(&self, tree: &str, scratch: &Path) -> Result<()> {
+        let git = self.with_index_of_its_own(scratch)?;
+        git.run("restore the files", ["read-tree", "--reset", "-u", tree]).map(drop)
+    }
+
+    /// Makes a commit of a tree that is on no branch.
+    pub(crate) fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String> {
+        let parents = parents.iter().flat_map(|parent| ["-p", parent]);
+        let args = ["commit-tree", tree, "-m", message].into_iter().chain(parents);
+        let git = Git { dir: self.dir, index: None, limit: self.limit, author: &AUTHOR };
+        git.text("record the files", args)
+    }
+
+    /// What a ref, or the newest that a pattern means, points to, told apart; `None` when there is none.
+    pub(crate) fn kept(&self, pattern: &str) -> Result<Option<Kept>> {
+        let newest = ["for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(objectname)", pattern];
+        let commit = self.text("look for recorded files", newest)?;
+        if commit.is_empty() {
+            return Ok(None);
+        }
+        let told = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
+        let mut parts = told.split('\0').map(str::trim);
+        let mut part = || parts.next().unwrap_or_default().to_owned();
+        let (tree, head, directory) = (part(), part(), PathBuf::from(part()));
+        let head = if head.is_empty() { commit.clone() } else { head };
+        Ok(Some(Kept { commit, tree, head, directory }))
+    }
+
+    /// The same with an index of its own, which begins as that of the working tree: a file that is tracked counts, though it
+    /// may be ignored.
+    fn with_index_of_its_own(&self, scratch: &Path) -> Result<Git<'_>> {
+        let made = fs::remove_dir_all(scratch).or_else(absent).and_then(|()| fs::create_dir_all(scratch));
+        let index = scratch.join("index");
+        let known = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
+        let from = PathBuf::from(self.run("look at the git repository", known)?);
+        made.and_then(|()| copy_index(&from, &index)).map_err(|error| GitError::Failed {
+            action: "copy the index of the worktree",
+            said: format!("{}: {error}", from.display()),
+        })?;
+        let git = Git { dir: self.dir, index: Some(index.clone()), limit: Some(LIMIT), author: &[] };
+        if !index.exists() {
+            git.run("read the commit of the worktree", ["read-tree", "HEAD"])?;
+        }
+        Ok(git)
+    }
+}
+
+/// Copies an index with the time of its last change: git looks again at the content of files that are as young as that.
+fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    let modified = match fs::metadata(from) {
+        Err(error) => return absent(error),
+        Ok(meta) => meta.modified()?,
+    };
+    fs::copy(from, to)?;
+    File::options().append(true).open(to)?.set_modified(modified)
+}
+
+fn absent(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}

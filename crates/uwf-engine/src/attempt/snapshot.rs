@@ -1,0 +1,123 @@
+//! The files of a thread's worktree as each step left them: commits in its repository that are on no branch.
+//!
+//! A ref `refs/uwf/<thread>/<node>` leads from a node of the thread to its files, and keeps them from git's own collection of
+//! garbage. A step has a tree of files for each thread that came to it: equal threads share their nodes, but not their worktrees.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::error::Result;
+use crate::attempt::git::{Files, Git, Kept};
+use crate::attempt::recorded::Opened;
+use crate::root::home::Home;
+use crate::root::worktree::Worktree;
+
+/// What became of the files that a step left in its worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StepFiles {
+    /// They are in the repository.
+    #[serde(rename_all = "camelCase")]
+    Recorded {
+        /// The tree of git that has them.
+        tree: String,
+        /// The commit that has the tree.
+        commit: String,
+        /// Why some files are not in it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left_out: Option<String>,
+    },
+    /// They are not.
+    #[serde(rename_all = "camelCase")]
+    NotRecorded {
+        /// Why.
+        not_recorded: String,
+    },
+}
+
+/// Records the files of a worktree as a step at a node leaves them. `before` is the node before, `workspace` the directory in the
+/// worktree that was worked in.
+///
+/// # Errors
+/// Those of git.
+pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash) -> Result<StepFiles> {
+    let git = Git::at(&worktree.dir);
+    let scratch = home.attempts_dir(&opened.thread).join(format!("{}.files", opened.attempt));
+    let kept = git.keep_files(&scratch);
+    // What is left of it is swept with the files of the attempt.
+    let _ = fs::remove_dir_all(&scratch);
+    let Files { tree, left_out } = kept?;
+    let head = git.commit("HEAD")?;
+    let before = git.commit(&files_ref(&opened.thread, opened.expected_head))?;
+    let parents: Vec<&str> = [&before, &head].into_iter().flatten().map(String::as_str).collect();
+    let commit = git.commit_tree(&tree, &parents, &message(worktree, opened, node, head.as_deref()))?;
+    git.update_ref(&files_ref(&opened.thread, node), &commit)?;
+    Ok(StepFiles::Recorded { tree, commit, left_out })
+}
+
+fn message(worktree: &Worktree, opened: &Opened, node: Hash, head: Option<&str>) -> String {
+    let Opened { thread, role, workspace, .. } = opened;
+    let inside = workspace.strip_prefix(&worktree.dir).unwrap_or(Path::new(""));
+    let mut text = format!("uwf: {role} in thread {thread}\n\nUwf-Thread: {thread}\nUwf-Step: {node}\n");
+    if let Some(head) = head {
+        text.push_str(&format!("Uwf-Head: {head}\n"));
+    }
+    if inside.as_os_str().is_empty() { text } else { format!("{text}Uwf-Directory: {}\n", inside.display()) }
+}
+
+/// The files of a thread at a node, as a repository has them: those of the thread itself, else of any other that came to the
+/// node, the newest.
+///
+/// # Errors
+/// Those of git.
+pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: Hash) -> Result<Option<Kept>> {
+    let git = Git::at(repository);
+    let own = thread.map(|thread| git.kept(&files_ref(thread, node))).transpose()?.flatten();
+    match own {
+        Some(kept) => Ok(Some(kept)),
+        None => Ok(git.kept(&format!("refs/uwf/*/{node}"))?),
+    }
+}
+
+/// The repository that has the files of a node, whichever thread it is of: that of a directory, else one that a thread has a
+/// worktree of. A repository is looked at once, however many threads have worktrees of it.
+///
+/// # Errors
+/// Those of git.
+pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
+    let mut seen = BTreeSet::new();
+    for place in [dir.to_owned()].into_iter().chain(origins(home)) {
+        let Ok(repository) = Git::at(&place).repository() else { continue };
+        if !seen.insert(repository.clone()) {
+            continue;
+        }
+        if let Some(kept) = find(&repository, None, node)? {
+            return Ok(Some((repository, kept)));
+        }
+    }
+    Ok(None)
+}
+
+/// The directories that worktrees were made from, each once.
+fn origins(home: &Home) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(home.worktrees_dir()).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files.filter_map(|entry| Some(PathBuf::from(OsString::from_vec(fs::read(entry.path()).ok()?)))).collect()
+}
+
+/// Where the repository has the files of a thread at a node.
+pub(crate) fn files_ref(thread: &ThreadId, node: Hash) -> String {
+    format!("{}/{node}", files_refs(thread))
+}
+
+/// Where it has all files of a thread.
+pub(crate) fn files_refs(thread: &ThreadId) -> String {
+    format!("refs/uwf/{thread}")
+}

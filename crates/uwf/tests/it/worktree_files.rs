@@ -1,0 +1,267 @@
+//! What each step of a thread with a worktree records of its files, and forks that begin with them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::repository::{git, git_that_first, home_with_repository, real_git, start_in_worktree, uwf_in};
+use crate::fixtures::review::{hashes, step};
+
+/// Names of the files in a tree.
+fn files_of(home: &TestHome, repo: &Path, tree: &str) -> Vec<String> {
+    git(home, repo, &["ls-tree", "-r", "--name-only", tree]).lines().map(str::to_owned).collect()
+}
+
+/// Forks, standing in a directory; the new thread, and where it works.
+fn fork(home: &TestHome, dir: &Path, args: &[&str]) -> (String, PathBuf) {
+    let forked = uwf_in(home, dir, &[&["thread", "fork"], args].concat()).json();
+    let thread = text(&forked, "thread");
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!(shown["worktree"], forked["worktree"]);
+    (thread, PathBuf::from(text(&shown, "workspace")))
+}
+
+#[test]
+fn each_step_records_the_files_and_leaves_index_and_branch_alone() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    fs::write(repo.join("kept.log"), "tracked, though it is ignored\n").unwrap();
+    git(&home, &repo, &["add", "-f", "kept.log"]);
+    git(&home, &repo, &["commit", "--quiet", "-m", "a log"]);
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    fs::write(worktree.join("other.log"), "ignored\n").unwrap();
+    fs::write(worktree.join("staged"), "staged\n").unwrap();
+    git(&home, &worktree, &["add", "staged"]);
+    let index = fs::read(repo.join(".git/worktrees").join(&thread).join("index")).unwrap();
+    let first = home.json(&["thread", "step", &thread]);
+    let tree = text(&first["files"], "tree");
+    let expected = [".gitignore", "README", "count", "kept.log", "staged", "step-1.txt", "sub/file"];
+    assert_eq!(files_of(&home, &repo, &tree), expected);
+    assert_eq!(fs::read(repo.join(".git/worktrees").join(&thread).join("index")).unwrap(), index);
+    assert_eq!(git(&home, &worktree, &["rev-list", "--count", "HEAD"]), "2", "nothing was committed on the branch");
+    assert_eq!(git(&home, &worktree, &["diff", "--cached", "--name-only"]), "staged");
+    assert_eq!(git(&home, &repo, &["status", "--porcelain"]), "");
+
+    let second = home.json(&["thread", "step", &thread]);
+    let commit = text(&second["files"], "commit");
+    assert_eq!(git(&home, &repo, &["rev-parse", &format!("{commit}^1")]), text(&first["files"], "commit"));
+    let head = text(&second, "head");
+    assert_eq!(git(&home, &repo, &["rev-parse", &format!("refs/uwf/{thread}/{head}")]), commit);
+    let message = git(&home, &repo, &["show", "--no-patch", "--format=%an: %B", &commit]);
+    let base = git(&home, &repo, &["rev-parse", "HEAD"]);
+    assert_eq!(
+        message,
+        format!("uwf: uwf: worker in thread {thread}\n\nUwf-Thread: {thread}\nUwf-Step: {head}\nUwf-Head: {base}")
+    );
+    git(&home, &repo, &["worktree", "remove", "--force", worktree.to_str().unwrap()]);
+    git(&home, &repo, &["branch", "-D", &format!("uwf/{thread}")]);
+    git(&home, &repo, &["gc", "--quiet", "--prune=now"]);
+    assert_eq!(files_of(&home, &repo, &tree), expected, "it outlives git's own collection of garbage");
+    let attempts = home.root().join("threads").join(&thread).join("attempts");
+    let left = fs::read_dir(attempts).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir()).count();
+    assert_eq!(left, 0, "no index is left");
+}
+
+#[test]
+fn a_failure_of_git_does_not_cost_the_step() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    git_that_first(&home, "case \"$*\" in *write-tree*) echo 'fatal: no more room' >&2; exit 128;; esac");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    let why = "cannot record the files: git says: no more room";
+    assert_eq!(ran.json()["files"], json!({ "notRecorded": why }));
+    assert_eq!(ran.stderr, format!("warning: the step is done, but its files were not recorded: {why}\n"));
+    let log = fs::read_to_string(home.root().join("threads").join(&thread).join("log.jsonl")).unwrap();
+    assert!(log.contains("W4D8K1ZR"), "{log}");
+    let run = home.uwf(&["run", &thread, "--max-steps", "1"]);
+    assert!(run.stderr.contains("its files were not recorded"), "{}", run.stderr);
+    real_git(&home);
+    let third = home.json(&["thread", "step", &thread]);
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], json!(3));
+    let commit = text(&third["files"], "commit");
+    let parents = git(&home, &repo, &["show", "--no-patch", "--format=%P", &commit]);
+    assert_eq!(parents, git(&home, &repo, &["rev-parse", "HEAD"]), "there are no files before it");
+    assert!(worktree.join("step-3.txt").exists());
+    let nodes = hashes(&home, &thread);
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "fork", &thread, "--from-role", "worker"]).told()).replace(&nodes[2], "<step>"), @r"
+    exit 69
+    --- stderr
+    error: the files of thread <id> at <step> were not recorded
+    hint: `uwf thread fork <id> --cwd DIR` forks the conversation alone
+    ");
+}
+
+#[test]
+fn what_git_cannot_take_in_is_left_out_and_said() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    fs::create_dir(worktree.join("nested")).unwrap();
+    git(&home, &worktree.join("nested"), &["init", "--quiet"]);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    let report = ran.json();
+    assert!(text(&report["files"], "leftOut").contains("'nested/' does not have a commit checked out"), "{report}");
+    assert!(ran.stderr.starts_with("warning: not all files of the step were recorded: "), "{}", ran.stderr);
+    assert!(files_of(&home, &repo, &text(&report["files"], "tree")).contains(&"step-1.txt".to_owned()));
+}
+
+#[test]
+fn a_step_whose_keeper_was_killed_gets_its_files_when_it_is_taken_over() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, _) = start_in_worktree(&home, &repo);
+    for at in ["add --all", "commit-tree", "update-ref"] {
+        git_that_first(&home, &format!("case \"$*\" in *'{at}'*) kill -9 $PPID; exit 1;; esac"));
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(70), "{at}: {ran:?}");
+        real_git(&home);
+        let report = home.json(&["thread", "step", &thread]);
+        assert_eq!(report["adopted"], json!(true), "{at}");
+        let (tree, commit) = (text(&report["files"], "tree"), text(&report["files"], "commit"));
+        let head = text(&report, "head");
+        assert_eq!(git(&home, &repo, &["rev-parse", &format!("refs/uwf/{thread}/{head}")]), commit);
+        let steps = home.json(&["thread", "show", &thread])["steps"].clone();
+        assert!(files_of(&home, &repo, &tree).contains(&format!("step-{steps}.txt")), "{at}");
+    }
+    assert_eq!(
+        fs::read_to_string(home.root().join("worktrees").join(&thread).join("count")).unwrap(),
+        "3\n",
+        "paid once"
+    );
+}
+
+#[test]
+fn a_fork_restores_conversation_and_files_together() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    step(&home, &thread, 1);
+    fs::remove_file(worktree.join("README")).unwrap();
+    fs::write(worktree.join("a.log"), "ignored\n").unwrap();
+    step(&home, &thread, 1);
+    git(&home, &worktree, &["add", "step-1.txt"]);
+    git(&home, &worktree, &["commit", "--quiet", "-m", "the first step"]);
+    step(&home, &thread, 1);
+    let nodes = hashes(&home, &thread);
+    let base = git(&home, &repo, &["rev-parse", "HEAD"]);
+
+    // At a step, from anywhere: its hash leads to the repository.
+    for dir in [&repo, &home.work()] {
+        let (forked, there) = fork(&home, dir, &[&nodes[2]]);
+        let listed = git(&home, &there, &["status", "--porcelain", "--untracked-files=all"]);
+        assert_eq!(listed, " D README\n?? count\n?? step-1.txt\n?? step-2.txt");
+        assert!(!there.join("a.log").exists() && !there.join("README").exists());
+        assert_eq!(git(&home, &there, &["rev-parse", "HEAD"]), base, "the branch begins where it was then");
+        assert_eq!(git(&home, &there, &["branch", "--show-current"]), format!("uwf/{forked}"));
+        let report = home.json(&["thread", "step", &forked]);
+        assert_eq!(home.last_step(&forked)["output"]["n"], json!(3), "it goes on from these files");
+        let parents = git(&home, &repo, &["show", "--no-patch", "--format=%P", &text(&report["files"], "commit")]);
+        let before = git(&home, &repo, &["rev-parse", &format!("refs/uwf/{thread}/{}", nodes[2])]);
+        assert_eq!(parents, format!("{before} {base}"), "its files follow those of the step");
+    }
+    // A thread, at its head: what was committed meanwhile is in its branch.
+    let (_, there) = fork(&home, &repo, &[&thread]);
+    assert_eq!(git(&home, &there, &["log", "--format=%s"]), "the first step\nfirst");
+    assert_eq!(fs::read_to_string(there.join("count")).unwrap(), "3\n");
+    // Before a role, and at the start.
+    let (_, there) = fork(&home, &home.work(), &[&thread, "--from-role", "worker"]);
+    assert!(there.join("step-2.txt").exists() && !there.join("step-3.txt").exists());
+    for (what, more) in [(&nodes[0], None), (&thread, Some("another task"))] {
+        let args: Vec<&str> = [what.as_str()].into_iter().chain(more.map(|_| "-p")).chain(more).collect();
+        let (forked, there) = fork(&home, &repo, &args);
+        assert_eq!(git(&home, &there, &["status", "--porcelain"]), "");
+        assert_eq!(home.json(&["thread", "show", &forked])["steps"], json!(0));
+    }
+    // A fork of a fork, whose steps were recorded by another thread.
+    let (forked, _) = fork(&home, &repo, &[&nodes[3]]);
+    let (_, there) = fork(&home, &repo, &[&forked, "--from-role", "worker"]);
+    assert_eq!(fs::read_to_string(there.join("count")).unwrap(), "2\n");
+    assert_eq!(fs::read_to_string(worktree.join("count")).unwrap(), "3\n", "the old thread's files are as they were");
+}
+
+#[test]
+fn a_fork_works_where_its_thread_did_and_elsewhere_when_it_is_told() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo.join("sub"));
+    step(&home, &thread, 1);
+    let head = home.head(&thread).unwrap();
+    for from in [&thread, &head] {
+        let (forked, there) = fork(&home, &home.work(), &[from]);
+        assert_eq!(there, home.root().join("worktrees").join(forked).join("sub"));
+        assert!(there.join("step-1.txt").exists());
+    }
+    let (_, there) = fork(&home, &repo, &[&thread, "--cwd", "sub"]);
+    assert_eq!(there, repo.join("sub"));
+    // Its thread, and its worktree, are gone; the files of its steps are not.
+    home.json(&["thread", "kill", &thread]);
+    home.json(&["thread", "rm", &thread, "--discard"]);
+    assert!(!worktree.exists());
+    let (_, there) = fork(&home, &repo, &[&head]);
+    assert!(there.join("step-1.txt").exists());
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "fork", &head, "--format", "text"]).told()).replace(&head, "<step>"), @r"
+    exit 0
+    forked thread <id> at <step>
+    works in <dir>/root/worktrees/<id> on branch uwf/<id>
+    step it with: uwf thread step <id>
+    ");
+}
+
+#[test]
+fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
+    let home = home_with_repository(1);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], json!(true));
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "rm", &thread]).told()), @r"
+    exit 64
+    --- stderr
+    error: thread <id> has a worktree, <dir>/root/worktrees/<id>, and it has 2 uncommitted changes
+    hint: look at it: git -C <dir>/root/worktrees/<id> status
+    hint: `uwf thread rm <id> --discard` removes it all the same; what is committed stays
+    ");
+    assert!(worktree.join("step-1.txt").exists());
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("completed"), "nothing was removed");
+    git(&home, &worktree, &["add", "-A"]);
+    git(&home, &worktree, &["commit", "--quiet", "-m", "the work"]);
+    let branch = format!("uwf/{thread}");
+    let tip = git(&home, &worktree, &["rev-parse", "HEAD"]);
+    let removed = home.json(&["thread", "rm", &thread]);
+    assert_eq!(removed["worktree"], json!({ "dir": worktree, "keptBranch": branch }));
+    assert!(!worktree.exists());
+    assert_eq!(git(&home, &repo, &["rev-parse", &branch]), tip, "its commit is on no other branch");
+    assert!(!git(&home, &repo, &["worktree", "list"]).contains(&thread));
+
+    // A commit that is on no branch would be lost, and one that another has is not.
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    home.json(&["thread", "kill", &thread]);
+    git(&home, &worktree, &["checkout", "--quiet", "--detach"]);
+    git(&home, &worktree, &["commit", "--quiet", "--allow-empty", "-m", "detached"]);
+    let told = home.told(&["thread", "rm", &thread]);
+    assert!(told.contains("and what is checked out in it is on no branch"), "{told}");
+    git(&home, &worktree, &["checkout", "--quiet", &format!("uwf/{thread}")]);
+    assert_snapshot!(home.steady(&home.uwf(&["thread", "rm", &thread, "--format", "text"]).told()), @r"
+    exit 0
+    removed thread <id> from the history
+    removed its worktree <dir>/root/worktrees/<id>
+    ");
+    assert_eq!(git(&home, &repo, &["branch", "--list", &format!("uwf/{thread}")]), "");
+    assert_eq!(fs::read_dir(home.root().join("worktrees")).unwrap().count(), 0);
+
+    // Where the directory, or the repository, is gone already.
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    home.json(&["thread", "kill", &thread]);
+    fs::remove_dir_all(&worktree).unwrap();
+    assert_eq!(home.uwf(&["thread", "rm", &thread]).code, Some(0));
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    home.json(&["thread", "kill", &thread]);
+    fs::remove_dir_all(&repo).unwrap();
+    let told = home.told(&["thread", "rm", &thread]);
+    assert!(told.contains("and its git repository is gone"), "{told}");
+    assert_eq!(home.json(&["thread", "rm", &thread, "--discard"])["worktree"], json!({ "dir": worktree }));
+    assert_eq!(home.json(&["thread", "list", "--all"]), Value::Array(Vec::new()));
+}
