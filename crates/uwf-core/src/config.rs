@@ -6,6 +6,7 @@ mod check;
 mod defaults;
 pub mod edit;
 mod limits;
+mod notify;
 mod project;
 mod read;
 mod secret;
@@ -20,6 +21,7 @@ pub use defaults::default_of;
 pub(crate) use limits::MAX_OUTPUT_CAP;
 pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
 
+pub use notify::{Happening, Notify, NotifyBy};
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;
 pub use workspace::Workspace;
@@ -49,6 +51,8 @@ pub struct Config {
     pub secrets: BTreeSet<String>,
     /// Limits on steps, depth, prompt and output; each is a top-level key.
     pub limits: Limits,
+    /// `notify`: who is told what becomes of threads.
+    pub notify: Vec<Notify>,
     /// `extract`: the switches of the extraction ladder.
     pub extract: ExtractRungs,
 }

@@ -13,6 +13,7 @@ pub mod limit;
 pub mod list;
 pub mod live;
 pub(crate) mod new_thread;
+pub mod notify;
 pub mod overview;
 pub mod pages;
 pub mod pause;

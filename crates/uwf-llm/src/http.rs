@@ -57,6 +57,16 @@ pub(crate) struct Incoming<'a> {
     pub(crate) is_stream: bool,
 }
 
+/// Posts JSON to a URL that is no model: whatever it replies with a status of success is fine.
+///
+/// # Errors
+/// [`Error`]. The URL is in it without its query.
+pub fn post_json(url: &str, body: &Value, limit: Duration) -> Result<()> {
+    let timeouts = Timeouts { connect: limit, idle: limit, total: limit };
+    let http = Http::new(&Endpoint::new(url, ""), timeouts)?;
+    http.post(url, body, Instant::now() + limit).map(drop)
+}
+
 impl Http {
     pub(crate) fn new(endpoint: &Endpoint, timeouts: Timeouts) -> Result<Http> {
         let fail = |reason: String| Error::Endpoint { url: shown(&endpoint.base_url), reason };

@@ -51,7 +51,7 @@ pub use delta::Delta;
 pub use endpoint::{Endpoint, Wire};
 pub use error::{Error, Result, Waited};
 pub use find_json::find_json;
-pub use http::Timeouts;
+pub use http::{Timeouts, post_json};
 pub use lookups::{LookedUp, Lookups};
 pub use message::{ChatMessage, ToolCall};
 pub use mode::{Mode, ModeCache};

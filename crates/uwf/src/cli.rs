@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::attempt::keeper;
 use uwf_engine::thread::evaluate;
-use uwf_engine::verbs::step;
+use uwf_engine::verbs::{notify, step};
 
 use crate::commands::{
     agent, cas, completions, config, doctor, help, man, recover, reference, setup, thread, workflow,
@@ -231,6 +231,7 @@ fn own_child(args: &[OsString]) -> Option<u8> {
             // The parent may have given up on us.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);
         }),
+        notify::NOTIFY_ARGUMENT => crate::commands::notify::run(args.get(2)?.to_str()?, args.get(3)?.to_str()?),
         _ => return None,
     };
     Some(match done {

@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod help;
 pub(crate) mod man;
+pub(crate) mod notify;
 pub(crate) mod recover;
 pub(crate) mod reference;
 pub(crate) mod setup;

@@ -7,16 +7,17 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
+use super::notify::{Happening, Notify, NotifyBy};
 use super::workspace::Workspace;
 use super::{Config, Model, Provider, check, project};
 use crate::document::fields::{self, Fields, wrong_type};
 use crate::document::{self, Problem, Problems, has_no_content};
 use crate::usage::ThreadLimits;
 use json_cas::nearest::did_you_mean;
-use yaml_tree::{Entry, Node};
+use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 19] = [
+pub const CONFIG_KEYS: [&str; 20] = [
     "providers",
     "models",
     "agents",
@@ -36,6 +37,7 @@ pub const CONFIG_KEYS: [&str; 19] = [
     "outputCap",
     "killGrace",
     "extract",
+    "notify",
 ];
 /// Bytes below which a prompt has no room for the format of the answer and the task.
 const MIN_PROMPT_BUDGET: u64 = 1000;
@@ -55,6 +57,7 @@ const AGENT_KEYS: [&str; 11] = [
     "config",
     "describe",
 ];
+const NOTIFY_KEYS: [&str; 4] = ["on", "command", "webhook", "webhookEnv"];
 const EXTRACT_KEYS: [&str; 4] = ["submit", "frontmatter", "feedback", "llm"];
 
 /// Reads a file over the configuration `base`. `project` is the directory of a project whose file it is, see
@@ -102,6 +105,7 @@ impl ConfigReader {
         config.workspaces.extend(self.named(fields, "workspaces", ConfigReader::workspace));
         config.limits = self.limits(fields, &base.limits);
         config.extract = self.extract(fields, base.extract);
+        config.notify.extend(self.notify(fields));
         check::references(&config, fields, &mut self.problems);
         check::agents(&config, fields, &mut self.problems);
         check::secret_names(fields, &mut self.problems);
@@ -204,6 +208,53 @@ impl ConfigReader {
             output_cap: self.number(fields, "outputCap", 1, MAX_OUTPUT_CAP).unwrap_or(defaults.output_cap),
             kill_grace: self.duration(fields, "killGrace").unwrap_or(defaults.kill_grace),
         }
+    }
+
+    /// One entry, or a list of them.
+    fn notify(&mut self, fields: Fields<'_>) -> Vec<Notify> {
+        let Some(entry) = fields.get("notify") else { return Vec::new() };
+        let entries = match &entry.value.data {
+            Data::Sequence(entries) => entries.iter().collect(),
+            _ => vec![&entry.value],
+        };
+        entries.into_iter().filter_map(|entry| self.notify_entry(entry)).collect()
+    }
+
+    fn notify_entry(&mut self, node: &Node) -> Option<Notify> {
+        let fields = Fields::of(node, "notify", &mut self.problems)?;
+        fields.warn_unknown(&NOTIFY_KEYS, &mut self.problems);
+        let mut ways = Vec::new();
+        ways.extend(self.text(fields, "command").map(NotifyBy::Command));
+        ways.extend(self.text(fields, "webhook").map(NotifyBy::Webhook));
+        ways.extend(self.text(fields, "webhookEnv").map(NotifyBy::WebhookEnv));
+        let on = match fields.get("on") {
+            None => Some(Happening::ALL.to_vec()),
+            Some(entry) => self.happenings(&entry.value),
+        };
+        let [by] = <[NotifyBy; 1]>::try_from(ways).ok().or_else(|| {
+            let message = "an entry of `notify` has one of `command`, `webhook` and `webhookEnv`".to_owned();
+            self.problems.error("bad-value", node.at, message, None);
+            None
+        })?;
+        Some(Notify { on: on?, by })
+    }
+
+    fn happenings(&mut self, node: &Node) -> Option<Vec<Happening>> {
+        let words = match &node.data {
+            Data::Sequence(_) => fields::texts(node, "on", &mut self.problems)?,
+            _ => vec![fields::text(node, "on", &mut self.problems)?],
+        };
+        let mut found = Vec::new();
+        for word in words {
+            let Some(happening) = Happening::named(&word) else {
+                let names = Happening::ALL.map(Happening::name);
+                let message = format!("`on` is `{word}`; it can be {}", names.join(", "));
+                self.problems.error("bad-value", node.at, message, did_you_mean(&word, names));
+                return None;
+            };
+            found.push(happening);
+        }
+        Some(found)
     }
 
     fn switch(&mut self, fields: Fields<'_>, key: &str, default: bool) -> bool {

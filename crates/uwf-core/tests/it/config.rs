@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_core::config::{
-    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Limits, Model, OutputMode, Provider, Workspace,
+    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Happening, Limits, Model, Notify, NotifyBy,
+    OutputMode, Provider, Workspace,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -78,6 +79,7 @@ supervisorInterval: 5
 promptBudget: 5000
 outputCap: 1024
 killGrace: 500ms
+notify: { on: [ended, stuck], webhookEnv: HOOK }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
@@ -138,6 +140,10 @@ extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
             kill_grace: Duration::from_millis(500),
         },
         extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
+        notify: vec![Notify {
+            on: vec![Happening::Ended, Happening::Stuck],
+            by: NotifyBy::WebhookEnv("HOOK".to_owned()),
+        }],
     };
     let config = sound(text);
     assert_eq!(config, expected);

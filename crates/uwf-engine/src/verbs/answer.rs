@@ -2,6 +2,7 @@
 //! started for it; the head moves as in every step.
 
 use json_cas::Hash;
+use uwf_core::config::Happening;
 use uwf_core::moderator::Next;
 use uwf_core::thread::ThreadId;
 
@@ -18,6 +19,7 @@ use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
+use crate::verbs::notify;
 use crate::verbs::step::{self, Step, StepReport, StepRequest, Stored};
 
 /// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
@@ -139,7 +141,11 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
             let _ = leftover::suspend(home, &attempt, Some("the answer could not be stored".to_owned()));
         }
     })?;
-    Ok(linked.look_ahead(&mut signals))
+    let report = linked.look_ahead(&mut signals);
+    if report.done {
+        notify::tell(home, id, Happening::Ended);
+    }
+    Ok(report)
 }
 
 /// Of two answers the one that was recorded counts, and whoever gives the other is told so.

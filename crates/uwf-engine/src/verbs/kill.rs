@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use json_cas::Hash;
 use rustix::process::Signal;
+use uwf_core::config::Happening;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
@@ -13,7 +14,7 @@ use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::{history, lock, sharing};
 use crate::thread::load::Thread;
-use crate::verbs::{child_threads, end};
+use crate::verbs::{child_threads, end, notify};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -35,6 +36,9 @@ pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
         _ => end_all(home, id).map_err(|error| {
             error.hint("the thread has ended; the same command again ends what is left of its agent")
         })?,
+    }
+    if dropped.is_ok() {
+        notify::tell(home, id, Happening::Ended);
     }
     dropped
 }

@@ -40,6 +40,7 @@ use crate::thread::load::Thread;
 use crate::thread::moderate::{self, Explained};
 use crate::verbs::child_threads;
 use crate::verbs::end;
+use crate::verbs::notify;
 
 /// What to step, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +84,13 @@ pub fn in_keeper(
 /// # Errors
 /// `Usage` when the request is not readable.
 pub fn keeper_main(request: &str) -> Result<()> {
-    let performed = |request: &StepRequest| perform(&Home::from_environment()?, request, &mut Signals::listen()?);
+    let performed = |request: &StepRequest| -> Result<StepReport> {
+        let home = Home::from_environment()?;
+        let before = notify::Before::of(&home, &request.thread);
+        let report = perform(&home, request, &mut Signals::listen()?);
+        before.tell(&home, &request.thread, report.as_ref().is_ok_and(|report| report.done));
+        report
+    };
     Ok(keeper::main(request, performed)?)
 }
 

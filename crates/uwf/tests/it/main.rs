@@ -56,6 +56,7 @@ mod man;
 mod misbehaving_agents;
 mod mock;
 mod newest_thread;
+mod notify;
 mod pages;
 mod partial_traces;
 mod prompts;

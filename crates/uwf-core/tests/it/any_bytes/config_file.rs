@@ -26,6 +26,7 @@ agentOverrides: { w: { worker: judge, other: ~ } }
 modelOverrides: { extract: m }
 maxSteps: 7
 maxTokens: 1000
+notify: [ { on: stuck, command: x } ]
 maxCost: 0.5
 maxTime: 1h
 futureKey: |

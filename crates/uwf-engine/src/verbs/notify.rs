@@ -1,0 +1,166 @@
+//! `notify` of config.yaml: telling somebody that a thread has ended, waits, is at a limit or is stuck.
+//!
+//! A process of its own does it once the step is over, so that nothing it does can fail a step or keep it waiting. Threads
+//! that play a role of another thread are not told of: their parent is.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
+use uwf_core::config::{Happening, Notify, NotifyBy};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::settings::Settings;
+use crate::error::Result;
+use crate::root::env_file;
+use crate::root::home::{Home, ROOT_VARIABLES};
+use crate::root::log::{Log, log};
+use crate::root::marks::{self, Mark, Reason};
+use crate::verbs::overview;
+use crate::verbs::show;
+
+/// Hidden argument of the process that tells; the thread and what happened follow it.
+pub const NOTIFY_ARGUMENT: &str = "__notify";
+
+/// How long a command may take that tells somebody.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// How often is looked whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is told to somebody, by the mark that says it.
+const MARKED: [(Mark, Happening); 3] =
+    [(Mark::Waiting, Happening::Waiting), (Mark::Limited, Happening::Limited), (Mark::Stuck, Happening::Stuck)];
+
+/// How a thread was marked before a step.
+pub(crate) struct Before([Option<Reason>; 3]);
+
+impl Before {
+    pub(crate) fn of(home: &Home, thread: &ThreadId) -> Before {
+        Before(MARKED.map(|(mark, _)| marks::get(home, thread, mark)))
+    }
+
+    /// Tells of what the step has come to. What was so before is not told again: a thread that waits is looked at often.
+    pub(crate) fn tell(self, home: &Home, thread: &ThreadId, has_ended: bool) {
+        if has_ended {
+            return tell(home, thread, Happening::Ended);
+        }
+        for ((mark, happening), before) in MARKED.into_iter().zip(self.0) {
+            let Some(now) = marks::get(home, thread, mark) else { continue };
+            let is_new = before.is_none_or(|before| match mark {
+                // Each failed attempt is news.
+                Mark::Stuck => before.since != now.since,
+                _ => before.why != now.why,
+            });
+            if is_new {
+                tell(home, thread, happening);
+            }
+        }
+    }
+}
+
+/// Starts the process that tells, if anybody is to be told.
+pub(crate) fn tell(home: &Home, thread: &ThreadId, happening: Happening) {
+    let wanted = wanted(home, happening);
+    let is_child = || Settings::load(home, thread).ok().flatten().is_some_and(|settings| settings.parent.is_some());
+    if wanted.is_empty() || is_child() {
+        return;
+    }
+    let mut command = Command::new(home.bin());
+    command.args([NOTIFY_ARGUMENT, thread.as_str(), happening.name()]).env(ROOT_VARIABLES[0], home.root());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    if let Err(error) = command.spawn() {
+        let log = Log::open(&home.log_file(thread));
+        log!(log, "W4T6N9QB", Error, "nobody is told that the thread is {}: {error}", happening.name());
+    }
+}
+
+/// Who is to be told. Without a readable configuration nobody is known.
+fn wanted(home: &Home, happening: Happening) -> Vec<Notify> {
+    let all = home.config().map(|config| config.notify).unwrap_or_default();
+    all.into_iter().filter(|entry| entry.on.contains(&happening)).collect()
+}
+
+/// The side of the process that tells: runs the commands, and posts to the URLs by `post`.
+///
+/// # Errors
+/// None for what cannot be told, which is logged; those of the thread.
+pub fn perform(
+    home: &Home,
+    thread: &ThreadId,
+    happening: Happening,
+    post: &dyn Fn(&str, &Value) -> std::result::Result<(), String>,
+) -> Result<()> {
+    let log = Log::open(&home.log_file(thread));
+    let report = report(home, thread, happening)?;
+    for entry in wanted(home, happening) {
+        let told = match &entry.by {
+            NotifyBy::Command(command) => run(home, thread, command, &report, happening),
+            NotifyBy::Webhook(url) => post(url, &report),
+            NotifyBy::WebhookEnv(name) => match env_file::value_of(name, &env_file::read(&home.env_file())?) {
+                Some(url) => post(&url, &report).map_err(|why| without(&why, &url, name)),
+                None => Err(format!("{name} is not set")),
+            },
+        };
+        match told {
+            Ok(()) => log!(log, "H2V8K3ZD", Info, "told that the thread is {}", happening.name()),
+            Err(why) => log!(log, "E5B1X7MJ", Error, "could not tell that the thread is {}: {why}", happening.name()),
+        }
+    }
+    Ok(())
+}
+
+/// What `thread show` says, with what happened and the name of the workflow.
+fn report(home: &Home, thread: &ThreadId, happening: Happening) -> Result<Value> {
+    let shown = show::show(home, thread)?;
+    let name = overview::workflow_name(home, shown.workflow);
+    let mut report = json!({ "event": happening.name(), "workflowName": name });
+    if let (Some(report), Ok(Value::Object(shown))) = (report.as_object_mut(), serde_json::to_value(shown)) {
+        report.extend(shown);
+    }
+    Ok(report)
+}
+
+/// A message without a URL that is a key, nor its path, which a server may repeat.
+fn without(why: &str, url: &str, name: &str) -> String {
+    let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
+    let why = why.replace(url, &format!("${name}"));
+    path.filter(|path| path.len() > 1).map_or(why.clone(), |path| why.replace(path, "/…"))
+}
+
+fn run(
+    home: &Home,
+    thread: &ThreadId,
+    command: &str,
+    report: &Value,
+    happening: Happening,
+) -> std::result::Result<(), String> {
+    let settings = Settings::load(home, thread).ok().flatten();
+    let workspace = settings.map(|settings| settings.workspace).filter(|dir| dir.is_dir());
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).current_dir(workspace.as_deref().unwrap_or(home.root()));
+    shell.env("UWF_THREAD", thread.as_str()).env("UWF_EVENT", happening.name()).env("UWF_BIN", home.bin());
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut child = shell.spawn().map_err(|error| format!("cannot start `{command}`: {error}"))?;
+    let group = Pid::from_child(&child);
+    if let Some(mut stdin) = child.stdin.take() {
+        let text = format!("{report}\n");
+        // A command may not care for the report, or never read it.
+        std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    }
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(format!("`{command}` ended with {status}")),
+            None if Instant::now() >= deadline => {
+                let _ = kill_process_group(group, Signal::KILL);
+                return Err(format!("`{command}` was ended after {} s", LIMIT.as_secs()));
+            }
+            None => std::thread::sleep(LOOK),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The hidden command that tells somebody what has become of a thread.
+
+use std::time::Duration;
+
+use uwf_core::config::Happening;
+use uwf_core::thread::ThreadId;
+use uwf_engine::root::home::Home;
+use uwf_engine::verbs::notify;
+
+use crate::error::CommandError;
+
+/// How long a webhook may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Runs the command.
+pub(crate) fn run(thread: &str, happening: &str) -> Result<(), CommandError> {
+    let unknown = || CommandError::usage(format!("nobody can be told of `{happening}` in `{thread}`"));
+    let thread: ThreadId = thread.parse().map_err(|_| unknown())?;
+    let happening = Happening::named(happening).ok_or_else(unknown)?;
+    let post = |url: &str, report: &_| uwf_llm::post_json(url, report, LIMIT).map_err(|error| error.to_string());
+    Ok(notify::perform(&Home::from_environment()?, &thread, happening, &post)?)
+}
