@@ -15,6 +15,9 @@ use crate::seed::Seed;
 /// The most a listing of the many threads should take, milliseconds.
 const LIST_MS: f64 = 50.0;
 
+/// Steps of each thread whose cost is added up.
+const STEPS: usize = 3;
+
 /// A store with some active threads, one of each player among them.
 struct Indexed {
     place: Place,
@@ -29,6 +32,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
         .collect::<Result<_>>()?;
     let start_alone = indexed(bench, "one-start", &[Player::Step], 1)?;
     let listed = indexed(bench, "listed", &Player::ALL, bench.sizes.active)?;
+    let spent = stepped(bench, "spent", bench.sizes.active)?;
 
     let mut cases = Vec::new();
     for (one, (_, thread)) in alone.iter().zip(&many.threads) {
@@ -43,6 +47,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
         let _ = fs::remove_file(listed.place.home.heads_cache());
         Ok(listed.place.uwf(&["thread", "list"]))
     }));
+    cases.push(Case::always(|| spent.uwf(&["thread", "cost"])));
     let times = interleave(bench.sizes.runs, cases)?;
 
     let active = bench.sizes.active;
@@ -57,6 +62,11 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
         .collect();
     rows.push(Row::millis(format!("thread list of {active} threads"), &times[6]).at_most(LIST_MS));
     rows.push(Row::millis(format!("thread list of {active} threads, what heads say not remembered"), &times[7]));
+    let cost = times[8].median() / active as f64;
+    rows.push(
+        Row::millis(format!("thread cost of {active} threads"), &times[8])
+            .note(format!("{:.0} µs a thread of {STEPS} steps", cost * 1000.0)),
+    );
     Ok(Group { title: "Active threads".to_owned(), rows })
 }
 
@@ -73,6 +83,19 @@ fn indexed(bench: &Bench<'_>, name: &str, players: &[Player], active: usize) -> 
     }
     seed.finish()?;
     Ok(Indexed { place, threads })
+}
+
+/// A store with so many active threads that have steps.
+fn stepped(bench: &Bench<'_>, name: &str, active: usize) -> Result<Place> {
+    let place = bench.place(name)?;
+    let mut seed = Seed::new(&place.home)?;
+    for _ in 0..active {
+        let line = seed.line(STEPS)?;
+        let head = line.steps.last().copied().unwrap_or(line.start);
+        seed.thread(head, &place.workspace, Player::Step)?;
+    }
+    seed.finish()?;
+    Ok(place)
 }
 
 fn start(place: &Place, round: usize) -> Command {

@@ -7,6 +7,7 @@ mod defaults;
 pub mod edit;
 mod limits;
 mod notify;
+mod prices;
 mod project;
 mod read;
 mod secret;
@@ -22,6 +23,8 @@ pub(crate) use limits::MAX_OUTPUT_CAP;
 pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
 
 pub use notify::{Happening, Notify, NotifyBy};
+pub(crate) use prices::DEFAULT_CURRENCY;
+pub use prices::{Price, Prices, is_date};
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;
 pub use workspace::Workspace;
@@ -55,6 +58,8 @@ pub struct Config {
     pub notify: Vec<Notify>,
     /// `extract`: the switches of the extraction ladder.
     pub extract: ExtractRungs,
+    /// `prices`: what models cost.
+    pub prices: Option<Prices>,
 }
 
 /// Where a model is served.

@@ -54,6 +54,7 @@ pub mod node;
 mod placeholder;
 pub mod prompt;
 mod schema_shape;
+pub mod spending;
 pub mod text;
 pub mod thread;
 pub mod usage;

@@ -17,4 +17,4 @@ pub use key_order::in_schema_order;
 pub use output::output;
 pub use page::{Ending, Failure, LeftOut, Page, page, task};
 pub use step::{MIN_SECTION, Section, agent_name, section};
-pub use time::time;
+pub use time::{day_start, time};

@@ -3,6 +3,7 @@
 pub mod agent_link;
 pub mod answer;
 pub mod child_threads;
+pub mod cost;
 pub(crate) mod decide_workflows;
 pub mod doctor;
 pub mod end;

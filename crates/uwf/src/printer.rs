@@ -3,6 +3,7 @@
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::Value;
 use uwf_engine::error::ErrorKind;
@@ -23,6 +24,35 @@ pub(crate) enum Format {
     Yaml,
     /// Text for people.
     Text,
+    /// A form of its own that a command has beside these.
+    #[value(skip)]
+    Own(OwnFormat),
+}
+
+/// Forms that not every command has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnFormat {
+    /// Comma-separated values, with a line of headings.
+    Csv,
+}
+
+impl OwnFormat {
+    /// As it is asked for.
+    fn name(self) -> &'static str {
+        match self {
+            OwnFormat::Csv => "csv",
+        }
+    }
+}
+
+/// Reads the `--format` of a command that has these forms beside those that all have.
+pub(crate) fn formats(own: &'static [OwnFormat]) -> impl TypedValueParser<Value = Format> {
+    let common = Format::value_variants().iter().filter_map(Format::to_possible_value);
+    let names = common.chain(own.iter().map(|format| PossibleValue::new(format.name())));
+    PossibleValuesParser::new(names).map(|name| {
+        let own = own.iter().find(|format| format.name() == name).copied().map(Format::Own);
+        own.or_else(|| Format::from_str(&name, true).ok()).unwrap_or(Format::Json)
+    })
 }
 
 /// What a command writes to stdout when no format was asked for.
@@ -40,6 +70,11 @@ pub(crate) enum Stdout {
 pub(crate) trait Report: Serialize {
     /// The text for people, each line ended.
     fn text(&self) -> String;
+
+    /// The report in a form that only some commands have.
+    fn own(&self, _format: OwnFormat) -> String {
+        self.text()
+    }
 
     /// Exit code of the command.
     fn exit_code(&self) -> u8 {
@@ -80,6 +115,7 @@ impl<R: Report> Tell for R {
                 .map(|value| yaml_tree::write::block(&value))
                 .map_err(|error| not_json(&error)),
             Format::Text => Ok(self.text()),
+            Format::Own(own) => Ok(self.own(own)),
         }
     }
 }
@@ -146,7 +182,7 @@ impl Printed {
             (Body::Verbatim(line), _) => line.clone(),
             (Body::Short { value, .. }, Format::Json) => format!("{value}\n"),
             (Body::Short { value, .. }, Format::Yaml) => yaml_tree::write::block(value),
-            (Body::Short { text, .. }, Format::Text) => text.clone(),
+            (Body::Short { text, .. }, Format::Text | Format::Own(_)) => text.clone(),
             (Body::Long(report), format) => report.tell(format)?,
         }))
     }
@@ -193,7 +229,7 @@ impl Printer {
         let is_terminal = std::io::stdout().is_terminal();
         let text = match format {
             Format::Text => style::render(&text, is_terminal, self.colour && is_terminal),
-            Format::Json | Format::Yaml => style::data(&text, is_terminal),
+            Format::Json | Format::Yaml | Format::Own(_) => style::data(&text, is_terminal),
         };
         if report.is_paged && format == Format::Text && pager::show(&text) {
             return report.exit_code;
@@ -267,7 +303,7 @@ impl Printer {
         let is_terminal = std::io::stdout().is_terminal();
         let text = match self.format() {
             Format::Text => style::render(text, is_terminal, self.colour && is_terminal),
-            Format::Json | Format::Yaml => style::data(text, is_terminal),
+            Format::Json | Format::Yaml | Format::Own(_) => style::data(text, is_terminal),
         };
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -350,6 +386,7 @@ impl List<'_> {
             Format::Json => format!("{}{}", if self.count == 0 { "[" } else { "," }, value()?),
             Format::Yaml => yaml_tree::write::block(&Value::Array(vec![value()?])),
             Format::Text => row.text(),
+            Format::Own(own) => row.own(own),
         };
         self.count += 1;
         self.write(&text)
@@ -360,7 +397,7 @@ impl List<'_> {
             (Format::Json, 0) => self.write("[]\n")?,
             (Format::Json, _) => self.write("]\n")?,
             (Format::Yaml, 0) => self.write("[]\n")?,
-            (Format::Yaml | Format::Text, _) => {}
+            (Format::Yaml | Format::Text | Format::Own(_), _) => {}
         }
         self.out.flush()
     }
@@ -368,7 +405,7 @@ impl List<'_> {
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         let text = match self.format {
             Format::Text => style::render(text, self.is_terminal, self.colour),
-            Format::Json | Format::Yaml => style::data(text, self.is_terminal),
+            Format::Json | Format::Yaml | Format::Own(_) => style::data(text, self.is_terminal),
         };
         self.out.write_all(text.as_bytes())
     }

@@ -17,7 +17,7 @@ use json_cas::nearest::did_you_mean;
 use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 20] = [
+pub const CONFIG_KEYS: [&str; 21] = [
     "providers",
     "models",
     "agents",
@@ -38,6 +38,7 @@ pub const CONFIG_KEYS: [&str; 20] = [
     "killGrace",
     "extract",
     "notify",
+    "prices",
 ];
 /// Bytes below which a prompt has no room for the format of the answer and the task.
 const MIN_PROMPT_BUDGET: u64 = 1000;
@@ -106,6 +107,7 @@ impl ConfigReader {
         config.limits = self.limits(fields, &base.limits);
         config.extract = self.extract(fields, base.extract);
         config.notify.extend(self.notify(fields));
+        config.prices = self.prices(fields).or(config.prices);
         check::references(&config, fields, &mut self.problems);
         check::agents(&config, fields, &mut self.problems);
         check::secret_names(fields, &mut self.problems);
@@ -113,7 +115,7 @@ impl ConfigReader {
     }
 
     /// A mapping of names; entries that cannot be read are left out.
-    fn named<T>(
+    pub(super) fn named<T>(
         &mut self,
         fields: Fields<'_>,
         key: &str,
@@ -159,7 +161,7 @@ impl ConfigReader {
         command.map(|_| agent)
     }
 
-    fn entry<'n>(&mut self, entry: &'n Entry, known: &[&str]) -> Option<Fields<'n>> {
+    pub(super) fn entry<'n>(&mut self, entry: &'n Entry, known: &[&str]) -> Option<Fields<'n>> {
         let fields = Fields::of(&entry.value, &entry.key, &mut self.problems)?;
         fields.warn_unknown(known, &mut self.problems);
         Some(fields)

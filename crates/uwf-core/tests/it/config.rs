@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use uwf_core::config::{
     Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Happening, Limits, Model, Notify, NotifyBy,
-    OutputMode, Provider, Workspace,
+    OutputMode, Price, Prices, Provider, Workspace,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -84,6 +84,10 @@ maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
 extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
+prices:
+  date: 2026-11-01
+  currency: EUR
+  models: { small: { input: 0.5, output: 2, cached: 0 }, "gpt-4.1": { input: 2, output: 8, reasoning: 9 } }
 "#;
     let args = ["-t", "{thread}", "5", "true"].map(str::to_owned).to_vec();
     let full = Agent {
@@ -144,6 +148,14 @@ extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
             on: vec![Happening::Ended, Happening::Stuck],
             by: NotifyBy::WebhookEnv("HOOK".to_owned()),
         }],
+        prices: Some(Prices {
+            date: "2026-11-01".to_owned(),
+            currency: "EUR".to_owned(),
+            models: BTreeMap::from([
+                ("small".to_owned(), Price { input: 0.5, output: 2.0, cached: Some(0.0), reasoning: None }),
+                ("gpt-4.1".to_owned(), Price { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
+            ]),
+        }),
     };
     let config = sound(text);
     assert_eq!(config, expected);
@@ -279,6 +291,35 @@ agentOverrides: { w: { r: 5 }, v: x }
     "#);
     insta::assert_snapshot!(problems_of("- a\n"), @"config.yaml:1:1: error[wrong-type]: the file must be a mapping, not a list");
     insta::assert_snapshot!(problems_of("agents:\n  a: {command: x}\n  a: {command: y}\n"), @"config.yaml:3:3: error[duplicate-key]: the key `a` is here a second time; the first is at line 2");
+}
+
+#[test]
+fn a_table_of_prices_says_what_they_are_for_and_of_when() {
+    assert_eq!(sound("prices: { date: 2026-11-01 }").prices.unwrap().currency, "USD");
+    insta::assert_snapshot!(problems_of("prices: { models: { m: { inptu: 1, output: -2 }, n: 5, o: { input: x, output: .inf } } }"), @"
+    config.yaml:1:1: error[missing-key]: the table `prices` has no `date`
+    config.yaml:1:21: error[missing-key]: the price of `m` has no `input`
+    config.yaml:1:26: warning[unknown-key]: the key `inptu` is not known here and is ignored
+        did you mean `input`?
+    config.yaml:1:44: error[bad-value]: `output` is -2; it can be a price for a million tokens, 0 or more
+    config.yaml:1:53: error[wrong-type]: `n` must be a mapping, not a number
+    config.yaml:1:68: error[wrong-type]: `input` must be a finite number, not a text
+    config.yaml:1:79: error[wrong-type]: `output` must be a finite number, not a number
+    ");
+    insta::assert_snapshot!(problems_of("prices: { date: 01.11.2026 }"), @"
+    config.yaml:1:17: error[bad-value]: `date` is `01.11.2026`, which is not a day
+        write it as 2026-11-01
+    ");
+    insta::assert_snapshot!(problems_of("prices: { date: 2026-11-01, currency: euro, m: { input: 1, output: 2 } }"), @"
+    config.yaml:1:39: error[bad-value]: `currency` is `euro`; it can be three capital letters, such as USD or EUR
+    config.yaml:1:45: warning[unknown-key]: the key `m` is not known here and is ignored
+        known here: date, currency, models
+    ");
+    insta::assert_snapshot!(problems_of("prices: 5"), @"
+    config.yaml:1:9: error[wrong-type]: `prices` must be a mapping, not a number
+    ");
+    let (config, _) = Config::parse("prices: { models: { m: { input: 1, output: 2 } } }", "config.yaml");
+    assert_eq!(config.prices, None, "nobody knows of when they are");
 }
 
 #[test]

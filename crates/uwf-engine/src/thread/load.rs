@@ -34,6 +34,8 @@ pub struct Thread<'h> {
     /// workflow and task began: [`Thread::changed_at`] is the time of this one.
     pub head_timestamp_ms: u64,
     chain: OnceCell<Chain>,
+    /// Whether it stands at a step that is not its head any more, or has no id.
+    is_past: bool,
 }
 
 impl<'h> Thread<'h> {
@@ -114,6 +116,7 @@ impl<'h> Thread<'h> {
             last,
             head_timestamp_ms: node.timestamp,
             chain: OnceCell::new(),
+            is_past: false,
         })
     }
 
@@ -128,6 +131,7 @@ impl<'h> Thread<'h> {
             last: Some(step),
             head_timestamp_ms: timestamp_ms,
             chain: OnceCell::new(),
+            is_past: false,
         }
     }
 
@@ -145,8 +149,8 @@ impl<'h> Thread<'h> {
             None => (self.start_hash, None, self.home.store().get(self.start_hash)?.timestamp),
         };
         let (id, start) = (self.id.clone(), self.start.clone());
-        let chain = OnceCell::from(chain);
-        Ok(Thread { home: self.home, id, head, start_hash: self.start_hash, start, last, head_timestamp_ms, chain })
+        let (chain, start_hash, is_past) = (OnceCell::from(chain), self.start_hash, true);
+        Ok(Thread { home: self.home, id, head, start_hash, start, last, head_timestamp_ms, chain, is_past })
     }
 
     /// Loads what ends at a step that no thread of this machine is known to have: its id is all zeros, and no cache is
@@ -156,7 +160,12 @@ impl<'h> Thread<'h> {
     /// Those of the nodes.
     pub(crate) fn without_id(home: &'h Home, head: Hash) -> Result<Thread<'h>> {
         let chain = OnceCell::from(Chain::walked(home, head)?);
-        Ok(Thread { chain, ..Thread::at(home, ThreadId::from(ulid::Ulid::nil()), head)? })
+        Ok(Thread { chain, is_past: true, ..Thread::at(home, ThreadId::from(ulid::Ulid::nil()), head)? })
+    }
+
+    /// Whether it is not the thread as it stands, so that nothing it says belongs into the thread's caches.
+    pub(crate) fn is_past(&self) -> bool {
+        self.is_past
     }
 
     /// The storage root it was loaded from.

@@ -44,7 +44,7 @@ pub fn of(thread: &Thread<'_>) -> Result<Usage> {
         let (step, _) = nodes::step_node(store, record.step)?;
         usage.add(&step.role, Amount { steps: 1, ..of_detail(store, step.detail, MAX_NESTING)? });
     }
-    if summed < chain.len() {
+    if summed < chain.len() && !thread.is_past() {
         write(&file, &Sum { head: thread.head, steps: chain.len(), usage: usage.clone() });
     }
     Ok(usage)

@@ -2,6 +2,7 @@
 
 mod agent_args;
 mod answer;
+mod cost;
 mod eval;
 mod explanation;
 mod fork;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     StepDetails(step_details::Args),
     /// Why a step came about: each transition that was tried, the values its condition read, how the output was obtained.
     Why(why::Args),
+    /// What threads spent: tokens, money, time, failed attempts.
+    Cost(cost::Args),
     /// Begin a new thread at an old step.
     Fork(fork::Args),
     /// Whether a thread is still what was recorded of it: its digests made anew and compared.
@@ -110,6 +113,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Read(args) => read::run(context, &args),
         Command::StepDetails(args) => step_details::run(context, &args),
         Command::Why(args) => why::run(context, &args),
+        Command::Cost(args) => cost::run(context, &args),
         Command::Fork(args) => fork::run(context, &args),
         Command::Verify(args) => verify::run(context, &args),
         Command::Repair(args) => repair::run(context, &args),

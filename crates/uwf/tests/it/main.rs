@@ -70,6 +70,7 @@ mod setup;
 mod shared_examples;
 mod thread_answer;
 mod thread_answer_terminal;
+mod thread_cost;
 mod thread_eval;
 mod thread_fork;
 mod thread_kill;

@@ -136,6 +136,20 @@ fn nothing_is_changed_by_asking() {
     assert!(files(&cache) == before, "the cache of the thread is as long as it was");
 }
 
+#[test]
+fn what_a_thread_had_used_is_that_of_then() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    home.put("count-rounds", &uwf_testing::counting_workflow(3).replace("$count(steps)", "$usage.steps"));
+    let thread = home.start("count-rounds", "count");
+    step(&home, &thread, 3);
+    let cache = walk(&home.root().join("cache"));
+    let report = why(&home, &hashes(&home, &thread)[2]);
+    let considered = &report["step"]["routing"]["considered"][0];
+    assert_eq!(considered["reads"], json!([{ "what": "$usage.steps", "value": 1 }]), "{report}");
+    assert!(walk(&home.root().join("cache")) == cache, "what was summed up is kept");
+}
+
 fn walk(dir: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries

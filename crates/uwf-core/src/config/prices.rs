@@ -1,0 +1,162 @@
+//! `prices`: what models cost, for those whose provider does not say it with each answer.
+
+use std::collections::BTreeMap;
+
+use super::read::ConfigReader;
+use crate::document::fields::{Fields, wrong_type};
+use crate::node::Tokens;
+use yaml_tree::Entry;
+
+/// The currency of prices that name none, and of what providers report.
+pub(crate) const DEFAULT_CURRENCY: &str = "USD";
+
+/// Tokens that a price is for.
+const PER: f64 = 1_000_000.0;
+
+/// Keys of `prices`.
+const PRICES_KEYS: [&str; 3] = ["date", "currency", "models"];
+
+/// Keys of a price.
+const PRICE_KEYS: [&str; 4] = ["input", "output", "cached", "reasoning"];
+
+/// A table of prices as they were on a day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prices {
+    /// `prices.date`: the day they are of, as it is written: `2026-11-01`.
+    pub date: String,
+    /// `prices.currency`: three capital letters.
+    pub currency: String,
+    /// `prices.models`: a model's alias, or its provider's name for it → its price.
+    pub models: BTreeMap<String, Price>,
+}
+
+/// What a million tokens of a model cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    /// Tokens read.
+    pub input: f64,
+    /// Tokens written.
+    pub output: f64,
+    /// The part of those read that came from a cache; as `input` when it is not said.
+    pub cached: Option<f64>,
+    /// The part of those written that was reasoning; as `output` when it is not said.
+    pub reasoning: Option<f64>,
+}
+
+impl Price {
+    /// What these tokens cost; `None` when they were not counted.
+    #[must_use]
+    pub fn of(&self, tokens: &Tokens) -> Option<f64> {
+        // What an agent reports is its own: a part may be larger than the whole.
+        let (input, output) = (tokens.input?, tokens.output?);
+        let cached = tokens.cached.unwrap_or(0).min(input);
+        let reasoning = tokens.reasoning.unwrap_or(0).min(output);
+        let read = (input - cached) as f64 * self.input + cached as f64 * self.cached.unwrap_or(self.input);
+        let written =
+            (output - reasoning) as f64 * self.output + reasoning as f64 * self.reasoning.unwrap_or(self.output);
+        Some((read + written) / PER)
+    }
+}
+
+impl ConfigReader {
+    /// The table; `None` when there is none, or it says no day: a price without one is worth nothing.
+    pub(super) fn prices(&mut self, fields: Fields<'_>) -> Option<Prices> {
+        let entry = fields.get("prices")?;
+        let table = self.entry(entry, &PRICES_KEYS)?;
+        let models = self.named(table, "models", ConfigReader::price);
+        let date = self.required(table, entry, "date", "table")?;
+        if !is_date(&date) {
+            let at = table.get("date")?.value.at;
+            let message = format!("`date` is `{date}`, which is not a day");
+            self.problems.error("bad-value", at, message, Some("write it as 2026-11-01".to_owned()));
+            return None;
+        }
+        let currency = self.text(table, "currency").unwrap_or_else(|| DEFAULT_CURRENCY.to_owned());
+        if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            let at = table.get("currency")?.value.at;
+            let message = format!("`currency` is `{currency}`; it can be three capital letters, such as USD or EUR");
+            self.problems.error("bad-value", at, message, None);
+            return None;
+        }
+        Some(Prices { date, currency, models })
+    }
+
+    fn price(&mut self, entry: &Entry) -> Option<Price> {
+        let fields = self.entry(entry, &PRICE_KEYS)?;
+        for key in ["input", "output"] {
+            if fields.get(key).is_none() {
+                let message = format!("the price of `{}` has no `{key}`", entry.key);
+                self.problems.error("missing-key", entry.key_at, message, None);
+            }
+        }
+        let [input, output, cached, reasoning] = PRICE_KEYS.map(|key| self.amount(fields, key));
+        Some(Price { input: input?, output: output?, cached, reasoning })
+    }
+
+    fn amount(&mut self, fields: Fields<'_>, key: &str) -> Option<f64> {
+        let entry = fields.get(key)?;
+        let Some(number) = entry.value.as_number() else {
+            wrong_type(&entry.value, key, "a finite number", &mut self.problems);
+            return None;
+        };
+        let amount = number.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0);
+        if amount.is_none() {
+            let message = format!("`{key}` is {number}; it can be a price for a million tokens, 0 or more");
+            self.problems.error("bad-value", entry.value.at, message, None);
+        }
+        amount
+    }
+}
+
+/// Whether a text is a day as in `2026-11-01`.
+#[must_use]
+pub fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts[..] else { return false };
+    let number = |text: &str, digits: usize, most: u32| {
+        let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && text.parse().is_ok_and(|number: u32| (1..=most).contains(&number))
+    };
+    number(year, 4, 9999) && number(month, 2, 12) && number(day, 2, 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICE: Price = Price { input: 2.0, output: 10.0, cached: Some(0.5), reasoning: None };
+
+    fn tokens(input: u64, output: u64, cached: Option<u64>, reasoning: Option<u64>) -> Tokens {
+        Tokens { input: Some(input), output: Some(output), cached, reasoning, cost: None }
+    }
+
+    #[test]
+    fn cached_and_reasoning_tokens_are_part_of_the_others() {
+        for (price, tokens, cost) in [
+            (PRICE, tokens(1_000_000, 100_000, None, None), 3.0),
+            (PRICE, tokens(1_000_000, 100_000, Some(400_000), Some(50_000)), 2.4),
+            (Price { reasoning: Some(20.0), ..PRICE }, tokens(0, 100_000, None, Some(50_000)), 1.5),
+            (Price { cached: None, ..PRICE }, tokens(1_000_000, 0, Some(1_000_000), None), 2.0),
+            (PRICE, tokens(10, 0, Some(20), Some(5)), 0.000_005),
+            (PRICE, tokens(0, 0, None, None), 0.0),
+        ] {
+            let got = price.of(&tokens).unwrap();
+            assert!((got - cost).abs() < 1e-12, "{tokens:?}: {got}, not {cost}");
+        }
+    }
+
+    #[test]
+    fn tokens_that_were_not_counted_have_no_cost() {
+        assert_eq!(PRICE.of(&Tokens { input: Some(1), ..Tokens::default() }), None);
+        assert_eq!(PRICE.of(&Tokens { output: Some(1), ..Tokens::default() }), None);
+    }
+
+    #[test]
+    fn a_day_has_one_form() {
+        assert!(is_date("2026-11-01"));
+        for text in ["2026-11", "2026-13-01", "2026-00-10", "2026-1-1", "01.11.2026", "2026-11-01T00", "+026-11-01", ""]
+        {
+            assert!(!is_date(text), "{text}");
+        }
+    }
+}

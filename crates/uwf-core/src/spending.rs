@@ -1,0 +1,222 @@
+//! What threads have spent: sums of tokens, money and time over runs of agents.
+//!
+//! What is not known is never counted as nothing: each sum says of how many runs it lacks the number.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::config::{DEFAULT_CURRENCY, Price};
+use crate::node::Tokens;
+
+/// One run of an agent: a step, or an attempt that failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Tokens, `None` when they were not counted.
+    pub tokens: Option<Tokens>,
+    /// Whether some of its turns were not counted, so that `tokens` are the least it took.
+    pub is_partial: bool,
+    /// Milliseconds it took.
+    pub duration_ms: u64,
+    /// Whether nothing came of it.
+    pub has_failed: bool,
+    /// Whether it takes no model: a person, a script. Then it costs nothing, and that is known.
+    pub is_free: bool,
+}
+
+/// Where an amount of money is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MoneySource {
+    /// The provider, or the agent's program, said it with the answer.
+    Provider,
+    /// The tokens times the prices of the configuration.
+    Prices,
+}
+
+/// A price with its currency.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Priced<'p> {
+    /// The price.
+    pub price: &'p Price,
+    /// Its currency.
+    pub currency: &'p str,
+}
+
+/// A sum of money, as reports have it.
+#[derive(Serialize)]
+struct Amount<'c> {
+    currency: &'c str,
+    amount: f64,
+    from: MoneySource,
+}
+
+/// What some runs took together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// Runs that became steps.
+    pub steps: usize,
+    /// Runs that failed.
+    pub failed_attempts: usize,
+    /// Tokens, as far as they are known.
+    pub tokens: TokenSums,
+    /// Runs whose tokens are not known, or not all of them.
+    pub tokens_unknown: usize,
+    /// Money, as far as it is known: a sum for each currency and source.
+    #[serde(serialize_with = "amounts")]
+    pub cost: BTreeMap<(String, MoneySource), f64>,
+    /// Runs whose cost is not known, or not all of it.
+    pub cost_unknown: usize,
+    /// Milliseconds that agents were at work.
+    pub duration_ms: u64,
+}
+
+/// Tokens of some runs together; a kind that none of them says anything of is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TokenSums {
+    /// Tokens read.
+    pub input: Option<u64>,
+    /// The part of them that came from a cache.
+    pub cached: Option<u64>,
+    /// Tokens written.
+    pub output: Option<u64>,
+    /// The part of them that was reasoning.
+    pub reasoning: Option<u64>,
+}
+
+fn amounts<S: serde::Serializer>(
+    cost: &BTreeMap<(String, MoneySource), f64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let amounts = cost.iter().map(|((currency, from), amount)| Amount { currency, amount: *amount, from: *from });
+    serializer.collect_seq(amounts)
+}
+
+impl Spent {
+    /// Adds a run; `price` is that of its model, for when its provider has not said what it cost.
+    pub fn add(&mut self, run: &Run, price: Option<Priced<'_>>) {
+        *(if run.has_failed { &mut self.failed_attempts } else { &mut self.steps }) += 1;
+        self.duration_ms = self.duration_ms.saturating_add(run.duration_ms);
+        if run.is_free {
+            return;
+        }
+        let counted = run.tokens.as_ref();
+        self.tokens.add(counted);
+        let is_whole =
+            !run.is_partial && counted.is_some_and(|tokens| tokens.input.is_some() && tokens.output.is_some());
+        self.tokens_unknown += usize::from(!is_whole);
+        let money = counted.and_then(|tokens| money(tokens, price));
+        // What the provider says is for the whole run, even if it did not count each kind of token.
+        let is_known = matches!(money, Some((_, MoneySource::Provider, _))) && !run.is_partial;
+        self.cost_unknown += usize::from(!(is_known || money.is_some() && is_whole));
+        if let Some((currency, from, amount)) = money {
+            *self.cost.entry((currency.to_owned(), from)).or_default() += amount;
+        }
+    }
+
+    /// How much of each currency, whatever it is known from.
+    #[must_use]
+    pub fn by_currency(&self) -> BTreeMap<&str, f64> {
+        let mut sums = BTreeMap::new();
+        for ((currency, _), amount) in &self.cost {
+            *sums.entry(currency.as_str()).or_default() += amount;
+        }
+        sums
+    }
+}
+
+impl TokenSums {
+    fn add(&mut self, tokens: Option<&Tokens>) {
+        let Some(tokens) = tokens else { return };
+        let sums = [&mut self.input, &mut self.cached, &mut self.output, &mut self.reasoning];
+        for (sum, more) in sums.into_iter().zip([tokens.input, tokens.cached, tokens.output, tokens.reasoning]) {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        }
+    }
+}
+
+fn money<'p>(tokens: &Tokens, price: Option<Priced<'p>>) -> Option<(&'p str, MoneySource, f64)> {
+    // An agent's program may report anything.
+    if let Some(cost) = tokens.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+        return Some((DEFAULT_CURRENCY, MoneySource::Provider, cost));
+    }
+    let priced = price?;
+    Some((priced.currency, MoneySource::Prices, priced.price.of(tokens)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PRICE: Price = Price { input: 1.0, output: 4.0, cached: None, reasoning: None };
+
+    fn counted(input: u64, output: u64, cost: Option<f64>) -> Run {
+        let tokens = Tokens { input: Some(input), output: Some(output), cost, ..Tokens::default() };
+        Run { tokens: Some(tokens), duration_ms: 1500, ..Run::default() }
+    }
+
+    fn sum<'p>(runs: impl IntoIterator<Item = (Run, Option<Priced<'p>>)>) -> Spent {
+        let mut spent = Spent::default();
+        runs.into_iter().for_each(|(run, price)| spent.add(&run, price));
+        spent
+    }
+
+    #[test]
+    fn money_is_what_the_provider_says_and_else_what_the_prices_give() {
+        let price = Some(Priced { price: &PRICE, currency: "EUR" });
+        let spent = sum([
+            (counted(1_000_000, 0, Some(0.25)), price),
+            (counted(1_000_000, 500_000, None), price),
+            (counted(10, 10, Some(0.5)), None),
+        ]);
+        assert_eq!(
+            serde_json::to_value(&spent).unwrap(),
+            json!({
+                "steps": 3,
+                "failedAttempts": 0,
+                "tokens": { "input": 2_000_010, "cached": null, "output": 500_010, "reasoning": null },
+                "tokensUnknown": 0,
+                "cost": [
+                    { "currency": "EUR", "amount": 3.0, "from": "prices" },
+                    { "currency": "USD", "amount": 0.75, "from": "provider" },
+                ],
+                "costUnknown": 0,
+                "durationMs": 4500,
+            })
+        );
+        assert_eq!(spent.by_currency(), BTreeMap::from([("EUR", 3.0), ("USD", 0.75)]));
+    }
+
+    #[test]
+    fn what_is_not_known_is_counted_as_unknown_and_never_as_nothing() {
+        let price = Some(Priced { price: &PRICE, currency: "USD" });
+        let failed = Run { has_failed: true, ..Run::default() };
+        let partial = Run { is_partial: true, ..counted(5, 5, None) };
+        let half = Run { tokens: Some(Tokens { input: Some(7), ..Tokens::default() }), ..Run::default() };
+        let nonsense = counted(1, 1, Some(f64::NAN));
+        let spent =
+            sum([(counted(3, 4, None), None), (failed, price), (partial, price), (half, price), (nonsense, None)]);
+        assert_eq!((spent.steps, spent.failed_attempts), (4, 1));
+        assert_eq!(spent.tokens, TokenSums { input: Some(16), output: Some(10), ..TokenSums::default() });
+        assert_eq!((spent.tokens_unknown, spent.cost_unknown), (3, 5));
+        assert_eq!(spent.by_currency(), BTreeMap::from([("USD", 25.0 / 1e6)]), "what is known of the partial one");
+    }
+
+    #[test]
+    fn what_takes_no_model_costs_nothing_and_that_is_known() {
+        let spent = sum([(Run { is_free: true, duration_ms: 9, ..Run::default() }, None)]);
+        assert_eq!(spent, Spent { steps: 1, duration_ms: 9, ..Spent::default() });
+    }
+
+    #[test]
+    fn a_whole_cost_without_every_count_is_known() {
+        let tokens = Some(Tokens { cost: Some(0.1), ..Tokens::default() });
+        let spent = sum([(Run { tokens, ..Run::default() }, None)]);
+        assert_eq!((spent.tokens_unknown, spent.cost_unknown), (1, 0));
+    }
+}

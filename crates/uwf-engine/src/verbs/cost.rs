@@ -1,0 +1,494 @@
+//! `thread cost`: what threads spent, by the details of their steps and of the attempts that failed.
+//!
+//! A step costs reading one node, its detail; one more for each failed attempt before it, and those of its turns where only they
+//! have tokens. A step that several threads share is read once, and counts once in the total.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use json_cas::{Hash, Node};
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::config::Config;
+use uwf_core::node::{self, EndStatus, NodeKind, ReactTurn, StepNode, Tokens};
+use uwf_core::spending::{Priced, Run, Spent};
+use uwf_core::thread::ThreadId;
+use uwf_core::view;
+
+use crate::attempt::agents::BUILT_IN_PREFIX;
+use crate::attempt::recorded;
+use crate::error::Result;
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::verbs::overview;
+
+/// Built-in agents that take no model.
+const WITHOUT_MODEL: [&str; 4] = ["docx-diff", "human", "mock", "office"];
+
+/// Built-in agents that take the default model when they are given none.
+const WITH_DEFAULT_MODEL: [&str; 2] = ["llm", "react"];
+
+/// Threads inside threads that are followed; `maxDepth` keeps them from being nested deeper.
+const MAX_NESTING: usize = 64;
+
+/// Which threads, and how their costs are put together.
+#[derive(Debug, Clone, Default)]
+pub struct CostRequest {
+    /// These threads; none are all.
+    pub threads: Vec<ThreadId>,
+    /// Only what was spent since (Unix milliseconds).
+    pub since: Option<u64>,
+    /// What a row is of.
+    pub by: CostBy,
+}
+
+/// What a row of costs is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CostBy {
+    /// A thread, with the child threads that played roles of it.
+    #[default]
+    Thread,
+    /// A role.
+    Role,
+    /// What the configuration called the agent.
+    Agent,
+    /// A model.
+    Model,
+    /// A workflow, by its name.
+    Workflow,
+    /// A day, UTC.
+    Day,
+}
+
+/// What was spent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Costs {
+    /// What a row is of.
+    pub by: CostBy,
+    /// The rows: threads newest first, days oldest first, others by tokens.
+    pub rows: Vec<CostRow>,
+    /// All of it; what several threads share counts once.
+    pub total: Spent,
+    /// Threads that were looked at.
+    pub threads: usize,
+    /// Steps that are in several of the rows of threads.
+    pub shared_steps: usize,
+    /// The table of prices that was at hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prices: Option<PricesUsed>,
+    /// Models whose runs have no known cost; null for runs of which no model is known.
+    pub unpriced: Vec<Option<String>>,
+    /// Threads, or parts of them, that are not readable.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableThread>,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CostRow {
+    /// The thread, role, agent, model, workflow or day; null when it is not known.
+    pub name: Option<String>,
+    /// Of a thread: the name of its workflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// What was spent.
+    #[serde(flatten)]
+    pub spent: Spent,
+}
+
+/// The table of prices in the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PricesUsed {
+    /// The day they are of.
+    pub date: String,
+    /// Their currency.
+    pub currency: String,
+}
+
+/// A thread that is not wholly readable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadableThread {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Why.
+    pub why: String,
+}
+
+/// Adds up what threads spent.
+///
+/// # Errors
+/// `NotFound` for a thread that was named and does not exist, those of its nodes; those of index and history as a whole. Of
+/// threads that were not named, what is not readable is part of the report.
+pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs> {
+    let mut ledger = Ledger {
+        by: request.by,
+        since: request.since.unwrap_or(0),
+        reader: CostReader { home, config, agents: HashMap::new(), steps: HashMap::new(), workflows: HashMap::new() },
+        rows: BTreeMap::new(),
+        total: Spent::default(),
+        counted: HashSet::new(),
+        shared: HashSet::new(),
+        unpriced: BTreeSet::new(),
+        unreadable: Vec::new(),
+    };
+    let mut threads = 0;
+    if request.threads.is_empty() {
+        for (id, standing) in all(home, request.since)? {
+            threads += 1;
+            match Thread::at(home, id.clone(), standing.head) {
+                Ok(thread) => ledger.thread(&thread, standing.may_have_failed),
+                Err(error) => ledger.unreadable.push(UnreadableThread { thread: id, why: error.to_string() }),
+            }
+        }
+    } else {
+        let mut named = HashSet::new();
+        for id in request.threads.iter().filter(|id| named.insert((*id).clone())) {
+            threads += 1;
+            ledger.thread(&Thread::any(home, id)?, true);
+        }
+    }
+    Ok(ledger.costs(threads))
+}
+
+/// Where a thread stands, as far as index and history say.
+struct Standing {
+    head: Hash,
+    /// Whether tries may have failed since its newest step.
+    may_have_failed: bool,
+}
+
+/// All threads that may have spent something since, newest first. An active one may have: only its head could say.
+fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
+    let active = home.heads().list()?.into_iter();
+    let active = active.filter_map(|(id, head)| Some((id.parse().ok()?, Standing { head, may_have_failed: true })));
+    let mut threads: BTreeMap<ThreadId, Standing> = active.collect();
+    for line in history::all(home)? {
+        // Whoever ended since the index was read is in both.
+        threads.remove(&line.thread);
+        if since.is_none_or(|since| line.completed_at >= since) {
+            let may_have_failed = line.status == EndStatus::Killed;
+            threads.insert(line.thread, Standing { head: line.head, may_have_failed });
+        }
+    }
+    Ok(threads.into_iter().rev().collect())
+}
+
+/// One run with what rows go by.
+#[derive(Debug)]
+struct KnownRun {
+    run: Run,
+    role: String,
+    agent: Option<String>,
+    model: Option<String>,
+    at_ms: u64,
+}
+
+/// What is known of a step: its runs, and the child thread that played it.
+#[derive(Debug, Default)]
+struct StepRuns {
+    runs: Vec<KnownRun>,
+    child: Option<Hash>,
+    unreadable: Option<String>,
+}
+
+/// An agent as far as costs go.
+#[derive(Debug, Clone, Default)]
+struct Spender {
+    alias: Option<String>,
+    model: Option<String>,
+    is_free: bool,
+}
+
+/// Reads nodes, each once.
+struct CostReader<'h> {
+    home: &'h Home,
+    config: &'h Config,
+    agents: HashMap<Hash, Spender>,
+    /// By the hash of the StepNode.
+    steps: HashMap<Hash, Rc<StepRuns>>,
+    workflows: HashMap<Hash, Option<String>>,
+}
+
+impl CostReader<'_> {
+    fn workflow(&mut self, hash: Hash) -> Option<String> {
+        let home = self.home;
+        self.workflows.entry(hash).or_insert_with(|| overview::workflow_name(home, hash)).clone()
+    }
+
+    fn step(&mut self, step: Hash, detail: Hash) -> Rc<StepRuns> {
+        if let Some(known) = self.steps.get(&step) {
+            return Rc::clone(known);
+        }
+        let runs = self
+            .runs(step, detail)
+            .unwrap_or_else(|error| StepRuns { unreadable: Some(error.to_string()), ..StepRuns::default() });
+        let runs = Rc::new(runs);
+        self.steps.insert(step, Rc::clone(&runs));
+        runs
+    }
+
+    fn runs(&mut self, step: Hash, detail: Hash) -> Result<StepRuns> {
+        let node = self.home.store().get(detail)?;
+        match NodeKind::of(node.type_hash) {
+            Some(NodeKind::StepNode) => Ok(StepRuns { child: Some(detail), ..StepRuns::default() }),
+            Some(NodeKind::ReactSession) => self.session(&node, detail),
+            // What another program recorded: that it ran is all that is known.
+            _ => {
+                let (step, _) = nodes::step_node(self.home.store(), step)?;
+                let agent = Some(step.agent);
+                let run = KnownRun { run: Run::default(), role: step.role, agent, model: None, at_ms: node.timestamp };
+                Ok(StepRuns { runs: vec![run], ..StepRuns::default() })
+            }
+        }
+    }
+
+    fn session(&mut self, node: &Node, hash: Hash) -> Result<StepRuns> {
+        let session: node::ReactSession = nodes::payload(hash, node)?;
+        let spender = self.spender(session.agent);
+        let (tokens, is_partial) = self.tokens(session.tokens, &session.turns);
+        let run =
+            Run { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free: spender.is_free };
+        let Spender { alias, model, .. } = spender;
+        let mut runs = vec![KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp }];
+        let mut unreadable = None;
+        for attempt in session.attempts {
+            match self.failed(attempt) {
+                Ok(failed) => runs.extend(failed),
+                Err(error) => unreadable = Some(error.to_string()),
+            }
+        }
+        Ok(StepRuns { runs, child: None, unreadable })
+    }
+
+    /// A failed attempt; `None` when it has not failed.
+    fn failed(&mut self, hash: Hash) -> Result<Option<KnownRun>> {
+        let node = self.home.store().get(hash)?;
+        let attempt: node::Attempt = nodes::payload(hash, &node)?;
+        if attempt.error.is_none() {
+            return Ok(None);
+        }
+        let spender = self.spender(attempt.agent);
+        let traced: Option<node::TracedAttempt> = nodes::payload(hash, &node).ok();
+        let turns = traced.as_ref().map(|traced| traced.turns.clone()).unwrap_or_default();
+        let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);
+        let duration_ms = turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).sum();
+        let run = Run { tokens, is_partial, duration_ms, has_failed: true, is_free: spender.is_free };
+        let Spender { alias, model, .. } = spender;
+        Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
+    }
+
+    /// The tokens of a run: as counted for the whole, else the sum of its turns; and whether that lacks some.
+    fn tokens(&self, whole: Option<Tokens>, turns: &[Hash]) -> (Option<Tokens>, bool) {
+        if whole.is_some() {
+            return (whole, false);
+        }
+        let counted: Vec<Tokens> = turns.iter().filter_map(|turn| self.turn(*turn)?.tokens).collect();
+        let is_partial = counted.len() < turns.len();
+        (counted.into_iter().reduce(|sum, tokens| sum.plus(&tokens)), is_partial)
+    }
+
+    fn turn(&self, hash: Hash) -> Option<ReactTurn> {
+        nodes::typed(self.home.store(), hash).ok()
+    }
+
+    fn spender(&mut self, hash: Hash) -> Spender {
+        if let Some(known) = self.agents.get(&hash) {
+            return known.clone();
+        }
+        let spender = match nodes::typed::<node::Agent>(self.home.store(), hash) {
+            Ok(agent) => self.known(&agent),
+            Err(_) => Spender::default(),
+        };
+        self.agents.insert(hash, spender.clone());
+        spender
+    }
+
+    fn known(&self, agent: &node::Agent) -> Spender {
+        let built_in = agent.command.strip_prefix(BUILT_IN_PREFIX).unwrap_or_default();
+        let configured = agent.config.get("model").and_then(Value::as_str).map(str::to_owned);
+        let by_default = || self.config.default_model.clone().filter(|_| WITH_DEFAULT_MODEL.contains(&built_in));
+        Spender {
+            alias: Some(agent.name.clone()),
+            model: agent.model.clone().or(configured).or_else(by_default),
+            is_free: WITHOUT_MODEL.contains(&built_in),
+        }
+    }
+
+    /// The price of a model, which the table has by its alias, or by its provider's name for it.
+    fn price(&self, model: Option<&str>) -> Option<Priced<'_>> {
+        let prices = self.config.prices.as_ref()?;
+        let model = model?;
+        let name = self.config.models.get(model).map(|model| &model.name);
+        let price = prices.models.get(model).or_else(|| prices.models.get(name?))?;
+        Some(Priced { price, currency: &prices.currency })
+    }
+}
+
+/// What a row is of, and of a thread its workflow.
+type RowKey = (Option<String>, Option<String>);
+
+/// Adds up.
+struct Ledger<'h> {
+    by: CostBy,
+    since: u64,
+    reader: CostReader<'h>,
+    rows: BTreeMap<RowKey, Spent>,
+    total: Spent,
+    /// Steps that are in the total.
+    counted: HashSet<Hash>,
+    /// Steps that came up again.
+    shared: HashSet<Hash>,
+    unpriced: BTreeSet<Option<String>>,
+    unreadable: Vec<UnreadableThread>,
+}
+
+/// The thread whose steps are being added up.
+struct Account {
+    /// Key of its row.
+    row: RowKey,
+    /// The workflow of the steps at hand: the thread's, or that of a child thread.
+    workflow: Option<String>,
+    /// What of it is not readable.
+    why: Option<String>,
+}
+
+impl Ledger<'_> {
+    /// Adds a thread. One that has come to the end of its graph has no tries that led to no step.
+    fn thread(&mut self, thread: &Thread<'_>, may_have_failed: bool) {
+        let workflow = self.reader.workflow(thread.start.workflow);
+        let row = (Some(thread.id.to_string()), workflow.clone());
+        let mut account = Account { row, workflow, why: None };
+        match thread.chain() {
+            Ok(chain) => {
+                for record in chain.records() {
+                    self.step(&mut account, record.step, record.detail, 0);
+                }
+                if may_have_failed {
+                    self.failures(&mut account, thread);
+                }
+            }
+            Err(error) => account.why = Some(error.to_string()),
+        }
+        if self.by == CostBy::Thread && self.since == 0 {
+            // One that has spent nothing yet has a row as well.
+            self.rows.entry(account.row).or_default();
+        }
+        self.unreadable.extend(account.why.map(|why| UnreadableThread { thread: thread.id.clone(), why }));
+    }
+
+    fn step(&mut self, account: &mut Account, hash: Hash, detail: Hash, depth: usize) {
+        let step = self.reader.step(hash, detail);
+        let is_new = self.counted.insert(hash);
+        if !is_new {
+            self.shared.insert(hash);
+        }
+        for run in &step.runs {
+            self.run(account, run, is_new);
+        }
+        if let Some(error) = &step.unreadable {
+            account.why = Some(error.clone());
+        }
+        if let Some(child) = step.child.filter(|_| depth < MAX_NESTING) {
+            let own = account.workflow.clone();
+            if let Err(error) = self.child(account, child, depth + 1) {
+                account.why = Some(error.to_string());
+            }
+            account.workflow = own;
+        }
+    }
+
+    /// The steps of a child thread, from its last one back.
+    fn child(&mut self, account: &mut Account, last: Hash, depth: usize) -> Result<()> {
+        let store = self.reader.home.store();
+        let mut next = Some(last);
+        let mut start = None;
+        while let Some(hash) = next {
+            let (node, _): (StepNode, u64) = nodes::step_node(store, hash)?;
+            if start.is_none() {
+                let of: node::StartNode = nodes::payload(node.start, &store.get(node.start)?)?;
+                start = Some(node.start);
+                account.workflow = self.reader.workflow(of.workflow);
+            }
+            self.step(account, hash, node.detail, depth);
+            next = node.prev;
+        }
+        Ok(())
+    }
+
+    /// The tries since the newest step, which no step has yet.
+    fn failures(&mut self, account: &mut Account, thread: &Thread<'_>) {
+        let Ok(Some(attempt)) = recorded::read(self.reader.home, &thread.id) else { return };
+        for hash in attempt.earlier_at(thread.head) {
+            match self.reader.failed(hash) {
+                Ok(failed) => failed.iter().for_each(|run| self.run(account, run, true)),
+                Err(error) => account.why = Some(error.to_string()),
+            }
+        }
+    }
+
+    fn run(&mut self, account: &Account, known: &KnownRun, is_new: bool) {
+        if known.at_ms < self.since {
+            return;
+        }
+        let price = self.reader.price(known.model.as_deref());
+        if is_new {
+            self.total.add(&known.run, price);
+            let mut alone = Spent::default();
+            alone.add(&known.run, price);
+            if alone.cost_unknown > 0 {
+                self.unpriced.insert(known.model.clone());
+            }
+        }
+        // A row of a thread has all of it; any other has what is shared once, as the total has.
+        let key = match self.by {
+            CostBy::Thread => account.row.clone(),
+            _ if !is_new => return,
+            CostBy::Role => (Some(known.role.clone()), None),
+            CostBy::Agent => (known.agent.clone(), None),
+            CostBy::Model => (known.model.clone(), None),
+            CostBy::Workflow => (account.workflow.clone(), None),
+            CostBy::Day => (view::time(known.at_ms).split(' ').next().map(str::to_owned), None),
+        };
+        self.rows.entry(key).or_default().add(&known.run, price);
+    }
+
+    fn costs(self, threads: usize) -> Costs {
+        let row = |((name, workflow), spent)| CostRow { name, workflow, spent };
+        let mut rows: Vec<CostRow> = self.rows.into_iter().map(row).collect();
+        match self.by {
+            CostBy::Thread => rows.reverse(),
+            CostBy::Day => {}
+            CostBy::Role | CostBy::Agent | CostBy::Model | CostBy::Workflow => {
+                let tokens = |row: &CostRow| row.spent.tokens.input.unwrap_or(0) + row.spent.tokens.output.unwrap_or(0);
+                rows.sort_by_key(|row| std::cmp::Reverse(tokens(row)));
+            }
+        }
+        let table = self.reader.config.prices.as_ref();
+        Costs {
+            by: self.by,
+            rows,
+            total: self.total,
+            threads,
+            shared_steps: self.shared.len(),
+            prices: table.map(|prices| PricesUsed { date: prices.date.clone(), currency: prices.currency.clone() }),
+            unpriced: self.unpriced.into_iter().collect(),
+            unreadable: self.unreadable,
+        }
+    }
+}
+
+/// Unix milliseconds of the time from which on costs count: so long ago, or the beginning (UTC) of a day.
+#[must_use]
+pub fn since(typed: &str) -> Option<u64> {
+    if uwf_core::config::is_date(typed) {
+        return view::day_start(typed);
+    }
+    let ago = uwf_core::document::parse_duration(typed)?;
+    Some(ids::now_ms().saturating_sub(u64::try_from(ago.as_millis()).ok()?))
+}

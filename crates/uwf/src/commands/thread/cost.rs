@@ -1,0 +1,293 @@
+//! `uwf thread cost`
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
+use uwf_core::spending::{MoneySource, Spent};
+use uwf_core::text::one_line;
+use uwf_engine::verbs::cost::{self, CostBy, CostRequest, CostRow, Costs};
+
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::pager::Paging;
+use crate::printer::{CommandResult, Format, OwnFormat, Printed, Report, formats};
+use crate::style;
+use crate::table::{self, Table};
+
+/// Rows of threads shown to people when nobody says how many.
+const SHOWN: usize = 30;
+
+/// Columns of a name.
+const NAME: usize = 40;
+
+/// Arguments of `uwf thread cost`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf thread cost @
+  uwf thread cost --since 7d --by model
+  uwf thread cost --since 2026-11-01 --by day --format csv > november.csv
+  uwf thread cost --format json | jq '.total.cost'
+
+Money is what the provider, or the agent's program, said; else the tokens times `prices` of the configuration, for the
+model's alias or its provider's name for it. What is not known is shown as unknown and never counted as nothing. A thread's
+row has its child threads and the steps it shares with forks; in the total each step counts once.")]
+pub(crate) struct Args {
+    /// The threads: ids, unique beginnings or ends of them, or @ for the newest. Default: all, finished ones too.
+    #[arg(value_name = "THREAD")]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
+    threads: Vec<String>,
+    /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01, UTC).
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// What a line is of.
+    #[arg(long, value_name = "WHAT", default_value = "thread")]
+    by: By,
+    /// At most this many lines of threads as text. Default: 30.
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// How to print the report. Default: text on a terminal, one line of JSON in a pipe.
+    #[arg(id = "format", long = "format", value_name = "FORMAT", value_parser = formats(&[OwnFormat::Csv]))]
+    _format: Option<Format>,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+/// What a line is of.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    Thread,
+    Role,
+    Agent,
+    Model,
+    Workflow,
+    Day,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Spending {
+    costs: Costs,
+    /// Lines of threads shown to people.
+    #[serde(skip)]
+    limit: usize,
+}
+
+impl Report for Spending {
+    fn text(&self) -> String {
+        let costs = &self.costs;
+        let (what, has_workflow) = heading(costs.by);
+        let mut headings = vec![what];
+        headings.extend(has_workflow.then_some("workflow"));
+        headings.extend(["steps", "failed", "input", "cached", "output", "reasoning", "cost", "time"]);
+        let mut table = Table::new(&headings).flexible([0, 1]);
+        let most = if costs.by == CostBy::Thread { self.limit } else { usize::MAX };
+        for row in costs.rows.iter().take(most) {
+            table.row(line(row, has_workflow));
+        }
+        let total = CostRow { name: Some("total".to_owned()), workflow: None, spent: costs.total.clone() };
+        let total = line(&total, has_workflow).into_iter();
+        table.row(total.map(|cell| if cell.is_empty() { cell } else { style::bold(&cell) }).collect());
+        let notes: String = self.notes(most).iter().map(|note| format!("{}\n", style::dim(note))).collect();
+        table.text() + &notes
+    }
+
+    fn own(&self, format: OwnFormat) -> String {
+        match format {
+            OwnFormat::Csv => csv(&self.costs),
+        }
+    }
+}
+
+impl Spending {
+    fn notes(&self, most: usize) -> Vec<String> {
+        let Costs { rows, total, prices, unpriced, shared_steps, .. } = &self.costs;
+        let mut notes = Vec::new();
+        if rows.len() > most {
+            notes.push(format!("… {} more: --limit {}", rows.len() - most, rows.len()));
+        }
+        if *shared_steps > 0 && self.costs.by == CostBy::Thread {
+            let shared = table::count(*shared_steps, "step");
+            notes.push(format!("{shared} shared by several of these threads: in the total only once"));
+        }
+        let from = |source: MoneySource| {
+            let sums = total.cost.iter().filter(move |((_, from), _)| *from == source);
+            sums.map(|((currency, _), amount)| money(*amount, currency)).collect::<Vec<_>>().join(" + ")
+        };
+        let provider = from(MoneySource::Provider);
+        if !provider.is_empty() {
+            notes.push(format!("{provider} as the providers said"));
+        }
+        if let (Some(prices), false) = (prices, from(MoneySource::Prices).is_empty()) {
+            notes.push(format!("{} by the prices of {} in config.yaml", from(MoneySource::Prices), prices.date));
+        }
+        let runs = total.steps + total.failed_attempts;
+        if total.cost_unknown > 0 {
+            let models: Vec<String> =
+                unpriced.iter().map(|model| model.as_deref().map_or_else(|| "no model".to_owned(), one_line)).collect();
+            let unknown = total.cost_unknown;
+            notes.push(format!("of {unknown} of {runs} runs the cost is not known ({})", models.join(", ")));
+        }
+        if total.tokens_unknown > 0 {
+            notes.push(format!("of {} of {runs} runs the tokens were not counted", total.tokens_unknown));
+        }
+        notes
+    }
+}
+
+fn heading(by: CostBy) -> (&'static str, bool) {
+    match by {
+        CostBy::Thread => ("thread", true),
+        CostBy::Role => ("role", false),
+        CostBy::Agent => ("agent", false),
+        CostBy::Model => ("model", false),
+        CostBy::Workflow => ("workflow", false),
+        CostBy::Day => ("day (UTC)", false),
+    }
+}
+
+fn line(row: &CostRow, has_workflow: bool) -> Vec<String> {
+    let spent = &row.spent;
+    let is_whole = spent.tokens_unknown == 0;
+    // Not every provider tells these two apart: without them the number is what is known.
+    let [input, output] = [spent.tokens.input, spent.tokens.output].map(|sum| tokens(sum, is_whole, spent));
+    let [cached, reasoning] = [spent.tokens.cached, spent.tokens.reasoning].map(|sum| sum.map_or_else(dash, grouped));
+    let mut cells = vec![row.name.as_deref().map_or_else(dash, |name| table::excerpt(name, NAME))];
+    cells.extend(
+        has_workflow.then(|| row.workflow.as_deref().map_or_else(String::new, |name| table::excerpt(name, NAME))),
+    );
+    cells.extend([spent.steps.to_string(), spent.failed_attempts.to_string(), input, cached, output, reasoning]);
+    cells.extend([cost_of(spent), table::duration(Duration::from_millis(spent.duration_ms))]);
+    cells
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+/// A number of tokens: at least that many when some were not counted.
+fn tokens(sum: Option<u64>, is_whole: bool, spent: &Spent) -> String {
+    match sum {
+        Some(sum) if is_whole => grouped(sum),
+        Some(sum) => format!("≥ {}", grouped(sum)),
+        None if spent.tokens_unknown > 0 => "unknown".to_owned(),
+        None => "0".to_owned(),
+    }
+}
+
+fn cost_of(spent: &Spent) -> String {
+    let sums: Vec<String> = spent.by_currency().iter().map(|(currency, amount)| money(*amount, currency)).collect();
+    match (sums.is_empty(), spent.cost_unknown > 0) {
+        (true, true) => "unknown".to_owned(),
+        (true, false) => "0".to_owned(),
+        (false, true) => format!("≥ {}", sums.join(" + ")),
+        (false, false) => sums.join(" + "),
+    }
+}
+
+/// An amount with as many digits as say something.
+fn money(amount: f64, currency: &str) -> String {
+    let digits = if amount >= 1.0 || amount == 0.0 { 2 } else { 4 };
+    format!("{amount:.digits$} {currency}")
+}
+
+/// A number in groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// All rows, without the total: whoever adds them up wants nothing twice. An empty cell is what is not known.
+fn csv(costs: &Costs) -> String {
+    let (_, has_workflow) = heading(costs.by);
+    let currencies: BTreeSet<&str> = costs.total.cost.keys().map(|(currency, _)| currency.as_str()).collect();
+    let name = format!("{:?}", costs.by).to_lowercase();
+    let mut headings = vec![name];
+    headings.extend(has_workflow.then(|| "workflow".to_owned()));
+    let counts = ["steps", "failedAttempts", "input", "cached", "output", "reasoning", "tokensUnknown"];
+    headings.extend(counts.map(str::to_owned));
+    headings.extend(currencies.iter().map(|currency| format!("cost{currency}")));
+    headings.extend(["costUnknown", "durationMs"].map(str::to_owned));
+    let mut text = csv_line(&headings);
+    for row in &costs.rows {
+        let spent = &row.spent;
+        let number = |sum: Option<u64>| sum.map(|sum| sum.to_string()).unwrap_or_default();
+        let mut cells = vec![row.name.clone().unwrap_or_default()];
+        cells.extend(has_workflow.then(|| row.workflow.clone().unwrap_or_default()));
+        cells.extend([spent.steps.to_string(), spent.failed_attempts.to_string()]);
+        let sums = [spent.tokens.input, spent.tokens.cached, spent.tokens.output, spent.tokens.reasoning];
+        cells.extend(sums.map(number));
+        cells.push(spent.tokens_unknown.to_string());
+        let sums = spent.by_currency();
+        cells.extend(currencies.iter().map(|currency| sums.get(currency).map(f64::to_string).unwrap_or_default()));
+        cells.extend([spent.cost_unknown.to_string(), spent.duration_ms.to_string()]);
+        text.push_str(&csv_line(&cells));
+    }
+    text
+}
+
+/// A line as RFC 4180 has it, but for its end, which is that of every other tool here.
+fn csv_line(cells: &[String]) -> String {
+    let quoted = |cell: &String| {
+        // A spreadsheet takes what begins with one of these for a formula.
+        let is_formula = cell.starts_with(['=', '+', '-', '@', '\t']);
+        let cell = if is_formula { format!("'{cell}") } else { cell.clone() };
+        if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+    };
+    cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let since = args.since.as_deref().map(since).transpose()?;
+    let threads = args.threads.iter().map(|typed| context.thread(typed)).collect::<Result<_, _>>()?;
+    let by = match args.by {
+        By::Thread => CostBy::Thread,
+        By::Role => CostBy::Role,
+        By::Agent => CostBy::Agent,
+        By::Model => CostBy::Model,
+        By::Workflow => CostBy::Workflow,
+        By::Day => CostBy::Day,
+    };
+    let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, since, by })?;
+    for unreadable in &costs.unreadable {
+        context.printer.warn(&format!("thread {} is not wholly readable: {}", unreadable.thread, unreadable.why));
+    }
+    Ok(Printed::long(Spending { costs, limit: args.limit.unwrap_or(SHOWN) })?.paged(&args.paging))
+}
+
+fn since(typed: &str) -> Result<u64, CommandError> {
+    cost::since(typed).ok_or_else(|| {
+        CommandError::usage(format!("`{typed}` is no time")).hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_money_are_written_for_people() {
+        assert_eq!([0, 7, 1000, 1_234_567].map(grouped), ["0", "7", "1,000", "1,234,567"]);
+        let written =
+            [(0.0, "USD"), (0.0312, "USD"), (12.3456, "EUR")].map(|(amount, currency)| money(amount, currency));
+        assert_eq!(written, ["0.00 USD", "0.0312 USD", "12.35 EUR"]);
+    }
+
+    #[test]
+    fn cells_that_would_break_a_table_are_quoted() {
+        let cells = ["a", "b,c", "say \"x\"", "=1+1", ""].map(str::to_owned);
+        assert_eq!(csv_line(&cells), "a,\"b,c\",\"say \"\"x\"\"\",'=1+1,\n");
+    }
+}
