@@ -4,6 +4,8 @@
 //! editor, pager, hook or question, and in a language whose messages can be read.
 
 mod checkout;
+mod diff;
+mod merge;
 mod snapshot;
 mod worktree;
 
@@ -20,6 +22,9 @@ use rustix::process::{Pid, Signal};
 use uwf_core::text::ellipsize;
 
 pub(crate) use self::checkout::Checkout;
+pub use self::diff::FileChange;
+pub(crate) use self::merge::Brought;
+pub use self::merge::{How, Manner};
 pub(crate) use self::snapshot::{Files, Kept};
 
 /// Characters shown of what git says.
@@ -75,6 +80,9 @@ pub enum GitError {
     /// A repository has no commit that could be begun at.
     #[error("the git repository {} has no commit yet", .0.display())]
     NoCommit(PathBuf),
+    /// Nobody has said who makes commits.
+    #[error("git does not know who you are, and a commit needs an author")]
+    Nobody,
     /// Git does not come to an end.
     #[error("git was ended after {} minutes", .0.as_secs() / 60)]
     TookTooLong(Duration),

@@ -102,7 +102,7 @@ impl NewWorktree {
 /// `NotFound`.
 pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
     match settings.worktree_in_use() {
-        Some(worktree) if !worktree.dir.join(".git").exists() => {
+        Some(worktree) if !is_there(&worktree.dir.join(".git"))? => {
             Err(AttemptError::NoWorktree { thread: thread.clone(), worktree: Box::new(worktree.clone()) })
         }
         _ => Ok(()),
@@ -117,7 +117,7 @@ pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
 pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let Worktree { branch, repository, .. } = worktree;
     remove(home, thread, worktree)?;
-    if repository.exists() {
+    if is_there(repository)? {
         let git = Git::at(repository);
         git.delete_refs(&format!("refs/heads/{branch}"))?;
         git.delete_refs(&snapshot::files_refs(thread))?;
@@ -129,7 +129,7 @@ pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Re
 fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let Worktree { dir, repository, .. } = worktree;
     gone(fs::remove_dir_all(dir)).at("remove", dir)?;
-    if repository.exists() {
+    if is_there(repository)? {
         Git::at(repository).forget_worktree(repository, dir)?;
     }
     let (scratch, origin) = (home.worktree_scratch(thread), home.worktree_origin(thread));
@@ -155,10 +155,10 @@ pub struct Removed {
 /// Those of git.
 pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     let Worktree { dir, repository, .. } = worktree;
-    if !dir.exists() {
+    if !is_there(dir)? {
         return Ok(None);
     }
-    if !repository.exists() {
+    if !is_there(repository)? {
         return Ok(Some(Unsaved::NoRepository));
     }
     let git = Git::at(dir);
@@ -201,7 +201,7 @@ pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) 
     let Worktree { dir, branch, repository, .. } = worktree;
     remove(home, thread, worktree)?;
     let mut removed = Removed { dir: dir.clone(), kept_branch: None };
-    if !repository.exists() {
+    if !is_there(repository)? {
         return Ok(removed);
     }
     let (git, own) = (Git::at(repository), format!("refs/heads/{branch}"));
@@ -213,6 +213,14 @@ pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) 
         }
     }
     Ok(removed)
+}
+
+/// Whether something is at a path. What cannot be looked at is not taken for gone: it would be thrown away, or worked without.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn is_there(path: &Path) -> Result<bool> {
+    Ok(path.try_exists().at("look at", path)?)
 }
 
 fn gone(removed: io::Result<()>) -> io::Result<()> {

@@ -255,6 +255,8 @@ fn of_attempt(error: AttemptError) -> Error {
 fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
     match error {
         GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git"),
+        GitError::Nobody => of(ErrorKind::Config)
+            .hint("git config --global user.name 'NAME'; git config --global user.email ADDRESS"),
         GitError::NotRun(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
@@ -343,6 +345,32 @@ impl From<VerbError> for Error {
                 .hint(format!("`uwf thread rm {thread} --discard` removes it all the same; what is committed stays")),
             Verb::NoFiles { thread, .. } => of(ErrorKind::NotFound)
                 .hint(format!("`uwf thread fork {thread} --cwd DIR` forks the conversation alone")),
+            Verb::WithoutWorktree(_) => of(ErrorKind::Usage).hint("`uwf thread start --worktree` gives a thread one"),
+            Verb::OtherRepository { .. } => of(ErrorKind::Usage).hint(
+                "run this in a working tree of that repository, with the branch checked out that is to have the work",
+            ),
+            Verb::InItsWorktree { branch, .. } => {
+                of(ErrorKind::Usage).hint(format!("stand where the branch is checked out that is to have {branch}"))
+            }
+            Verb::OtherBranch { .. } => {
+                of(ErrorKind::Usage).hint("check it out there, or merge yourself what is to be merged")
+            }
+            Verb::UnresolvedThere { .. } => {
+                of(ErrorKind::Usage).hint("resolve them there first, and `git add` the files")
+            }
+            Verb::MergeUnderWay { thread, .. } => of(ErrorKind::Usage)
+                .hint("conclude it: `git commit`, once its conflicts are resolved and added")
+                .hint(format!("or go back to before it: `uwf thread merge {thread} --abort`")),
+            Verb::Staged(_) => of(ErrorKind::Usage).hint("commit them, or unstage them: `git restore --staged .`"),
+            Verb::Conflicts { thread, .. } => of(ErrorKind::Waiting)
+                .hint("resolve them there, then `git add` these files and `git commit`")
+                .hint(format!("or go back to before the merge: `uwf thread merge {thread} --abort`")),
+            Verb::NothingToAbort { .. } => of(ErrorKind::Usage).hint("`git status` tells what is under way there"),
+            Verb::NothingBefore(_) => of(ErrorKind::Usage).hint("name two steps, or two threads"),
+            Verb::NoFilesOf(_) => of(ErrorKind::NotFound)
+                .hint("files are recorded of threads that work in a worktree: `uwf thread start --worktree`")
+                .hint("stand in the repository of the thread, or name the thread"),
+            Verb::TwoRepositories(..) => of(ErrorKind::Usage),
             Verb::TakenId(_) | Verb::ChildNotBegun(_) => of(ErrorKind::Internal),
         };
         Error { source: Some(Box::new(error)), ..edge }

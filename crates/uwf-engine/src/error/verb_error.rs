@@ -102,6 +102,93 @@ pub enum VerbError {
         /// The node.
         node: Hash,
     },
+    /// A thread has no worktree of its own.
+    #[error("thread {0} has no git worktree: its agents work in the directory itself")]
+    WithoutWorktree(ThreadId),
+    /// A thread belongs to another repository than the one a person stands in.
+    #[error(
+        "thread {thread} belongs to the git repository {}, and {} to another one",
+        repository.display(),
+        here.display()
+    )]
+    OtherRepository {
+        /// The thread.
+        thread: ThreadId,
+        /// Its repository.
+        repository: PathBuf,
+        /// The working tree the person stands in.
+        here: PathBuf,
+    },
+    /// A person stands in the worktree of the thread that is to be merged.
+    #[error("this is the worktree of thread {thread} itself")]
+    InItsWorktree {
+        /// The thread.
+        thread: ThreadId,
+        /// Its branch.
+        branch: String,
+    },
+    /// The worktree of a thread has another branch checked out than the thread's.
+    #[error(
+        "{} has {} checked out, not {branch}",
+        dir.display(),
+        found.as_ref().map_or_else(|| "a bare commit".to_owned(), |found| format!("the branch {found}"))
+    )]
+    OtherBranch {
+        /// The worktree.
+        dir: PathBuf,
+        /// The thread's branch.
+        branch: String,
+        /// What is checked out.
+        found: Option<String>,
+    },
+    /// The worktree of a thread has conflicts that nobody has resolved.
+    #[error("{} has conflicts that are not resolved: {}", dir.display(), files.join(", "))]
+    UnresolvedThere {
+        /// The worktree.
+        dir: PathBuf,
+        /// The files.
+        files: Vec<String>,
+    },
+    /// Somebody has begun a merge and not concluded it.
+    #[error("a merge is under way in {}", top.display())]
+    MergeUnderWay {
+        /// The thread whose branch was to be merged.
+        thread: ThreadId,
+        /// The working tree.
+        top: PathBuf,
+    },
+    /// Staged changes would become part of a commit that is another's work.
+    #[error("there are staged changes in {}, which would become part of the commit", .0.display())]
+    Staged(PathBuf),
+    /// A branch and what is checked out have changed the same lines.
+    #[error("{branch} has conflicts with what is checked out in {}: {}", top.display(), files.join(", "))]
+    Conflicts {
+        /// The thread.
+        thread: ThreadId,
+        /// Its branch.
+        branch: String,
+        /// The files.
+        files: Vec<String>,
+        /// The working tree.
+        top: PathBuf,
+    },
+    /// No merge of a branch is under way.
+    #[error("no merge of {branch} is under way in {}", top.display())]
+    NothingToAbort {
+        /// The branch.
+        branch: String,
+        /// The working tree.
+        top: PathBuf,
+    },
+    /// Nothing comes before the start of a thread.
+    #[error("{0} is the start of a thread: there is nothing before it to compare it with")]
+    NothingBefore(Hash),
+    /// No repository has the files of a step.
+    #[error("the files of {0} are in no git repository that is known here")]
+    NoFilesOf(Hash),
+    /// The files of two steps are in two repositories.
+    #[error("the files are in two git repositories: {} and {}", .0.display(), .1.display())]
+    TwoRepositories(PathBuf, PathBuf),
     /// A new thread cannot have this id.
     #[error("thread id {0} is taken")]
     TakenId(ThreadId),

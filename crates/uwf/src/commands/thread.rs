@@ -3,6 +3,7 @@
 mod agent_args;
 mod answer;
 mod cost;
+mod diff;
 mod eval;
 mod explanation;
 mod fork;
@@ -11,6 +12,7 @@ mod limit;
 mod limit_args;
 pub(crate) mod list;
 pub(crate) mod live;
+mod merge;
 mod pause;
 mod ps;
 pub(crate) mod read;
@@ -72,6 +74,10 @@ pub(crate) enum Command {
     Cost(cost::Args),
     /// Begin a new thread at an old step.
     Fork(fork::Args),
+    /// How outputs and files differ between two steps, or two threads.
+    Diff(diff::Args),
+    /// Bring what a thread did in its git worktree into the branch checked out here.
+    Merge(merge::Args),
     /// Whether a thread is still what was recorded of it: its digests made anew and compared.
     Verify(verify::Args),
     /// Step past what makes a thread unreadable: sound steps in the place of those that are not.
@@ -88,7 +94,7 @@ impl Command {
     /// What the command writes to stdout.
     pub(crate) fn stdout(&self) -> Stdout {
         match self {
-            Command::Read(_) | Command::StepDetails(_) => Stdout::Document(Format::Text),
+            Command::Read(_) | Command::StepDetails(_) | Command::Diff(_) => Stdout::Document(Format::Text),
             _ => Stdout::Report,
         }
     }
@@ -115,6 +121,8 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Why(args) => why::run(context, &args),
         Command::Cost(args) => cost::run(context, &args),
         Command::Fork(args) => fork::run(context, &args),
+        Command::Diff(args) => diff::run(context, &args),
+        Command::Merge(args) => merge::run(context, &args),
         Command::Verify(args) => verify::run(context, &args),
         Command::Repair(args) => repair::run(context, &args),
         Command::Kill(args) => kill::run(context, &args),

@@ -74,6 +74,7 @@ macro_rules! campaigns {
             run_new: RUN_NEW,
             thread_fork: FORK,
             thread_fork_worktree: FORK_WORKTREE,
+            thread_merge: MERGE,
             thread_kill: KILL,
             thread_kill_at_work: KILL_AT_WORK,
             thread_pause: PAUSE,
@@ -308,6 +309,20 @@ pub(crate) const FORK_WORKTREE: Scenario = Scenario {
     build: |home| {
         let thread = in_worktree(home, 2);
         args(&["thread", "fork", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const MERGE: Scenario = Scenario {
+    name: "thread merge",
+    build: |home| {
+        for (key, value) in [("user.name", "A Person"), ("user.email", "a@example.org")] {
+            let mut command = Command::new("git");
+            home.prepare(&mut command);
+            assert!(command.args(["config", "--global", key, value]).status().expect("git is installed").success());
+        }
+        let thread = in_worktree(home, 2);
+        args(&["thread", "merge", &thread])
     },
     ..PLAIN
 };

@@ -1,0 +1,79 @@
+//! How two trees of files differ.
+
+use serde::Serialize;
+
+use super::{Git, GitError, Result};
+
+/// Options of every comparison: only what git does itself, whatever the person has configured for their eyes.
+const PLAIN: [&str; 5] = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"];
+
+/// How one file differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileChange {
+    /// Its path.
+    pub path: String,
+    /// The path it had, if it was renamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Lines that were added; absent for a file that is no text.
+    pub added: Option<u64>,
+    /// Lines that were removed; absent for a file that is no text.
+    pub removed: Option<u64>,
+}
+
+impl Git<'_> {
+    /// The files that differ, with how many lines of each.
+    pub(crate) fn changed_files(&self, one: &str, other: &str) -> Result<Vec<FileChange>> {
+        let listed = self.text("compare the files", PLAIN.into_iter().chain(["--numstat", "-z", one, other]))?;
+        changes(&listed).ok_or(GitError::Failed { action: "compare the files", said: listed })
+    }
+
+    /// The differences themselves, as a patch.
+    pub(crate) fn patch(&self, one: &str, other: &str) -> Result<String> {
+        let patch = self.text("compare the files", PLAIN.into_iter().chain(["--patch", one, other]))?;
+        Ok(if patch.is_empty() { patch } else { patch + "\n" })
+    }
+}
+
+/// Reads what `--numstat -z` prints: added, removed, path; of a rename the path is empty, and two follow.
+fn changes(listed: &str) -> Option<Vec<FileChange>> {
+    let mut parts = listed.split_terminator('\0');
+    let mut found = Vec::new();
+    while let Some(part) = parts.next() {
+        let mut columns = part.splitn(3, '\t');
+        // Of a binary file both are `-`.
+        let (added, removed) = (columns.next()?.parse().ok(), columns.next()?.parse().ok());
+        let (before, path) = match columns.next()? {
+            "" => (Some(parts.next()?.to_owned()), parts.next()?.to_owned()),
+            path => (None, path.to_owned()),
+        };
+        found.push(FileChange { path, before, added, removed });
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_files_are_read_with_renames_and_binaries() {
+        let change = |path: &str, before: Option<&str>, added, removed| FileChange {
+            path: path.to_owned(),
+            before: before.map(str::to_owned),
+            added,
+            removed,
+        };
+        assert_eq!(
+            changes("1\t2\ta b\0-\t-\tpicture\u{0}0\t0\t\0old\0new\0"),
+            Some(vec![
+                change("a b", None, Some(1), Some(2)),
+                change("picture", None, None, None),
+                change("new", Some("old"), Some(0), Some(0)),
+            ])
+        );
+        assert_eq!(changes(""), Some(Vec::new()));
+        assert_eq!(changes("1\t2\0"), None);
+    }
+}

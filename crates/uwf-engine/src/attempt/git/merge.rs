@@ -1,0 +1,142 @@
+//! Bringing a branch into the one that is checked out.
+
+use std::ffi::OsStr;
+
+use super::{Git, GitError, Result, failed, said};
+
+/// How a branch is brought in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// By moving the branch forward if that is all it takes, else by a merge commit.
+    #[default]
+    AsNeeded,
+    /// By moving the branch forward, or not at all.
+    FastForwardOnly,
+    /// By a merge commit in any case.
+    MergeCommit,
+    /// By one commit with all the changes, which does not have the branch among its parents.
+    Squash,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// It is in.
+    In(How),
+    /// These files have conflicts, which somebody has to resolve.
+    Conflicts(Vec<String>),
+}
+
+/// How a branch was brought in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// It was in already.
+    UpToDate,
+    /// The branch that is checked out was moved forward.
+    FastForward,
+    /// There is a merge commit.
+    Merge,
+    /// There is one commit with all the changes.
+    Squash,
+}
+
+impl Git<'_> {
+    /// The branch that is checked out; `None` when it is a bare commit.
+    pub(crate) fn checked_out(&self) -> Result<Option<String>> {
+        let found = self.output(["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+        Ok(found.status.success().then(|| String::from_utf8_lossy(found.stdout.trim_ascii()).into_owned()))
+    }
+
+    /// Files with conflicts that nobody has resolved.
+    pub(crate) fn conflicts(&self) -> Result<Vec<String>> {
+        let listed = self.text("look for conflicts", ["diff", "--name-only", "--diff-filter=U", "-z"])?;
+        Ok(listed.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// Whether the index holds something that the commit does not.
+    pub(crate) fn has_staged(&self) -> Result<bool> {
+        Ok(!self.ask(["diff", "--cached", "--quiet", "--no-ext-diff"])?)
+    }
+
+    /// The commit of a merge that somebody has begun and not concluded.
+    pub(crate) fn merging(&self) -> Result<Option<String>> {
+        self.commit("MERGE_HEAD")
+    }
+
+    /// Commits everything that is not ignored, by whom the repository says that the person is.
+    pub(crate) fn commit_all(&self, message: &str) -> Result<()> {
+        self.run("add the changes of the worktree", ["add", "--all"])?;
+        self.commit_staged("commit the changes of the worktree", &["--no-gpg-sign", "-m", message])
+    }
+
+    /// Brings in a branch. The index holds nothing but the commit.
+    pub(crate) fn bring_in(&self, branch: &str, manner: Manner, message: &str) -> Result<Brought> {
+        let before = self.commit("HEAD")?;
+        let how: &[&str] = match manner {
+            Manner::AsNeeded => &["--ff", "--no-squash", "-m", message],
+            Manner::FastForwardOnly => &["--ff-only", "--no-squash"],
+            Manner::MergeCommit => &["--no-ff", "--no-squash", "-m", message],
+            Manner::Squash => &["--ff", "--squash"],
+        };
+        let args = ["merge", "--no-edit", "--no-autostash"].into_iter().chain(how.iter().copied()).chain([branch]);
+        let merged = self.output(args)?;
+        if !merged.status.success() {
+            let conflicts = self.conflicts()?;
+            return match conflicts.is_empty() {
+                true if is_nobody(&said(&merged)) => Err(GitError::Nobody),
+                true => Err(failed("bring the branch in", &merged)),
+                false => Ok(Brought::Conflicts(conflicts)),
+            };
+        }
+        if manner == Manner::Squash {
+            if !self.has_staged()? {
+                return Ok(Brought::In(How::UpToDate));
+            }
+            self.commit_staged("commit the changes of the branch", &["-m", message])?;
+            return Ok(Brought::In(How::Squash));
+        }
+        let after = self.commit("HEAD")?;
+        Ok(Brought::In(match after == before {
+            true => How::UpToDate,
+            false if after == self.commit(branch)? => How::FastForward,
+            false => How::Merge,
+        }))
+    }
+
+    fn commit_staged(&self, action: &'static str, args: &[&str]) -> Result<()> {
+        let output = self.output(["commit", "--quiet", "--no-verify"].into_iter().chain(args.iter().copied()))?;
+        match output.status.success() {
+            true => Ok(()),
+            false if is_nobody(&said(&output)) => Err(GitError::Nobody),
+            false => Err(failed(action, &output)),
+        }
+    }
+
+    /// Puts everything back to how it was before a merge.
+    pub(crate) fn abort_merge(&self) -> Result<()> {
+        self.run("abort the merge", ["merge", "--abort"]).map(drop)
+    }
+
+    /// The same for one that squashes: of it git only knows the conflicts. Changes that nobody has staged stay.
+    pub(crate) fn abort_squash(&self) -> Result<()> {
+        self.run("abort the merge", ["reset", "--quiet", "--merge"].map(OsStr::new)).map(drop)?;
+        // What the next commit would have said otherwise.
+        let path = self.run("abort the merge", ["rev-parse", "--path-format=absolute", "--git-path", "SQUASH_MSG"])?;
+        // It is no more than a text that is offered.
+        let _ = std::fs::remove_file(path);
+        Ok(())
+    }
+
+    /// Whether the changes of a branch were being squashed.
+    pub(crate) fn squashing(&self) -> Result<bool> {
+        let path =
+            self.run("look at the merge", ["rev-parse", "--path-format=absolute", "--git-path", "SQUASH_MSG"])?;
+        Ok(std::path::Path::new(&path).exists() && !self.conflicts()?.is_empty())
+    }
+}
+
+/// Whether git does not know who makes a commit.
+fn is_nobody(said: &str) -> bool {
+    said.contains("dentity unknown") || said.contains("empty ident name") || said.contains("auto-detect email")
+}

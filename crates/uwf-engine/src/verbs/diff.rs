@@ -1,0 +1,256 @@
+//! `thread diff`: how outputs and files differ between two steps, or two threads.
+
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::thread::{Step, ThreadId};
+
+pub use crate::attempt::git::FileChange;
+use crate::attempt::git::Git;
+use crate::attempt::settings::Settings;
+use crate::attempt::snapshot;
+use crate::error::{Result, VerbError};
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::thread::chain::Chain;
+use crate::thread::load::Thread;
+use crate::thread::steps::{self, Parts};
+
+/// One of the two that are compared, as it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// A thread: all its steps, and the files at its head.
+    Thread(ThreadId),
+    /// A step, or the start of a thread.
+    Node(Hash),
+}
+
+/// What is to be compared of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// The outputs.
+    pub outputs: bool,
+    /// The files.
+    pub files: bool,
+    /// The differences of files themselves, not only how many lines there are.
+    pub patch: bool,
+}
+
+/// How two steps or threads differ.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compared {
+    /// The one.
+    pub a: Side,
+    /// The other.
+    pub b: Side,
+    /// Outputs that differ; absent when nobody asked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<Vec<ComparedOutputs>>,
+    /// The files; absent when nobody asked for them, or they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<ComparedFiles>,
+    /// Why the files are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_files: Option<String>,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Side {
+    /// The thread, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    /// The step that its files are of, or the start.
+    pub step: Hash,
+}
+
+/// Two outputs that differ, or one that only one of two threads has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedOutputs {
+    /// That of the one.
+    pub a: Option<Output>,
+    /// That of the other.
+    pub b: Option<Output>,
+    /// The values in them that differ.
+    pub changes: Vec<Change>,
+}
+
+/// The output of a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Output {
+    /// Position of the step in its thread, from 1; absent where single steps are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+    /// The step.
+    pub step: Hash,
+    /// Its role.
+    pub role: String,
+    /// The output.
+    pub output: Value,
+}
+
+/// A value that differs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// JSON pointer to it.
+    pub at: String,
+    /// What the one has there, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub a: Option<Value>,
+    /// What the other has there, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub b: Option<Value>,
+}
+
+/// How the files differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ComparedFiles {
+    /// The tree of the one.
+    pub a: String,
+    /// The tree of the other.
+    pub b: String,
+    /// The files that differ.
+    pub changed: Vec<FileChange>,
+    /// The differences, as git prints them; absent when nobody asked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+}
+
+/// Compares two steps, or two threads; of one alone, its newest step with the one before. Of two threads the outputs of the steps
+/// that they do not share are compared, each with that at the same position.
+///
+/// # Errors
+/// Those of the nodes, `NotFound` when files alone are wanted and not known, `Usage` for the start of a thread alone, those of git.
+pub fn compare(home: &Home, a: &Named, b: Option<&Named>, wanted: Wanted, cwd: &Path) -> Result<Compared> {
+    let one = load(home, a)?;
+    let (one, a, other, b) = match b {
+        Some(b) => (one, a.clone(), load(home, b)?, b.clone()),
+        None => {
+            let Some(step) = &one.last else { return Err(VerbError::NothingBefore(one.head).into()) };
+            let before = Thread::at(home, one.id.clone(), step.prev.unwrap_or(one.start_hash))?;
+            (before, a.clone(), one, a.clone())
+        }
+    };
+    let is_whole = matches!((&a, &b), (Named::Thread(one), Named::Thread(other)) if one != other);
+    let outputs = match (wanted.outputs, is_whole) {
+        (false, _) => None,
+        (true, true) => Some(of_threads(&one, &other)?),
+        (true, false) => Some(differing(newest(&one)?, newest(&other)?).into_iter().collect()),
+    };
+    let sides = [side(&a, &one), side(&b, &other)];
+    let (files, no_files) = match wanted.files.then(|| compare_files(home, &sides, wanted.patch, cwd)) {
+        None => (None, None),
+        Some(Err(error)) if wanted.outputs => (None, Some(error.message)),
+        Some(files) => (Some(files?), None),
+    };
+    let [a, b] = sides;
+    Ok(Compared { a, b, outputs, files, no_files })
+}
+
+fn load<'h>(home: &'h Home, named: &Named) -> Result<Thread<'h>> {
+    Ok(match named {
+        Named::Thread(id) => Thread::any(home, id)?,
+        Named::Node(node) => Thread::at(home, ids::new_thread_id(), *node)?,
+    })
+}
+
+fn side(named: &Named, thread: &Thread<'_>) -> Side {
+    let id = match named {
+        Named::Thread(id) => Some(id.clone()),
+        Named::Node(_) => None,
+    };
+    Side { thread: id, step: thread.head }
+}
+
+/// The output of a thread's newest step; `None` at its start.
+fn newest(thread: &Thread<'_>) -> Result<Option<Output>> {
+    // Of a step that was named by its hash there is no thread that keeps a chain.
+    let Some(last) = &thread.last else { return Ok(None) };
+    let node = (last.clone(), thread.head_timestamp_ms);
+    let Step { hash, role, output, .. } = steps::of_node(thread.home().store(), 0, thread.head, node, Parts::NONE)?;
+    Ok(Some(Output { index: None, step: hash, role, output }))
+}
+
+fn output(thread: &Thread<'_>, index: usize) -> Result<Output> {
+    let Step { index, hash, role, output, .. } = thread.step(index, Parts::NONE)?;
+    Ok(Output { index: Some(index), step: hash, role, output })
+}
+
+/// The outputs of two threads from where they part.
+fn of_threads(one: &Thread<'_>, other: &Thread<'_>) -> Result<Vec<ComparedOutputs>> {
+    let (steps, others) = (one.chain()?, other.chain()?);
+    let at = |chain: &Chain, index| chain.get(index).map(|record| record.step);
+    let mut found = Vec::new();
+    for index in 0..steps.len().max(others.len()) {
+        if at(steps, index) == at(others, index) {
+            continue;
+        }
+        let a = (index < steps.len()).then(|| output(one, index)).transpose()?;
+        let b = (index < others.len()).then(|| output(other, index)).transpose()?;
+        found.extend(differing(a, b));
+    }
+    Ok(found)
+}
+
+fn differing(a: Option<Output>, b: Option<Output>) -> Option<ComparedOutputs> {
+    let mut changes = Vec::new();
+    let value = |output: &Option<Output>| output.as_ref().map(|output| output.output.clone());
+    add_changes("", value(&a), value(&b), &mut changes);
+    (!changes.is_empty()).then_some(ComparedOutputs { a, b, changes })
+}
+
+/// Adds the values that differ: of two objects and of two lists those in them, of anything else the whole.
+fn add_changes(at: &str, a: Option<Value>, b: Option<Value>, changes: &mut Vec<Change>) {
+    match (a, b) {
+        (a, b) if a == b => {}
+        (Some(Value::Object(mut one)), Some(Value::Object(mut other))) => {
+            let added: Vec<String> = other.keys().filter(|key| !one.contains_key(*key)).cloned().collect();
+            for key in one.keys().cloned().chain(added).collect::<Vec<_>>() {
+                let place = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+                add_changes(&place, one.shift_remove(&key), other.shift_remove(&key), changes);
+            }
+        }
+        (Some(Value::Array(one)), Some(Value::Array(other))) => {
+            let count = one.len().max(other.len());
+            let (mut one, mut other) = (one.into_iter(), other.into_iter());
+            for index in 0..count {
+                add_changes(&format!("{at}/{index}"), one.next(), other.next(), changes);
+            }
+        }
+        (a, b) => changes.push(Change { at: at.to_owned(), a, b }),
+    }
+}
+
+/// Compares the files of both, if one repository has them.
+fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -> Result<ComparedFiles> {
+    let [a, b] = sides;
+    let (repository, one) = tree(home, a, cwd)?;
+    let (other_repository, other) = tree(home, b, cwd)?;
+    if repository != other_repository {
+        return Err(VerbError::TwoRepositories(repository, other_repository).into());
+    }
+    let git = Git::at(&repository);
+    let changed = git.changed_files(&one, &other)?;
+    let patch = with_patch.then(|| git.patch(&one, &other)).transpose()?;
+    Ok(ComparedFiles { a: one, b: other, changed, patch })
+}
+
+/// The repository that has the files of a step, and their tree.
+fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
+    let settings = side.thread.as_ref().map(|id| Settings::load(home, id)).transpose()?.flatten();
+    let worktree = match (&side.thread, settings.map(|settings| settings.worktree)) {
+        (Some(id), Some(None)) => return Err(VerbError::WithoutWorktree(id.clone()).into()),
+        (_, worktree) => worktree.flatten(),
+    };
+    let found = match worktree {
+        Some(worktree) => snapshot::find(&worktree.repository, side.thread.as_ref(), side.step)?
+            .map(|files| (worktree.repository, files)),
+        None => snapshot::find_anywhere(home, cwd, side.step)?,
+    };
+    let (repository, files) = found.ok_or(VerbError::NoFilesOf(side.step))?;
+    Ok((repository, files.tree))
+}

@@ -1,0 +1,140 @@
+//! `thread merge`: what a thread did in its worktree, brought into the branch that is checked out where a person stands.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Serialize;
+use uwf_core::text;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::git::{Brought, Checkout, Git, GitError};
+pub use crate::attempt::git::{How, Manner};
+use crate::attempt::settings::Settings;
+use crate::attempt::worktree;
+use crate::error::{AtPath, Result, VerbError};
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::worktree::Worktree;
+use crate::thread::load::Thread;
+
+/// Characters of the task in the first line of a commit's message.
+const SUBJECT: usize = 60;
+
+/// What was brought in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Merged {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its branch.
+    pub branch: String,
+    /// The branch it is in now; absent when a bare commit is checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
+    /// How it was brought in.
+    pub how: How,
+    /// The commit that is checked out now.
+    pub commit: String,
+    /// How many uncommitted changes of the worktree were committed on the thread's branch first.
+    pub committed: usize,
+}
+
+/// Brings the branch of a thread into the one that is checked out where `cwd` is. What is uncommitted in the thread's worktree is
+/// committed on its branch first. Whatever fails, that commit stays, and so does everything else.
+///
+/// # Errors
+/// `Busy` while the thread is stepped, `Usage` when it has no worktree or `cwd` is in another repository, `Waiting` when there are
+/// conflicts to resolve, those of git: a working tree with changes that would be overwritten, for instance.
+pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
+    let thread = Thread::any(home, id)?;
+    let (worktree, here) = places(home, id, cwd)?;
+    let Worktree { dir, branch, .. } = &worktree;
+    // Nobody is to work in what is being committed.
+    let _lock = lock::take(home, id)?;
+    let target = Git::at(&here.top);
+    if target.merging()?.is_some() || !target.conflicts()?.is_empty() {
+        return Err(VerbError::MergeUnderWay { thread: id.clone(), top: here.top.clone() }.into());
+    }
+    if manner == Manner::Squash && target.has_staged()? {
+        return Err(VerbError::Staged(here.top.clone()).into());
+    }
+    let subject = text::ellipsize(&text::one_line(&thread.start.prompt), SUBJECT).to_string();
+    let committed = if worktree::is_there(dir)? { commit(id, &worktree, &subject)? } else { 0 };
+    let message = match manner {
+        Manner::Squash => format!("{subject}\n\nUwf-Thread: {id}\n"),
+        _ => format!("Merge {branch}: {subject}\n"),
+    };
+    let how = match target.bring_in(branch, manner, &message)? {
+        Brought::In(how) => how,
+        Brought::Conflicts(files) => {
+            return Err(
+                VerbError::Conflicts { thread: id.clone(), branch: branch.clone(), files, top: here.top }.into()
+            );
+        }
+    };
+    let commit = target.commit("HEAD")?.ok_or_else(|| GitError::NoCommit(here.top.clone()))?;
+    Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
+}
+
+/// Puts everything back to how it was before a merge of the thread's branch that has conflicts.
+///
+/// # Errors
+/// `Usage` when no such merge is under way.
+pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
+    let (Worktree { branch, .. }, here) = places(home, id, cwd)?;
+    let target = Git::at(&here.top);
+    let tip = target.commit(&branch)?;
+    match target.merging()? {
+        Some(merging) if Some(&merging) == tip.as_ref() => Ok(target.abort_merge()?),
+        None if target.squashing()? => Ok(target.abort_squash()?),
+        _ => Err(VerbError::NothingToAbort { branch, top: here.top }.into()),
+    }
+}
+
+/// The worktree of a thread, and the working tree that a directory is in, of the same repository.
+fn places(home: &Home, id: &ThreadId, cwd: &Path) -> Result<(Worktree, Checkout)> {
+    let worktree = Settings::load(home, id)?.and_then(|settings| settings.worktree);
+    let worktree = worktree.ok_or_else(|| VerbError::WithoutWorktree(id.clone()))?;
+    let here = Checkout::of(cwd)?;
+    if !is_same(&here.repository, &worktree.repository)? {
+        let (thread, repository) = (id.clone(), worktree.repository);
+        return Err(VerbError::OtherRepository { thread, repository, here: here.top }.into());
+    }
+    if is_same(&here.top, &worktree.dir)? {
+        return Err(VerbError::InItsWorktree { thread: id.clone(), branch: worktree.branch }.into());
+    }
+    Ok((worktree, here))
+}
+
+/// Whether two paths lead to the same directory; one that is gone is no other's.
+fn is_same(one: &Path, other: &Path) -> Result<bool> {
+    let real = |path: &Path| match fs::canonicalize(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some).at("look at", path),
+    };
+    Ok(match (real(one)?, real(other)?) {
+        (Some(one), Some(other)) => one == other,
+        _ => false,
+    })
+}
+
+/// Commits what is uncommitted in a thread's worktree, on its branch: how many changes.
+fn commit(id: &ThreadId, worktree: &Worktree, subject: &str) -> Result<usize> {
+    let Worktree { dir, branch, .. } = worktree;
+    let git = Git::at(dir);
+    let found = git.checked_out()?;
+    if found.as_ref() != Some(branch) {
+        let (dir, branch) = (dir.clone(), branch.clone());
+        return Err(VerbError::OtherBranch { dir, branch, found }.into());
+    }
+    let files = git.conflicts()?;
+    if !files.is_empty() {
+        return Err(VerbError::UnresolvedThere { dir: dir.clone(), files }.into());
+    }
+    let count = git.uncommitted()?;
+    if count > 0 {
+        git.commit_all(&format!("{subject}\n\nUwf-Thread: {id}\n"))?;
+    }
+    Ok(count)
+}

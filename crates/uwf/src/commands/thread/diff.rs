@@ -1,0 +1,168 @@
+//! `uwf thread diff`
+
+use std::fmt::Write as _;
+
+use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
+use similar::TextDiff;
+use uwf_engine::verbs::diff::{
+    self, Compared, ComparedFiles, ComparedOutputs, FileChange, Named, Output, Side, Wanted,
+};
+
+use super::thread_or_node::{self, ThreadOrNode};
+use super::which::NEWEST;
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::pager::Paging;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Lines shown around what differs.
+const AROUND: usize = 3;
+
+/// Arguments of `uwf thread diff`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf thread diff 7Q2M                          the newest step against the one before\n  uwf thread diff 7Q2M M4K8 --stat              two threads: outputs, and which files differ by how many lines\n  uwf thread diff 2XY1PEX26ZD0Y 7GR8D63H2JTSB   two steps of any threads\n  uwf thread diff 7Q2M M4K8 --files | git apply\n\nOf two threads the outputs of the steps that they do not share are compared, each with that at the same position.\nFiles are known of threads that work in a git worktree (uwf thread start --worktree). Text unless --format says otherwise."
+)]
+pub(crate) struct Args {
+    /// A thread (its id, a unique beginning or end of it, @ for the newest), or a step (its hash, or a unique beginning of it).
+    #[arg(value_name = "THREAD|HASH", required_unless_present = "last", conflicts_with = "last")]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
+    from: Option<String>,
+    /// What it is compared with. Default: the newest step with the one before.
+    #[arg(value_name = "THREAD|HASH", conflicts_with = "last")]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
+    to: Option<String>,
+    /// The newest thread, as @ is.
+    #[arg(long)]
+    last: bool,
+    /// Of files only how many lines differ.
+    #[arg(long)]
+    stat: bool,
+    /// Files only.
+    #[arg(long, conflicts_with = "outputs")]
+    files: bool,
+    /// Outputs only.
+    #[arg(long, conflicts_with = "stat")]
+    outputs: bool,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+/// What differs, for people.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Differences(Compared);
+
+impl Report for Differences {
+    fn text(&self) -> String {
+        let Compared { a, b, outputs, files, .. } = &self.0;
+        let mut text = String::new();
+        match outputs.as_deref() {
+            Some([]) => text.push_str("the outputs are the same\n"),
+            Some(pairs) => pairs.iter().for_each(|pair| text.push_str(&output_text(pair))),
+            None => {}
+        }
+        if let Some(ComparedFiles { changed, patch, .. }) = files {
+            match patch {
+                // Alone it is to be what `git apply` takes.
+                _ if changed.is_empty() => text.push_str("the files are the same\n"),
+                Some(patch) if outputs.is_none() => text.push_str(&coloured(patch)),
+                Some(patch) => {
+                    let _ = write!(text, "\n{}\n{}", style::bold(&files_line(a, b)), coloured(patch));
+                }
+                None => {
+                    let _ = write!(text, "\n{}\n{}", style::bold(&files_line(a, b)), stat(changed));
+                }
+            }
+        }
+        text
+    }
+}
+
+fn files_line(a: &Side, b: &Side) -> String {
+    let named = |side: &Side| match &side.thread {
+        Some(thread) => format!("{} of thread {thread}", side.step),
+        None => side.step.to_string(),
+    };
+    format!("files at {} and {}", named(a), named(b))
+}
+
+/// Two outputs as a difference of their YAML: long texts have lines there.
+fn output_text(ComparedOutputs { a, b, .. }: &ComparedOutputs) -> String {
+    let yaml =
+        |side: &Option<Output>| side.as_ref().map(|output| yaml_tree::write::block(&output.output)).unwrap_or_default();
+    let name = |side: &Option<Output>| match side {
+        Some(Output { index: Some(index), step, role, .. }) => format!("{index}. {role} {step}"),
+        Some(Output { step, role, .. }) => format!("{role} {step}"),
+        None => "no step".to_owned(),
+    };
+    let (one, other) = (yaml(a), yaml(b));
+    let differences = TextDiff::from_lines(&one, &other);
+    coloured(&differences.unified_diff().context_radius(AROUND).header(&name(a), &name(b)).to_string())
+}
+
+/// A unified difference with its lines in colours.
+fn coloured(patch: &str) -> String {
+    let line = |line: &str| {
+        let is_header = ["diff ", "index ", "--- ", "+++ ", "new file", "deleted file", "rename ", "similarity "]
+            .iter()
+            .any(|begin| line.starts_with(begin));
+        match line.as_bytes().first() {
+            _ if is_header => style::bold(line),
+            Some(b'+') => style::green(line),
+            Some(b'-') => style::red(line),
+            Some(b'@') => style::dim(line),
+            _ => line.to_owned(),
+        }
+    };
+    patch
+        .split_inclusive('\n')
+        .map(|whole| match whole.strip_suffix('\n') {
+            Some(text) => line(text) + "\n",
+            None => line(whole) + "\n",
+        })
+        .collect()
+}
+
+/// How many lines of each file differ.
+fn stat(changed: &[FileChange]) -> String {
+    let number = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+    let mut text = String::new();
+    for FileChange { path, before, added, removed } in changed {
+        let path = match before {
+            Some(before) => format!("{before} → {path}"),
+            None => path.clone(),
+        };
+        let (added, removed) =
+            (format!("{:>6}", format!("+{}", number(*added))), format!("{:>6}", format!("-{}", number(*removed))));
+        let _ = writeln!(text, "{}{}  {path}", style::green(&added), style::red(&removed));
+    }
+    let sum = |of: fn(&FileChange) -> Option<u64>| changed.iter().filter_map(of).sum::<u64>();
+    let files = if changed.len() == 1 { "file differs" } else { "files differ" };
+    let (added, removed) = (sum(|change| change.added), sum(|change| change.removed));
+    let lines = if added == 1 { "line" } else { "lines" };
+    let _ = writeln!(text, "{} {files}, {added} {lines} added, {removed} removed", changed.len());
+    text
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let a = named(context, args.from.as_deref().unwrap_or(NEWEST))?;
+    let b = args.to.as_deref().map(|to| named(context, to)).transpose()?;
+    let wanted = Wanted { outputs: !args.files, files: !args.outputs, patch: !args.stat };
+    let compared = diff::compare(&context.home, &a, b.as_ref(), wanted, &context.cwd)?;
+    if let Some(why) = &compared.no_files {
+        context.printer.warn(&format!("only outputs are compared: {why}"));
+    }
+    Ok(Printed::new(&Differences(compared))?.paged(&args.paging))
+}
+
+fn named(context: &Context, typed: &str) -> Result<Named, CommandError> {
+    Ok(match thread_or_node::find(context, typed)? {
+        ThreadOrNode::Thread(thread) => Named::Thread(thread),
+        ThreadOrNode::Node(node) => Named::Node(node),
+    })
+}

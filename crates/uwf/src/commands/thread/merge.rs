@@ -1,0 +1,72 @@
+//! `uwf thread merge`
+
+use serde_json::json;
+use uwf_engine::verbs::merge::{self, How, Manner, Merged};
+
+use super::which::Which;
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+
+/// Symbols of a commit's name that are shown.
+const COMMIT: usize = 7;
+
+/// Arguments of `uwf thread merge`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf thread merge 7Q2M            into the branch checked out here: fast-forward, else a merge commit\n  uwf thread merge 7Q2M --squash   as one commit\n  uwf thread merge 7Q2M --abort    back to before a merge that has conflicts\n\nWhat is uncommitted in the thread's worktree is committed on its branch first. Conflicts are named and left to you\n(exit 20): resolve them, `git add` them, `git commit`. Thread, worktree and branch stay as they are."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Bring all changes in as one commit.
+    #[arg(long, conflicts_with_all = ["no_ff", "ff_only"])]
+    squash: bool,
+    /// Make a merge commit, though the branch could just be moved forward.
+    #[arg(long, conflicts_with = "ff_only")]
+    no_ff: bool,
+    /// Only move the branch forward, or fail.
+    #[arg(long)]
+    ff_only: bool,
+    /// Put everything back to how it was before a merge that has conflicts.
+    #[arg(long, conflicts_with_all = ["squash", "no_ff", "ff_only"])]
+    abort: bool,
+}
+
+impl Report for Merged {
+    fn text(&self) -> String {
+        let Merged { thread, branch, into, how, commit, committed } = self;
+        let commit = commit.get(..COMMIT).unwrap_or(commit);
+        let into = into.as_deref().unwrap_or("the commit checked out here");
+        let mut text = String::new();
+        if *committed > 0 {
+            let changes = if *committed == 1 { "change" } else { "changes" };
+            text.push_str(&format!("committed {committed} {changes} of the worktree on {branch}\n"));
+        }
+        text.push_str(&match how {
+            How::UpToDate => format!("{into} has all of {branch} already\n"),
+            How::FastForward => format!("{} {into} to {branch}, commit {commit}\n", style::green("fast-forwarded")),
+            How::Merge => format!("{} {branch} into {into}, commit {commit}\n", style::green("merged")),
+            How::Squash => format!("{} {branch} into {into}, commit {commit}\n", style::green("squashed")),
+        });
+        text.push_str(&format!("remove thread and worktree with: uwf thread rm {thread}\n"));
+        text
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(args.which.typed())?;
+    if args.abort {
+        merge::abort(&context.home, &thread, &context.cwd)?;
+        let text = format!("the merge of thread {} is undone\n", style::bold(thread.as_str()));
+        return Ok(Printed::of(json!({ "thread": thread, "aborted": true }), text));
+    }
+    let manner = match (args.squash, args.no_ff, args.ff_only) {
+        (true, ..) => Manner::Squash,
+        (_, true, _) => Manner::MergeCommit,
+        (.., true) => Manner::FastForwardOnly,
+        _ => Manner::AsNeeded,
+    };
+    Printed::new(&merge::merge(&context.home, &thread, manner, &context.cwd)?)
+}

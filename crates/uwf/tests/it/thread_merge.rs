@@ -1,0 +1,214 @@
+//! `uwf thread merge`: what a thread did in its worktree is brought into one's own branch.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::repository::{git, home_with_repository, repository, start_in_worktree, uwf_in};
+use crate::fixtures::review::step;
+
+/// A thread with two steps in a worktree, and the repository.
+fn worked() -> (TestHome, PathBuf, String, PathBuf) {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    step(&home, &thread, 2);
+    (home, repo, thread, worktree)
+}
+
+fn subjects(home: &TestHome, dir: &Path) -> Vec<String> {
+    git(home, dir, &["log", "--format=%s", "--first-parent"]).lines().map(|line| home.steady(line)).collect()
+}
+
+fn told(home: &TestHome, dir: &Path, args: &[&str]) -> String {
+    home.steady(&uwf_in(home, dir, args).told())
+}
+
+/// Commits a change of the person's own.
+fn commit(home: &TestHome, repo: &Path, file: &str, content: &str) {
+    fs::write(repo.join(file), content).unwrap();
+    git(home, repo, &["add", file]);
+    git(home, repo, &["commit", "--quiet", "-m", &format!("own {file}")]);
+}
+
+#[test]
+fn a_branch_is_brought_back_by_moving_forward() {
+    let (home, repo, thread, worktree) = worked();
+    let merged = uwf_in(&home, &repo.join("sub"), &["thread", "merge", &thread]).json();
+    let commit = git(&home, &repo, &["rev-parse", "HEAD"]);
+    assert_eq!(
+        merged,
+        json!({ "thread": thread, "branch": format!("uwf/{thread}"), "into": "main", "how": "fast-forward",
+            "commit": commit, "committed": 3 })
+    );
+    assert_eq!(subjects(&home, &repo), ["count", "first"]);
+    assert_eq!(git(&home, &repo, &["log", "-1", "--format=%an <%ae>"]), "A Person <a@example.org>");
+    assert!(repo.join("step-2.txt").exists() && worktree.join("step-2.txt").exists());
+    assert_eq!(git(&home, &worktree, &["status", "--porcelain"]), "");
+    assert_snapshot!(told(&home, &repo, &["thread", "merge", &thread, "--format", "text"]), @r"
+    exit 0
+    main has all of uwf/<id> already
+    remove thread and worktree with: uwf thread rm <id>
+    ");
+    // The thread goes on, and its next steps are brought in as well.
+    step(&home, &thread, 1);
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread, "--ff-only"]).json()["how"], json!("fast-forward"));
+    home.json(&["thread", "kill", &thread]);
+    assert_eq!(home.json(&["thread", "rm", &thread])["worktree"], json!({ "dir": worktree }), "the branch goes too");
+}
+
+#[test]
+fn where_both_went_on_there_is_a_merge_commit_or_one_commit() {
+    let (home, repo, thread, _) = worked();
+    commit(&home, &repo, "own", "own\n");
+    let before = git(&home, &repo, &["rev-parse", "HEAD"]);
+    let refused = told(&home, &repo, &["thread", "merge", &thread, "--ff-only"]);
+    assert!(refused.starts_with("exit 74\n--- stderr\nerror: cannot bring the branch in: git says: "), "{refused}");
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], json!("merge"));
+    assert_eq!(subjects(&home, &repo), ["Merge uwf/<id>: count", "own own", "first"]);
+    git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
+    let squashed = uwf_in(&home, &repo, &["thread", "merge", &thread, "--squash", "--format", "text"]);
+    let commit = git(&home, &repo, &["rev-parse", "--short=7", "HEAD"]);
+    assert_eq!(
+        home.steady(&squashed.told().replace(&commit, "<commit>")),
+        "exit 0\nsquashed uwf/<id> into main, commit <commit>\nremove thread and worktree with: uwf thread rm <id>\n"
+    );
+    assert_eq!(subjects(&home, &repo), ["count", "own own", "first"]);
+    assert!(repo.join("step-2.txt").exists());
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread, "--squash"]).json()["how"], json!("up-to-date"));
+    // A merge commit in any case, also of a bare commit.
+    let (home, repo, thread, _) = worked();
+    git(&home, &repo, &["checkout", "--quiet", "--detach"]);
+    let merged = uwf_in(&home, &repo, &["thread", "merge", &thread, "--no-ff"]).json();
+    assert_eq!((&merged["how"], merged.get("into")), (&json!("merge"), None));
+}
+
+#[test]
+fn conflicts_are_named_and_nothing_is_lost() {
+    for how in [&[][..], &["--squash"]] {
+        let (home, repo, thread, worktree) = worked();
+        commit(&home, &repo, "count", "many\n");
+        commit(&home, &repo, "step-1.txt", "mine\n");
+        fs::write(repo.join("README"), "not committed\n").unwrap();
+        let before = git(&home, &repo, &["rev-parse", "HEAD"]);
+        let merge = [&["thread", "merge", &thread], how].concat();
+        insta::allow_duplicates! {
+            assert_snapshot!(told(&home, &repo, &merge), @r"
+            exit 20
+            --- stderr
+            waiting: uwf/<id> has conflicts with what is checked out in <dir>/work/repo: count, step-1.txt
+            hint: resolve them there, then `git add` these files and `git commit`
+            hint: or go back to before the merge: `uwf thread merge <id> --abort`
+            ");
+            assert_snapshot!(told(&home, &repo, &merge), @r"
+            exit 64
+            --- stderr
+            error: a merge is under way in <dir>/work/repo
+            hint: conclude it: `git commit`, once its conflicts are resolved and added
+            hint: or go back to before it: `uwf thread merge <id> --abort`
+            ");
+        }
+        assert_eq!(subjects(&home, &worktree), ["count", "first"], "the work is committed on the thread's branch");
+        assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread, "--abort"]).json()["aborted"], json!(true));
+        assert_eq!(git(&home, &repo, &["rev-parse", "HEAD"]), before);
+        assert_eq!(git(&home, &repo, &["status", "--porcelain"]), " M README", "what was not committed is still there");
+        assert_eq!(fs::read_to_string(repo.join("count")).unwrap(), "many\n");
+        let again = told(&home, &repo, &["thread", "merge", &thread, "--abort"]);
+        assert!(again.starts_with("exit 64\n--- stderr\nerror: no merge of uwf/<id> is under way in "), "{again}");
+
+        // Resolved as a person would.
+        assert_eq!(uwf_in(&home, &repo, &merge).code, Some(20));
+        fs::write(repo.join("count"), "both\n").unwrap();
+        fs::write(repo.join("step-1.txt"), "both\n").unwrap();
+        git(&home, &repo, &["add", "count", "step-1.txt"]);
+        git(&home, &repo, &["commit", "--quiet", "--no-edit"]);
+        assert!(repo.join("step-2.txt").exists());
+    }
+}
+
+#[test]
+fn what_git_would_overwrite_is_refused() {
+    let (home, repo, thread, worktree) = worked();
+    fs::write(repo.join("count"), "mine, and new\n").unwrap();
+    let refused = told(&home, &repo, &["thread", "merge", &thread]);
+    assert!(refused.starts_with("exit 74\n") && refused.contains("would be overwritten by merge"), "{refused}");
+    assert_eq!(fs::read_to_string(repo.join("count")).unwrap(), "mine, and new\n");
+    assert_eq!(git(&home, &worktree, &["status", "--porcelain"]), "", "the work is committed on the thread's branch");
+    git(&home, &repo, &["add", "count"]);
+    assert_snapshot!(told(&home, &repo, &["thread", "merge", &thread, "--squash"]), @r"
+    exit 64
+    --- stderr
+    error: there are staged changes in <dir>/work/repo, which would become part of the commit
+    hint: commit them, or unstage them: `git restore --staged .`
+    ");
+}
+
+#[test]
+fn who_cannot_be_served_is_told_why() {
+    let (home, repo, thread, worktree) = worked();
+    let plain = home.start("count-rounds", "count");
+    assert_snapshot!(told(&home, &repo, &["thread", "merge", &plain]), @r"
+    exit 64
+    --- stderr
+    error: thread <id> has no git worktree: its agents work in the directory itself
+    hint: `uwf thread start --worktree` gives a thread one
+    ");
+    let other = repository(&home, "other");
+    assert_snapshot!(told(&home, &other, &["thread", "merge", &thread]), @r"
+    exit 64
+    --- stderr
+    error: thread <id> belongs to the git repository <dir>/work/repo/.git, and <dir>/work/other to another one
+    hint: run this in a working tree of that repository, with the branch checked out that is to have the work
+    ");
+    assert_eq!(uwf_in(&home, &home.work(), &["thread", "merge", &thread]).code, Some(64), "that is no repository");
+    assert_snapshot!(told(&home, &worktree, &["thread", "merge", &thread]), @r"
+    exit 64
+    --- stderr
+    error: this is the worktree of thread <id> itself
+    hint: stand where the branch is checked out that is to have uwf/<id>
+    ");
+    assert_eq!(home.uwf(&["thread", "merge", "ZZZZ"]).code, Some(69));
+    git(&home, &worktree, &["checkout", "--quiet", "-b", "elsewhere"]);
+    assert_snapshot!(told(&home, &repo, &["thread", "merge", &thread]), @r"
+    exit 64
+    --- stderr
+    error: <dir>/root/worktrees/<id> has the branch elsewhere checked out, not uwf/<id>
+    hint: check it out there, or merge yourself what is to be merged
+    ");
+    git(&home, &worktree, &["checkout", "--quiet", &format!("uwf/{thread}")]);
+    // Nobody is to commit without a name.
+    fs::remove_file(home.root().parent().unwrap().join(".gitconfig")).unwrap();
+    git(&home, &repo, &["config", "user.useConfigOnly", "true"]);
+    assert_snapshot!(told(&home, &repo, &["thread", "merge", &thread]), @r"
+    exit 78
+    --- stderr
+    error: git does not know who you are, and a commit needs an author
+    hint: git config --global user.name 'NAME'; git config --global user.email ADDRESS
+    ");
+    git(&home, &repo, &["config", "user.name", "X"]);
+    git(&home, &repo, &["config", "user.email", "x@example.org"]);
+    // Of a worktree that is gone there is still the branch.
+    git(&home, &worktree, &["add", "-A"]);
+    git(&home, &worktree, &["commit", "--quiet", "-m", "the work"]);
+    fs::remove_dir_all(&worktree).unwrap();
+    let merged = uwf_in(&home, &repo, &["thread", "merge", &thread]).json();
+    assert_eq!((text(&merged, "how"), &merged["committed"]), ("fast-forward".to_owned(), &json!(0)));
+}
+
+#[test]
+fn a_thread_that_is_being_stepped_is_not_merged() {
+    let (home, repo, thread, _) = worked();
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\ntouch \"$HOME/begun\"\nwhile [ ! -e \"$HOME/go\" ]; do sleep 0.02; done\necho '{\"n\": 1}'\n");
+    let dir = home.root().parent().unwrap().to_owned();
+    let mut stepping = home.command(&["thread", "step", &thread]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    while !dir.join("begun").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).code, Some(75));
+    fs::write(dir.join("go"), "").unwrap();
+    assert!(stepping.wait().unwrap().success());
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).code, Some(0));
+}
