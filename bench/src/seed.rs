@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use durable_files::FileError;
-use json_cas::{Draft, FsObjects, Hash, HashPrefix, Objects, Put, Store, StoreError};
+use json_cas::{Draft, FsObjects, Hash, HashPrefix, Hold, Objects, Put, Store, StoreError, Stored, Sweep};
 use serde_json::json;
 use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
@@ -66,6 +66,26 @@ impl Objects for Unsynced {
 
     fn list(&self, prefix: Option<&HashPrefix>) -> std::result::Result<Vec<Hash>, StoreError> {
         self.0.list(prefix)
+    }
+
+    fn stored(&self, hash: Hash) -> std::result::Result<Option<Stored>, StoreError> {
+        self.0.stored(hash)
+    }
+
+    fn refresh(&self, hash: Hash) -> std::result::Result<bool, StoreError> {
+        self.0.refresh(hash)
+    }
+
+    fn hold(&self) -> std::result::Result<Hold, StoreError> {
+        self.0.hold()
+    }
+
+    fn sweep(&self) -> std::result::Result<Sweep, StoreError> {
+        self.0.sweep()
+    }
+
+    fn remove(&self, sweep: &Sweep, hash: Hash) -> std::result::Result<bool, StoreError> {
+        self.0.remove(sweep, hash)
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
         Ok(listed.place.uwf(&["thread", "list"]))
     }));
     cases.push(Case::always(|| spent.uwf(&["thread", "cost"])));
+    cases.push(Case::always(|| spent.uwf(&["gc"])));
     let times = interleave(bench.sizes.runs, cases)?;
 
     let active = bench.sizes.active;
@@ -66,6 +67,11 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
     rows.push(
         Row::millis(format!("thread cost of {active} threads"), &times[8])
             .note(format!("{:.0} µs a thread of {STEPS} steps", cost * 1000.0)),
+    );
+    let read = times[9].median() / active as f64;
+    rows.push(
+        Row::millis(format!("gc with {active} threads, all in use"), &times[9])
+            .note(format!("{:.0} µs a thread of {STEPS} steps", read * 1000.0)),
     );
     Ok(Group { title: "Active threads".to_owned(), rows })
 }

@@ -213,6 +213,8 @@ fn finish(
     let node = context.step_node(output, detail, &redactor.text(command));
     let step = batch.add(node.draft());
     let home = context.thread().home();
+    // Until the record leads to the step, nothing does.
+    let _hold = home.hold_nodes()?;
     home.store().put_all(&batch.drafts)?;
     if let Some(attempt) = context.attempt() {
         let opened = &attempt.opened;

@@ -11,12 +11,14 @@ mod lock;
 pub mod regular;
 mod replace;
 mod temp;
+mod touch;
 
 pub use append::append;
 pub use batch::publish_all;
 pub use dirs::{sync_dir, sync_file};
 pub use error::{FileError, is_disk_full};
 pub use leftovers::{leftovers, remove_leftovers};
-pub use lock::FileLock;
+pub use lock::{Access, FileLock};
 pub use replace::{replace, replace_itself, replace_private};
 pub use temp::TEMP_PREFIX;
+pub use touch::touch;

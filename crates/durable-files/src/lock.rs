@@ -20,7 +20,16 @@ const OWNER_WIDTH: usize = 24;
 /// Longest owner line read back, in bytes.
 const MAX_OWNER: u64 = 4096;
 
-/// An exclusive lock on a file, held until dropped or until the process ends. Children do not
+/// Who else may hold a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Others that share it.
+    Shared,
+    /// Nobody.
+    Exclusive,
+}
+
+/// A lock on a file or directory, held until dropped or until the process ends. Children do not
 /// inherit it. The file is never unlinked: a lock on an unlinked file excludes nobody.
 #[derive(Debug)]
 pub struct FileLock {
@@ -47,9 +56,35 @@ impl FileLock {
         }
     }
 
+    /// Takes a lock on a directory itself, which is made if need be, trying for `wait`; `None` when others kept it all that
+    /// time. No file is made for it.
+    ///
+    /// # Errors
+    /// As [`FileLock::acquire`].
+    pub fn acquire_dir(dir: &Path, access: Access, wait: Duration) -> Result<Option<FileLock>, FileError> {
+        let start = Instant::now();
+        loop {
+            if let Some(lock) = FileLock::lock_for(open_dir(dir)?, dir, access)? {
+                return Ok(Some(lock));
+            }
+            if start.elapsed() >= wait {
+                return Ok(None);
+            }
+            thread::sleep(PROBE);
+        }
+    }
+
     /// One try with a file that was opened at `path`.
     fn lock(file: File, path: &Path) -> Result<Option<FileLock>, FileError> {
-        match file.try_lock() {
+        FileLock::lock_for(file, path, Access::Exclusive)
+    }
+
+    fn lock_for(file: File, path: &Path, access: Access) -> Result<Option<FileLock>, FileError> {
+        let tried = match access {
+            Access::Shared => file.try_lock_shared(),
+            Access::Exclusive => file.try_lock(),
+        };
+        match tried {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(FileError::at("lock", path)(error)),
@@ -134,6 +169,16 @@ fn open(path: &Path) -> Result<File, FileError> {
             open().map_err(FileError::at("create", path))
         }
         other => other.map_err(FileError::at("open", path)),
+    }
+}
+
+fn open_dir(dir: &Path) -> Result<File, FileError> {
+    match regular::open_to_sync(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_dir(dir)?;
+            regular::open_to_sync(dir).map_err(FileError::at("open", dir))
+        }
+        other => other.map_err(FileError::at("open", dir)),
     }
 }
 

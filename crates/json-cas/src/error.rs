@@ -91,6 +91,14 @@ pub enum StoreError {
     /// A payload that cannot be encoded.
     #[error(transparent)]
     Cbor(#[from] CborError),
+    /// Others kept the nodes for too long, holding or removing. Nothing was changed: try again.
+    #[error("the nodes in {} are kept by another process for {waited_ms} ms", path.display())]
+    Busy {
+        /// Where they are.
+        path: PathBuf,
+        /// How long was waited, in milliseconds.
+        waited_ms: u64,
+    },
     /// The backend failed. A read can be made again; so can a put, as storing a node twice changes nothing.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {

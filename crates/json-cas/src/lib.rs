@@ -33,6 +33,6 @@ pub use heads::{Head, Heads, HeadsError, MAX_NAME_LEN, Swap, Version, check_name
 pub use journal::{Journal, Records};
 pub use memory::{MemoryHeads, MemoryObjects};
 pub use node::{Draft, Node};
-pub use objects::{Objects, Put, Stray};
+pub use objects::{Hold, Objects, Put, Stored, Stray, Sweep};
 pub use schema::{Schema, Violation};
-pub use store::{Problem, ProblemKind, Store, VerifyReport, Walk, WalkOptions};
+pub use store::{Missing, Problem, ProblemKind, Reached, Store, VerifyReport, Walk, WalkOptions};

@@ -1,7 +1,9 @@
 //! Objects and heads in memory, for tests and for hashing without storing.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -9,7 +11,10 @@ use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
 use crate::journal::{Journal, Records};
-use crate::objects::{Objects, Put};
+use crate::objects::{Hold, Objects, Put, Stored, Sweep};
+
+/// How long who holds and who sweeps wait for each other.
+const GATE_WAIT: Duration = Duration::from_secs(30);
 
 /// Objects that last as long as the value.
 ///
@@ -28,7 +33,70 @@ use crate::objects::{Objects, Put};
 /// ```
 #[derive(Debug, Default)]
 pub struct MemoryObjects {
-    objects: Mutex<BTreeMap<Hash, Vec<u8>>>,
+    objects: Mutex<BTreeMap<Hash, Kept>>,
+    gate: Arc<Gate>,
+}
+
+/// An object, and when it was put the last time.
+#[derive(Debug, Clone)]
+struct Kept {
+    bytes: Vec<u8>,
+    put_at: SystemTime,
+}
+
+impl Kept {
+    fn now(bytes: &[u8]) -> Kept {
+        Kept { bytes: bytes.to_vec(), put_at: SystemTime::now() }
+    }
+}
+
+/// Lets in any number of those who hold, or one who sweeps.
+#[derive(Debug, Default)]
+struct Gate {
+    inside: Mutex<Inside>,
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    holding: usize,
+    is_swept: bool,
+}
+
+/// Somebody who was let in, and leaves when dropped.
+struct Pass {
+    gate: Arc<Gate>,
+    sweeps: bool,
+}
+
+impl Gate {
+    fn enter(self: &Arc<Gate>, sweeps: bool) -> Result<Pass, StoreError> {
+        let is_full = |inside: &mut Inside| inside.is_swept || (sweeps && inside.holding > 0);
+        let waited = self.left.wait_timeout_while(lock(&self.inside), GATE_WAIT, is_full);
+        let (mut inside, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            let waited_ms = u64::try_from(GATE_WAIT.as_millis()).unwrap_or(u64::MAX);
+            return Err(StoreError::Busy { path: PathBuf::from("memory"), waited_ms });
+        }
+        if sweeps {
+            inside.is_swept = true;
+        } else {
+            inside.holding += 1;
+        }
+        Ok(Pass { gate: self.clone(), sweeps })
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        let mut inside = lock(&self.gate.inside);
+        if self.sweeps {
+            inside.is_swept = false;
+        } else {
+            inside.holding -= 1;
+        }
+        self.gate.left.notify_all();
+    }
 }
 
 /// A map stays whole when a thread panics between two calls, so a poisoned lock is no reason to
@@ -46,7 +114,7 @@ impl MemoryObjects {
 
 impl Objects for MemoryObjects {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(lock(&self.objects).get(&hash).cloned())
+        Ok(lock(&self.objects).get(&hash).map(|kept| kept.bytes.clone()))
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
@@ -61,7 +129,7 @@ impl Objects for MemoryObjects {
                 if stored.contains_key(hash) {
                     Put::Present
                 } else {
-                    stored.insert(*hash, bytes.clone());
+                    stored.insert(*hash, Kept::now(bytes));
                     Put::Published
                 }
             })
@@ -69,7 +137,7 @@ impl Objects for MemoryObjects {
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        lock(&self.objects).insert(hash, bytes.to_vec());
+        lock(&self.objects).insert(hash, Kept::now(bytes));
         Ok(())
     }
 
@@ -87,6 +155,29 @@ impl Objects for MemoryObjects {
             Some(prefix) => stored.range(prefix.range()).map(|(hash, _)| *hash).collect(),
             None => stored.keys().copied().collect(),
         })
+    }
+
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        let stored = lock(&self.objects);
+        Ok(stored.get(&hash).map(|kept| Stored { bytes: kept.bytes.len() as u64, put_at: kept.put_at }))
+    }
+
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        let mut stored = lock(&self.objects);
+        let kept = stored.get_mut(&hash);
+        Ok(kept.map(|kept| kept.put_at = SystemTime::now()).is_some())
+    }
+
+    fn hold(&self) -> Result<Hold, StoreError> {
+        Ok(Hold::new(self.gate.enter(false)?))
+    }
+
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        Ok(Sweep::new(self.gate.enter(true)?))
+    }
+
+    fn remove(&self, _sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
+        Ok(lock(&self.objects).remove(&hash).is_some())
     }
 }
 

@@ -1,5 +1,9 @@
 //! Immutable bytes by hash.
 
+use std::any::Any;
+use std::fmt;
+use std::time::SystemTime;
+
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
 
@@ -11,6 +15,53 @@ pub enum Put {
     /// Something is stored under its hash already and was left alone. Whether that is the same
     /// is the caller's question.
     Present,
+}
+
+/// What is known of an object without reading it.
+#[derive(Debug, Copy, Clone, Eq, PartialEq)]
+pub struct Stored {
+    /// Its size.
+    pub bytes: u64,
+    /// When it was put the last time, or found by a put.
+    pub put_at: SystemTime,
+}
+
+/// As long as this lives nothing is removed: see [`Objects::hold`].
+#[must_use]
+pub struct Hold {
+    _held: Box<dyn Any + Send + Sync>,
+}
+
+impl Hold {
+    /// For backends: what is let go when the hold is dropped.
+    pub fn new(held: impl Any + Send + Sync) -> Hold {
+        Hold { _held: Box::new(held) }
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hold")
+    }
+}
+
+/// As long as this lives nobody holds, and its owner alone removes: see [`Objects::sweep`].
+#[must_use]
+pub struct Sweep {
+    _held: Box<dyn Any + Send + Sync>,
+}
+
+impl Sweep {
+    /// For backends: what is let go when the sweep is dropped.
+    pub fn new(held: impl Any + Send + Sync) -> Sweep {
+        Sweep { _held: Box::new(held) }
+    }
+}
+
+impl fmt::Debug for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sweep")
+    }
 }
 
 /// Something among the objects that is not an object.
@@ -64,6 +115,39 @@ pub trait Objects: Send + Sync {
     /// # Errors
     /// [`StoreError::Io`] when the backend fails.
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError>;
+
+    /// What is known of an object without reading it, or `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails.
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError>;
+
+    /// Makes an object as young as if it had been put just now; `false` if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails.
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError>;
+
+    /// Holds off every removal, by any process, until the value is dropped. Whoever puts or finds a node and then lets something
+    /// lead to it holds meanwhile; whoever sweeps sees what led where either before or after. Any number may hold, also one
+    /// that does already.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when somebody sweeps for too long: try again. [`StoreError::Io`].
+    fn hold(&self) -> Result<Hold, StoreError>;
+
+    /// Waits until nobody holds, and keeps others from it until the value is dropped.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when others hold or sweep for too long: try again. [`StoreError::Io`].
+    fn sweep(&self) -> Result<Sweep, StoreError>;
+
+    /// Removes an object; `false` if there is none. That nothing leads to it is the caller's business, who has looked since the
+    /// sweep began. After a power cut it may be there again.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the backend fails.
+    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError>;
 
     /// What lies among the objects and is not one, for a report. Only a backend that other programs can write into has any.
     ///

@@ -3,9 +3,11 @@
 mod get;
 mod prefix;
 mod put;
+mod reach;
 mod verify;
 mod walk;
 
+pub use reach::{Missing, Reached};
 pub use verify::{Problem, ProblemKind, VerifyReport};
 pub use walk::{Walk, WalkOptions};
 

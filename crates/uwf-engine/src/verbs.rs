@@ -2,6 +2,7 @@
 
 pub mod agent_link;
 pub mod answer;
+pub mod cas_rm;
 pub mod child_threads;
 pub mod cost;
 pub(crate) mod decide_workflows;
@@ -10,6 +11,7 @@ pub mod doctor;
 pub mod end;
 pub mod find_workflow;
 pub mod fork;
+pub mod gc;
 pub mod kill;
 pub mod limit;
 pub mod list;

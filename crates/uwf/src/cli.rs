@@ -11,7 +11,7 @@ use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, step};
 
 use crate::commands::{
-    agent, cas, completions, config, doctor, help, man, recover, reference, setup, thread, workflow,
+    agent, cas, completions, config, doctor, gc, help, man, recover, reference, setup, thread, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -92,6 +92,8 @@ enum Group {
     Doctor(doctor::Args),
     /// Make a damaged or lost index of threads anew from everything else that is known of them.
     Recover(recover::Args),
+    /// Remove nodes that nothing leads to any more.
+    Gc(gc::Args),
     /// Help for a command, or a page of the documentation.
     Help(help::Args),
     /// Print or install what a shell needs to complete commands.
@@ -124,7 +126,8 @@ impl Group {
             | Group::Config(_)
             | Group::Setup(_)
             | Group::Doctor(_)
-            | Group::Recover(_) => Stdout::Report,
+            | Group::Recover(_)
+            | Group::Gc(_) => Stdout::Report,
         }
     }
 
@@ -207,6 +210,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Setup(args) => setup::run(context, &args),
         Group::Doctor(args) => doctor::run(context, &args),
         Group::Recover(args) => recover::run(context, &args),
+        Group::Gc(args) => gc::run(context, &args),
         Group::Config(command) => config::run(context, command),
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod cas;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod gc;
 pub(crate) mod help;
 pub(crate) mod man;
 pub(crate) mod notify;

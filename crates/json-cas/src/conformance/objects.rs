@@ -1,10 +1,18 @@
 //! What every [`Objects`] must do.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, SystemTime};
 
 use crate::error::StoreError;
 use crate::hash::Hash;
-use crate::objects::{Objects, Put};
+use crate::objects::{Objects, Put, Stored};
+
+/// How exact the age of an object has to be.
+const AGE: Duration = Duration::from_secs(2);
+
+/// How long somebody is watched who should wait.
+const WATCHED: Duration = Duration::from_millis(50);
 
 /// Threads that put at the same time.
 const THREADS: u64 = 8;
@@ -24,6 +32,9 @@ pub fn objects_suite(make: &dyn Fn() -> Box<dyn Objects>) {
     lists_sorted_and_by_prefix(&*make());
     keeps_any_bytes(&*make());
     takes_puts_at_once(&*make());
+    removes(&*make());
+    grows_young_again(&*make());
+    sweeps_only_when_nobody_holds(&*make());
 }
 
 fn hash(value: u64) -> Hash {
@@ -122,4 +133,56 @@ fn put_each(objects: &dyn Objects, thread: u64) -> u64 {
         published += puts.iter().filter(|put| **put == Put::Published).count() as u64;
     }
     published
+}
+
+fn removes(objects: &dyn Objects) {
+    objects.put_all(&[(hash(1), b"one".to_vec()), (hash(2), b"two".to_vec())]).expect("put_all");
+    let sweep = objects.sweep().expect("sweep");
+    assert!(objects.remove(&sweep, hash(1)).expect("remove"), "it was there");
+    assert!(!objects.remove(&sweep, hash(1)).expect("remove"), "it is gone");
+    drop(sweep);
+    assert_eq!((objects.get(hash(1)).expect("get"), objects.stored(hash(1)).expect("stored")), (None, None));
+    assert_eq!(objects.list(None).expect("list"), [hash(2)]);
+    let again = objects.put_all(&[(hash(1), b"one".to_vec())]).expect("put_all");
+    assert_eq!(again, [Put::Published], "what was removed can be put again");
+}
+
+fn grows_young_again(objects: &dyn Objects) {
+    assert!(!objects.refresh(hash(1)).expect("refresh"), "refresh of nothing");
+    assert_eq!(objects.stored(hash(1)).expect("stored"), None, "stored of nothing");
+    let before = SystemTime::now() - AGE;
+    objects.put_all(&[(hash(1), b"one".to_vec())]).expect("put_all");
+    let Stored { bytes, put_at } = objects.stored(hash(1)).expect("stored").expect("it is there");
+    assert_eq!(bytes, 3);
+    assert!(put_at >= before && put_at <= SystemTime::now() + AGE, "put just now");
+    thread::sleep(WATCHED);
+    assert!(objects.refresh(hash(1)).expect("refresh"), "it is there");
+    let refreshed = objects.stored(hash(1)).expect("stored").expect("it is there").put_at;
+    assert!(refreshed > put_at, "it is younger than before");
+    assert_eq!(objects.get(hash(1)).expect("get"), Some(b"one".to_vec()), "and the same");
+}
+
+fn sweeps_only_when_nobody_holds(objects: &dyn Objects) {
+    let first = objects.hold().expect("hold");
+    let second = objects.hold().expect("whoever holds may hold again");
+    drop(first);
+    let (swept, held) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let sweep = objects.sweep().expect("sweep");
+            swept.store(true, Ordering::SeqCst);
+            thread::sleep(WATCHED);
+            assert!(!held.load(Ordering::SeqCst), "nobody holds during a sweep");
+            drop(sweep);
+        });
+        thread::sleep(WATCHED);
+        assert!(!swept.load(Ordering::SeqCst), "a sweep waits for everybody who holds");
+        drop(second);
+        while !swept.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        let hold = objects.hold().expect("hold");
+        held.store(true, Ordering::SeqCst);
+        drop(hold);
+    });
 }

@@ -4,12 +4,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use std::time::Duration;
+
 use durable_files::regular::{self, MAX_OBJECT, Refused};
-use durable_files::{FileError, TEMP_PREFIX};
+use durable_files::{Access, FileError, FileLock, TEMP_PREFIX};
 
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
-use crate::objects::{Objects, Put, Stray};
+use crate::objects::{Hold, Objects, Put, Stored, Stray, Sweep};
+
+/// How long whoever holds waits for a sweep: it keeps the directory for a few seconds at most, unless it is stopped.
+const HOLD_WAIT: Duration = Duration::from_mins(1);
+
+/// How long a sweep waits until nobody holds.
+const SWEEP_WAIT: Duration = Duration::from_secs(10);
 
 /// Ending of an object's file name after the hash.
 const EXTENSION: &str = ".bin";
@@ -34,6 +42,15 @@ impl FsObjects {
     /// The file an object is in, or would be.
     pub fn path(&self, hash: Hash) -> PathBuf {
         self.dir.join(file_name(hash))
+    }
+
+    /// A lock on the directory: shared by those who hold, alone with whoever sweeps.
+    fn lock(&self, access: Access, wait: Duration) -> Result<FileLock, StoreError> {
+        let busy = || StoreError::Busy {
+            path: self.dir.clone(),
+            waited_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        };
+        FileLock::acquire_dir(&self.dir, access, wait)?.ok_or_else(busy)
     }
 
     /// Names in the directory, without temporary files.
@@ -112,6 +129,47 @@ impl Objects for FsObjects {
             .collect();
         hashes.sort_unstable();
         Ok(hashes)
+    }
+
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        let path = self.path(hash);
+        let looked = fs::symlink_metadata(&path).and_then(|meta| Ok((meta.len(), meta.modified()?)));
+        match looked {
+            Ok((bytes, put_at)) => Ok(Some(Stored { bytes, put_at })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::at("look at", &path)(error).into()),
+        }
+    }
+
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        match durable_files::touch(&path) {
+            // Nothing can be removed from it either.
+            Err(error) if error.source.kind() == io::ErrorKind::ReadOnlyFilesystem => self.contains(hash),
+            // It is somebody else's, and only they may change it. The same content in a file of our own is as young.
+            Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => match self.get(hash)? {
+                Some(bytes) => self.replace(hash, &bytes).map(|()| true),
+                None => Ok(false),
+            },
+            other => Ok(other?),
+        }
+    }
+
+    fn hold(&self) -> Result<Hold, StoreError> {
+        Ok(Hold::new(self.lock(Access::Shared, HOLD_WAIT)?))
+    }
+
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        Ok(Sweep::new(self.lock(Access::Exclusive, SWEEP_WAIT)?))
+    }
+
+    fn remove(&self, _sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(FileError::at("remove", &path)(error).into()),
+        }
     }
 
     fn strays(&self) -> Result<Vec<Stray>, StoreError> {

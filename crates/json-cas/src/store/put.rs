@@ -33,8 +33,8 @@ impl Store {
     /// Stores nodes durably, as one batch with one directory sync. Types are looked for in the
     /// batch first, then in the store. Nothing is written unless every payload fits its type.
     ///
-    /// A node that is already there is left as it is, its first timestamp included; one that is
-    /// there but corrupt is repaired.
+    /// A node that is already there is left as it is, its first timestamp included, and counts as
+    /// young again ([`Objects::refresh`](crate::Objects::refresh)); one that is there but corrupt is repaired.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] with everything that does not fit, [`StoreError::BadSchema`], [`StoreError::NotASchema`]: correct the
@@ -143,13 +143,15 @@ impl Store {
     }
 
     fn write(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
+        // What is found here must not be removed before it is young again.
+        let _hold = self.objects.hold()?;
         let now = (self.clock)();
         let bytes = |draft: &Draft| Node::encode(draft.type_hash(), draft.cbor(), now);
         let mut fresh = Vec::new();
         for draft in &batch.order {
             match self.stored(draft)? {
-                Stored::Same => {}
-                Stored::Nothing => fresh.push((draft.hash(), bytes(draft))),
+                Stored::Same if self.objects.refresh(draft.hash())? => {}
+                Stored::Same | Stored::Nothing => fresh.push((draft.hash(), bytes(draft))),
                 Stored::Corrupt => self.objects.replace(draft.hash(), &bytes(draft))?,
             }
         }

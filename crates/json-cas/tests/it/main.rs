@@ -6,6 +6,7 @@ mod any_bytes;
 mod backends;
 mod fs_heads;
 mod heads_random;
+mod reach;
 mod round_trips;
 mod schema;
 mod schema_random;

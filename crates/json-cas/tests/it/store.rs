@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use json_cas::{Draft, FsObjects, Hash, HashPrefix, MemoryObjects, Node, Store, StoreError, bootstrap};
-use json_cas::{Objects, Put};
+use json_cas::{Hold, Objects, Put, Stored, Sweep};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -268,6 +268,21 @@ impl Objects for Racing {
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
         self.inner.list(prefix)
     }
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        self.inner.stored(hash)
+    }
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        self.inner.refresh(hash)
+    }
+    fn hold(&self) -> Result<Hold, StoreError> {
+        self.inner.hold()
+    }
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        self.inner.sweep()
+    }
+    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
+        self.inner.remove(sweep, hash)
+    }
 }
 
 #[test]
@@ -322,6 +337,21 @@ impl Objects for Counting {
     }
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
         self.inner.list(prefix)
+    }
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        self.inner.stored(hash)
+    }
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        self.inner.refresh(hash)
+    }
+    fn hold(&self) -> Result<Hold, StoreError> {
+        self.inner.hold()
+    }
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        self.inner.sweep()
+    }
+    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
+        self.inner.remove(sweep, hash)
     }
 }
 

@@ -105,6 +105,7 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
     let has_raw = files.raw.try_exists().at("look at", &files.raw)?;
     let raw = if has_raw { read(&files.raw)? } else { read(&files.out)? };
     let stderr = read(&files.err)?;
+    let _hold = home.hold_nodes()?;
     let keep = |lead: &str, trace: &Trace| {
         let mut batch = Batch::default();
         let node = node::Attempt {

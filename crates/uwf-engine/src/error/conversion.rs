@@ -327,6 +327,24 @@ impl From<VerbError> for Error {
                 .hint("nothing of this one was recorded"),
             Verb::TooLate { thread, .. } => of(ErrorKind::Busy)
                 .hint(format!("`uwf thread read {thread}` shows what was answered; nothing of yours was recorded")),
+            Verb::Unfollowed { hint, source, .. } => {
+                let kind = match store_kind(source) {
+                    ErrorKind::Io => ErrorKind::Io,
+                    _ => ErrorKind::Data,
+                };
+                hint.iter().cloned().fold(of_store(of(kind), source), Error::hint)
+            }
+            Verb::NoHead { thread } => of(ErrorKind::Data).hint(format!("`uwf thread rm {thread}` removes that line")),
+            Verb::DamagedHistory { .. } => of(ErrorKind::Data)
+                .hint("repair that line or restore the file from a backup; `uwf recover` may know more"),
+            Verb::RegistryGone(_) => of(ErrorKind::Data)
+                .hint("restore it from a backup")
+                .hint("or, if no workflow had a name, let it be made anew: `uwf workflow put FILE`"),
+            Verb::GcBusy(_) => of(ErrorKind::Busy).hint("try again when it has finished"),
+            Verb::Reachable { .. } => of(ErrorKind::Usage).hint("nothing was removed"),
+            Verb::Referred { referrer, .. } => of(ErrorKind::Usage).hint(format!(
+                "nothing was removed; nothing leads to either: `uwf cas rm {referrer}` first, or `uwf gc` removes both"
+            )),
             Verb::IndexChanged(_) => of(ErrorKind::Busy).hint("nothing was changed; try again"),
             Verb::ResultRefused { .. } | Verb::RecordedRefused { .. } => {
                 of(ErrorKind::AgentFailed).hint("the node is kept; nothing was linked")
@@ -439,6 +457,7 @@ fn store_kind(source: &StoreError) -> ErrorKind {
         StoreError::NotFound { .. } | StoreError::NoSuchPrefix { .. } => ErrorKind::NotFound,
         StoreError::BadHash(_) | StoreError::AmbiguousPrefix { .. } => ErrorKind::Usage,
         StoreError::Io { .. } => ErrorKind::Io,
+        StoreError::Busy { .. } => ErrorKind::Busy,
         _ => ErrorKind::Data,
     }
 }

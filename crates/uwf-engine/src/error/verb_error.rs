@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use durable_files::regular::Refused;
-use json_cas::Hash;
+use json_cas::{Hash, StoreError};
 use uwf_core::document::Problem;
 use uwf_core::thread::ThreadId;
 
@@ -346,6 +346,52 @@ pub enum VerbError {
         role: String,
         /// The role whose turn it is; none at the end of the thread.
         next: Option<String>,
+    },
+    /// What leads to nodes cannot be followed, so it is not known what is reachable.
+    #[error("cannot follow {from}: {source}; nothing was removed")]
+    Unfollowed {
+        /// What leads there.
+        from: String,
+        /// What to do about it.
+        hint: Option<String>,
+        /// What is wrong.
+        source: StoreError,
+    },
+    /// A line of the history names no head.
+    #[error("cannot tell where thread {thread} ended: its line in the history names no head; nothing was removed")]
+    NoHead {
+        /// The thread.
+        thread: String,
+    },
+    /// A line of the history is not readable, so it is not known which thread it is of.
+    #[error("cannot tell which threads have ended: {}, {problem}; nothing was removed", path.display())]
+    DamagedHistory {
+        /// The history.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The registry is gone, so it is not known which workflows have names.
+    #[error("cannot tell which workflows have names: {} is gone; nothing was removed", .0.display())]
+    RegistryGone(PathBuf),
+    /// Another process removes nodes.
+    #[error("another process removes nodes: {} stayed locked", .0.display())]
+    GcBusy(PathBuf),
+    /// A node that was to be removed is reachable.
+    #[error("node {hash} is in use: {from} leads to it")]
+    Reachable {
+        /// The node.
+        hash: Hash,
+        /// What leads to it.
+        from: String,
+    },
+    /// A node that was to be removed is one that another refers to.
+    #[error("node {referrer} refers to node {hash}")]
+    Referred {
+        /// The node.
+        hash: Hash,
+        /// The other one.
+        referrer: Hash,
     },
     /// The head of a thread moved while an agent was at work.
     #[error("{}{why}{}", ended(thread, *now), elsewhere(*now))]

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Journal, Objects, Store};
+use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Hold, Journal, Objects, Store};
 use uwf_core::config::Config;
 use uwf_core::document::Problem;
 use uwf_core::foreign;
@@ -95,6 +95,16 @@ impl Home {
     /// Nodes.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Keeps every node from being removed until the value is dropped. Whoever stores or finds a node and then lets a head, a
+    /// record, a name or the history lead to it holds meanwhile. Whoever removes nodes then sees all of it or nothing.
+    ///
+    /// # Errors
+    /// `Busy` when somebody removes nodes for too long, `Io`.
+    pub fn hold_nodes(&self) -> Result<Hold> {
+        self.make_root()?;
+        Ok(self.store.objects().hold()?)
     }
 
     /// Heads of active threads.
@@ -195,6 +205,11 @@ impl Home {
     /// Lock of the registry.
     pub fn registry_lock(&self) -> PathBuf {
         self.root.join("registry.lock")
+    }
+
+    /// Held by whoever removes nodes.
+    pub(crate) fn gc_lock(&self) -> PathBuf {
+        self.root.join("gc.lock")
     }
 
     /// Directory of the nodes' files; missing in a root whose nodes are kept elsewhere.

@@ -79,6 +79,7 @@ struct How<'a> {
 fn retire(thread: &Thread<'_>, head: &Head, how: How<'_>) -> Result<Hash> {
     let How { status, reason, return_code, summary } = how;
     let home = thread.home();
+    let _hold = home.hold_nodes()?;
     node_types::ensure(home)?;
     let end = ThreadEnd {
         start: thread.start_hash,

@@ -50,6 +50,8 @@ pub struct Changes {
 /// `Data` when the node is neither start nor step, `Usage` for another task of a step, `Io` when the workspace does not exist;
 /// those of git.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
+    // Nothing but this fork may lead to the node.
+    let _hold = home.hold_nodes()?;
     let thread = Thread::at(home, ids::new_thread_id(), at).map_err(Error::from).map_err(|error| {
         if is_other(home, at) {
             error.hint("`uwf thread steps THREAD` lists the nodes that can be forked")
@@ -95,6 +97,7 @@ fn is_other(home: &Home, at: Hash) -> bool {
 /// # Errors
 /// `NotFound` when the role was never played, `Usage` for another task of a step, `Io` when the workspace does not exist.
 pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
+    let _hold = home.hold_nodes()?;
     let thread = Thread::any(home, id)?;
     let node = match (from_role, &changes.prompt) {
         (Some(role), _) => before_role(&thread, role)?,

@@ -38,6 +38,7 @@ pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
     let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(Problem::is_refused_strictly)) else {
         return Ok(Put { text, problems, stored: None });
     };
+    let _hold = home.hold_nodes()?;
     let (name, hash) = store(home, draft)?;
     registry::update(home, |registry| {
         registry::name(registry, &name, hash, ids::now_ms());

@@ -32,6 +32,7 @@ pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path) -> Result
         settings.workflows.retain(|name, _| delegation::workflow_of(&spec) != Some(name));
     }
     settings.bound = settings.bound.with(bound);
+    let _hold = home.hold_nodes()?;
     let deciding = Deciding { home, config: &config, person_at: Some(cwd) };
     let (workflows, notes) = deciding.decide(thread.start.workflow, &settings)?;
     settings.workflows = workflows;

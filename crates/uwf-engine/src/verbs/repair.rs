@@ -81,6 +81,7 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
     let at = new.head.unwrap_or(thread.start_hash);
     let before = (at != thread.head).then_some(thread.head);
     if before.is_some() && !dry_run {
+        let _hold = home.hold_nodes()?;
         home.store().put_all(&new.drafts)?;
         let settings = Settings::load(home, id)?.ok_or_else(|| AttemptError::UnknownWorkspace(id.clone()))?;
         new_thread::begin_anew(home, id, at, &settings)?;

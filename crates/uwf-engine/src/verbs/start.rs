@@ -66,6 +66,8 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     if request.prompt.trim().is_empty() {
         return Err(VerbError::EmptyPrompt.into());
     }
+    // From the workflow, which may have no name, to the head.
+    let _hold = home.hold_nodes()?;
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
     let workflow = nodes::workflow(home.store(), hash)?;
     // What comes from a file has been checked just now.

@@ -48,6 +48,7 @@ pub fn find_or_begin(
     let task = task()?;
     let decided = Settings::load(home, &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
     let settings = Settings { parent: Some(parent.id.clone()), workflows: decided, ..task.settings };
+    let _hold = home.hold_nodes()?;
     let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;
     let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) };
     let head = start::put_start(home, &start)?;

@@ -8,6 +8,7 @@ mod put;
 mod put_text;
 mod refs;
 mod reindex;
+mod rm;
 mod schema;
 mod verify;
 mod walk;
@@ -16,6 +17,7 @@ use json_cas::Hash;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::commands::gc;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -46,6 +48,10 @@ pub(crate) enum Command {
     Verify(verify::Args),
     /// Delete and rebuild whatever can be derived (the cache), and remove left-over temporary files.
     Reindex(reindex::Args),
+    /// Remove nodes that nothing leads to any more (`uwf gc`).
+    Gc(gc::Args),
+    /// Remove a node that nothing leads to.
+    Rm(rm::Args),
 }
 
 /// Examples of the group.
@@ -70,6 +76,8 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Schema(command) => schema::run(context, command),
         Command::Verify(args) => verify::run(context, &args),
         Command::Reindex(args) => reindex::run(context, &args),
+        Command::Gc(args) => gc::run(context, &args),
+        Command::Rm(args) => rm::run(context, &args),
     }
 }
 

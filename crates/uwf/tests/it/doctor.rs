@@ -263,8 +263,9 @@ fn a_thread_whose_command_was_killed_when_it_had_begun_is_whole() {
     let start = ["thread", "start", "count-rounds", "-p", "count", "--cwd", "elsewhere", "--agent", "worker=w"];
     let mut command = Command::new("strace");
     home.prepare(&mut command);
-    // The third: after the record and the index were locked, the index is given back, and the head is set.
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=flock:signal=SIGKILL:when=3"]);
+    // The sixth: the nodes are held twice, and once let go; after the record and the index were locked, the index is given
+    // back, and the head is set.
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=flock:signal=SIGKILL:when=6"]);
     command.arg(home.command(&start).get_program()).args(start);
     assert_eq!(command.status().expect("strace is installed").code(), None);
     let listed = home.json(&["thread", "list"]);

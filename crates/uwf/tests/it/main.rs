@@ -44,6 +44,7 @@ mod extraction_ladder;
 mod faults;
 mod fixtures;
 mod foreign_store;
+mod gc;
 mod github;
 mod help;
 mod hermes;

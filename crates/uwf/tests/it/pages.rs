@@ -203,6 +203,11 @@ fn the_page_about_isolating_does_what_it_says() {
 }
 
 #[test]
+fn the_page_about_keeping_does_what_it_says() {
+    follow(&home(), "docs/guide/keeping.md");
+}
+
+#[test]
 fn the_questions_and_answers_do_what_they_say() {
     follow(&home(), "docs/guide/faq.md");
 }

@@ -53,12 +53,14 @@ fn what_is_in_the_page_is_what_help_says() {
 
 /// Commands whose tests are in a file with another name.
 const ELSEWHERE: &[(&str, &str)] = &[
+    ("cas gc", "gc"),
     ("cas get", "cas"),
     ("cas has", "cas"),
     ("cas hash", "cas_put"),
     ("cas list", "cas"),
     ("cas put-text", "cas_put"),
     ("cas refs", "cas"),
+    ("cas rm", "gc"),
     ("cas schema get", "cas"),
     ("cas schema list", "cas"),
     ("cas schema put", "cas_put"),

@@ -37,6 +37,9 @@ pub(crate) fn check_left(play: &Play, ran: &Ran) -> Result<Shape, String> {
     let shape = Shape::read(&home)?;
     shape.check_between(&play.before, &play.after)?;
     check_nodes(&home)?;
+    if let Some(lost) = play.lost() {
+        return Err(format!("node {lost} is gone"));
+    }
     check_settings(&home, &shape)?;
     check_printed(play, &home, &shape, ran)?;
     payments::check(&play.stage, false)?;

@@ -52,6 +52,10 @@ pub(crate) struct Play {
     pub(crate) after: Shape,
     /// The node it reports. The same at every run where the shape does not tell whether it is there.
     stores: Option<Hash>,
+    /// Nodes that it removes.
+    removes: Vec<Hash>,
+    /// Nodes that were there before and stay.
+    keeps: Vec<Hash>,
 }
 
 /// A test for each scenario, which runs a campaign on it.
@@ -91,6 +95,8 @@ macro_rules! campaigns {
             thread_step_summary: SUMMARY,
             cas_put: CAS_PUT,
             cas_put_of_a_type: CAS_PUT_TYPED,
+            gc: GC,
+            cas_rm: CAS_RM,
             config_set: CONFIG_SET,
             recover: RECOVER,
             setup: SETUP,
@@ -110,9 +116,13 @@ impl Scenario {
         let args = (self.build)(&home);
         let stage = Stage::of(home);
         let before = Shape::read(&stage.engine()).unwrap();
-        let mut play = Play { scenario: self, stage, args, after: before.clone(), before, stores: None };
+        let (stores, removes) = (None, Vec::new());
+        let keeps = stage.engine().store().objects().list(None).unwrap();
+        let mut play = Play { scenario: self, stage, args, after: before.clone(), before, stores, removes, keeps };
         play.begin();
         let report = play.stage.home().json(&play.args);
+        let left = play.stage.engine().store().objects().list(None).unwrap();
+        play.removes = play.keeps.extract_if(.., |hash| left.binary_search(hash).is_err()).collect();
         play.after = Shape::read(&play.stage.engine()).unwrap();
         play.stores = report["hash"].as_str().map(|hash| hash.parse().unwrap());
         play
@@ -134,7 +144,14 @@ impl Play {
     /// Whether the command, or one after it, came to its end.
     pub(crate) fn is_done(&self, shape: &Shape) -> bool {
         let is_stored = |hash| self.stage.engine().store().get(hash).is_ok();
-        shape.is(&self.after, &self.before) && self.stores.is_none_or(is_stored)
+        let is_there = |hash: &Hash| self.stage.engine().store().has(*hash).unwrap();
+        shape.is(&self.after, &self.before) && self.stores.is_none_or(is_stored) && !self.removes.iter().any(is_there)
+    }
+
+    /// A node that was to stay and is gone.
+    pub(crate) fn lost(&self) -> Option<Hash> {
+        let home = self.stage.engine();
+        self.keeps.iter().copied().find(|hash| !home.store().has(*hash).unwrap())
     }
 
     /// Lets agents end that wait.
@@ -551,6 +568,35 @@ pub(crate) const CAS_PUT_TYPED: Scenario = Scenario {
         let of_type = text(&home.json(&["cas", "schema", "put", schema]), "hash");
         let reviewed = text(&home.json(&["cas", "put-text", "reviewed"]), "hash");
         args(&["cas", "put", &of_type, &format!(r#"{{"of": "{reviewed}"}}"#)])
+    },
+    ..PLAIN
+};
+
+pub(crate) const GC: Scenario = Scenario {
+    name: "gc",
+    build: |home| {
+        let gone = counting(home, "json", ROUNDS);
+        home.json(&["thread", "rm", &gone]);
+        let workflow = home.file("count-once.yaml", &workflow(&ROLES[..1]).replace("count-rounds", "count-once"));
+        home.json(&["workflow", "put", workflow.to_str().unwrap()]);
+        home.json(&["workflow", "rm", "count-once"]);
+        for task in ["one", "another"] {
+            let thread = home.start("count-rounds", task);
+            home.json(&["thread", "step", &thread]);
+        }
+        home.json(&["cas", "put-text", "nobody needs this"]);
+        args(&["gc", "--grace", "0s"])
+    },
+    is_one_change: false,
+    ..PLAIN
+};
+
+pub(crate) const CAS_RM: Scenario = Scenario {
+    name: "cas rm",
+    build: |home| {
+        counting(home, "json", 1);
+        let text = text(&home.json(&["cas", "put-text", "nobody needs this"]), "hash");
+        args(&["cas", "rm", &text])
     },
     ..PLAIN
 };

@@ -4,7 +4,7 @@
 //! [`storm`] lets threads run while processes are killed at random and compares them with a ledger the agents keep;
 //! [`heads`] records what many commands on the same threads were told, for [`linear`] to say whether one order explains
 //! it; [`stopped`] holds a process still at the worst moments; [`crowds`] has one command given many times at once;
-//! [`sequences`] compares long sequences of commands with a model.
+//! [`collected`] removes unused nodes meanwhile; [`sequences`] compares long sequences of commands with a model.
 //!
 //! A plain run takes small sizes and always the same seed; `UWF_LONG=1` takes full sizes and a new seed, which is said.
 //! `UWF_SEED=N` sets it.
@@ -12,6 +12,7 @@
 #![expect(clippy::print_stdout, reason = "a test says its seed and how much it tried")]
 
 mod campaign;
+mod collected;
 mod crowds;
 mod heads;
 mod ledger;

@@ -249,3 +249,42 @@ fn a_put_before_the_registry_keeps_the_others_in_the_history() {
         stage.home.json(&["workflow", "rm", "count-rounds"]);
     }
 }
+
+#[test]
+fn a_put_before_the_registry_keeps_its_nodes_from_a_sweep() {
+    let stage = Stage::new(ENDLESS, 0);
+    let file = stage.home.file("count-rounds.yaml", &counting_workflow(1));
+    let put = ["workflow", "put", file.to_str().unwrap()];
+    let held = Held::at(&stage, "openat", &stage.engine().registry_lock(), &put);
+    let before = stage.engine().store().objects().list(None).unwrap();
+    let swept = stage.home.uwf(&["gc", "--grace", "0s"]);
+    assert_eq!(swept.code, Some(75), "{swept:?}");
+    assert_eq!(stage.engine().store().objects().list(None).unwrap(), before);
+    let late = held.end_by(Signal::CONT);
+    assert_eq!(late.code, Some(0), "{late:?}");
+    stage.home.json(&["gc", "--grace", "0s"]);
+    let hash = text(&late.json(), "hash").parse().unwrap();
+    assert!(stage.engine().store().has(hash).unwrap(), "it has a name");
+    stage.check_store();
+}
+
+#[test]
+fn a_sweep_that_stands_still_holds_up_who_links_and_nobody_who_reads() {
+    let (stage, thread, head) = begun();
+    for signal in [Signal::CONT, Signal::KILL] {
+        let unused = text(&stage.home.json(&["cas", "put-text", "nobody needs this"]), "hash");
+        let file = stage.engine().objects_dir().join(format!("{unused}.bin"));
+        let held = Held::at(&stage, "?unlink,?unlinkat", &file, &["gc", "--grace", "0s"]);
+        assert_eq!(stage.home.json(&["thread", "show", &thread])["head"], head.to_string());
+        let mut start = stage.home.command(&["thread", "start", "take-turns", "-p", "meanwhile"]);
+        let mut start = start.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(A_WHILE);
+        assert!(start.try_wait().unwrap().is_none(), "it waits");
+        held.end_by(signal);
+        let started: Ran = start.wait_with_output().unwrap().into();
+        assert_eq!(step(&stage, &text(&started.json(), "thread")).code, Some(0), "{started:?}");
+        stage.home.json(&["gc", "--grace", "0s"]);
+        assert!(!file.exists());
+        stage.check_store();
+    }
+}

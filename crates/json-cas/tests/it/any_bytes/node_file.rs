@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use json_cas::{
-    Draft, Hash, HashPrefix, MemoryObjects, Node, Objects, ProblemKind, Put, Store, StoreError, WalkOptions, bootstrap,
-    cbor,
+    Draft, Hash, HashPrefix, Hold, MemoryObjects, Node, Objects, ProblemKind, Put, Store, StoreError, Stored, Sweep,
+    WalkOptions, bootstrap, cbor,
 };
 use serde_json::json;
 use uwf_testing::Subject;
@@ -148,5 +148,25 @@ impl Objects for OneOdd {
         hashes.sort_unstable();
         hashes.dedup();
         Ok(hashes)
+    }
+
+    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+        self.base.stored(hash)
+    }
+
+    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+        self.contains(hash)
+    }
+
+    fn hold(&self) -> Result<Hold, StoreError> {
+        self.base.hold()
+    }
+
+    fn sweep(&self) -> Result<Sweep, StoreError> {
+        self.base.sweep()
+    }
+
+    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
+        self.base.remove(sweep, hash)
     }
 }

@@ -50,6 +50,8 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
     /// had synced those nodes. Any other was written by somebody else.
     pub(crate) fn verify(self) -> Result<Verified<'s, 'a, 'h>> {
         let Stored { step, opened, hash, finished, is_adopted } = self;
+        // Once the record says that it was finished, it leads to the step.
+        let _hold = step.home.hold_nodes()?;
         let role = step.plan.role(&opened.role)?;
         let checked = check::step(step.thread, &opened.role, role, hash, opened.digest)?;
         if finished.is_none_or(|finished| finished.step != hash || finished.digest != checked.digest) {

@@ -1,0 +1,93 @@
+//! What is reachable, and the order in which the rest can go.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use json_cas::{Draft, Hash, MemoryObjects, Missing, Objects, Store, StoreError, bootstrap};
+use serde_json::json;
+
+fn note(store: &Store) -> Hash {
+    let to = json!({ "type": "array", "items": { "type": "string", "format": "cas_ref" } });
+    let schema = json!({ "title": "note", "type": "object", "properties": { "text": {}, "to": to } });
+    store.put_schema(schema).unwrap()
+}
+
+fn put(store: &Store, note: Hash, text: &str, to: &[Hash]) -> Hash {
+    store.put(&Draft::new(note, json!({ "text": text, "to": to })).unwrap()).unwrap()
+}
+
+#[test]
+fn types_are_reached_and_what_nothing_leads_to_is_not() {
+    let store = Store::memory();
+    let note = note(&store);
+    let below = put(&store, note, "below", &[]);
+    let root = put(&store, note, "root", &[below]);
+    let other = put(&store, note, "other", &[below]);
+    let mut reached = store.reach();
+    reached.add(root, Missing::Fails).unwrap();
+    assert_eq!(
+        [root, below, note, bootstrap::HASH, other].map(|hash| reached.has(hash)),
+        [true, true, true, true, false]
+    );
+    assert_eq!(reached.len(), 4);
+}
+
+#[test]
+fn what_is_missing_or_corrupt_is_not_guessed() {
+    let objects = Arc::new(MemoryObjects::new());
+    let store = Store::new(objects.clone());
+    let note = note(&store);
+    let below = put(&store, note, "below", &[]);
+    let root = put(&store, note, "root", &[below]);
+    let sweep = objects.sweep().unwrap();
+    objects.remove(&sweep, below).unwrap();
+    let error = store.reach().add(root, Missing::Fails).unwrap_err();
+    assert!(matches!(error, StoreError::Dangling { hash, parent } if (hash, parent) == (below, root)), "{error}");
+    let error = store.reach().add(below, Missing::Fails).unwrap_err();
+    assert!(matches!(error, StoreError::NotFound { hash } if hash == below), "{error}");
+    store.reach().add(root, Missing::IsFine).unwrap();
+    store.reach().add(below, Missing::IsFine).unwrap();
+    objects.replace(below, b"rubbish").unwrap();
+    for missing in [Missing::Fails, Missing::IsFine] {
+        let error = store.reach().add(root, missing).unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { hash, .. } if hash == below), "{error}");
+    }
+}
+
+#[test]
+fn in_the_order_of_removal_nothing_ever_lacks_what_it_refers_to() {
+    let objects = Arc::new(MemoryObjects::new());
+    let store = Store::new(objects.clone());
+    let note = note(&store);
+    let mut nodes = vec![note, bootstrap::HASH];
+    for index in 0..40_usize {
+        let to: Vec<Hash> = nodes.iter().skip(2).step_by(index % 5 + 1).copied().collect();
+        nodes.push(put(&store, note, &index.to_string(), &to));
+    }
+    let order = store.referrers_first(&nodes).unwrap();
+    assert_eq!(order.len(), nodes.len());
+    let sweep = objects.sweep().unwrap();
+    for hash in order {
+        assert!(objects.remove(&sweep, hash).unwrap());
+        let problems = Store::new(objects.clone()).verify(None).unwrap().problems;
+        assert_eq!(problems, [], "without {hash}");
+    }
+}
+
+#[test]
+fn a_put_that_finds_an_old_node_makes_it_young() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_fs(dir.path());
+    let note = note(&store);
+    let hash = put(&store, note, "text", &[]);
+    let path = dir.path().join(format!("{hash}.bin"));
+    let long_ago = SystemTime::now() - Duration::from_hours(1000);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+    let age = || store.objects().stored(hash).unwrap().unwrap().put_at.elapsed().unwrap_or_default();
+    assert!(age() > Duration::from_hours(900));
+    let before = fs::read(&path).unwrap();
+    put(&store, note, "text", &[]);
+    assert!(age() < Duration::from_mins(1));
+    assert_eq!(fs::read(&path).unwrap(), before, "its first timestamp is kept");
+}

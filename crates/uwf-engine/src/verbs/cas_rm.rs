@@ -1,0 +1,71 @@
+//! `cas rm`: one node is removed that nothing leads to.
+
+use json_cas::{Hash, StoreError};
+use serde::Serialize;
+
+use crate::error::{Result, VerbError};
+use crate::root::home::Home;
+use crate::verbs::gc::roots::Root;
+use crate::verbs::gc::{self, Marked};
+
+/// What was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// The node.
+    pub hash: Hash,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Removes a node, however young it is, unless something leads to it. A node that another one refers to is refused, too, even if
+/// nothing leads to that one: a store in which a node lacks another is damaged.
+///
+/// # Errors
+/// `NotFound` when there is no such node, `Usage` when something leads to it. As [`gc::collect`] when that cannot be told.
+pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
+    let objects = home.store().objects();
+    let not_found = StoreError::NotFound { hash };
+    if !home.store().has(hash)? {
+        return Err(not_found.into());
+    }
+    let _lock = gc::lock(home)?;
+    let mut marked = Marked::of(home);
+    refuse_reached(&mut marked, hash)?;
+    if let Some(referrer) = referrer(home, hash)? {
+        return Err(VerbError::Referred { hash, referrer }.into());
+    }
+    // While it was looked, somebody may have let something lead to it.
+    let sweep = objects.sweep()?;
+    refuse_reached(&mut marked, hash)?;
+    let Some(stored) = objects.stored(hash)? else { return Err(not_found.into()) };
+    objects.remove(&sweep, hash)?;
+    Ok(Removed { hash, bytes: stored.bytes })
+}
+
+fn refuse_reached(marked: &mut Marked<'_>, hash: Hash) -> Result<()> {
+    let mut by: Option<Root> = None;
+    marked.update_until(&mut |_| (), &mut |reached, root| {
+        if reached.has(hash) && by.is_none() {
+            by = Some(root.clone());
+        }
+        by.is_some()
+    })?;
+    by.map_or(Ok(()), |root| Err(VerbError::Reachable { hash, from: root.to_string() }.into()))
+}
+
+/// A node that refers to this one, or has it as its type. What cannot be read refers to nothing.
+fn referrer(home: &Home, hash: Hash) -> Result<Option<Hash>> {
+    let store = home.store();
+    for other in store.objects().list(None)? {
+        let node = match store.try_get(other) {
+            Err(error @ StoreError::Io { .. }) => return Err(error.into()),
+            Err(_) | Ok(None) => continue,
+            Ok(Some(node)) => node,
+        };
+        let refers = node.type_hash == hash || store.refs(&node).is_ok_and(|refs| refs.contains(&hash));
+        if refers && other != hash {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
+}

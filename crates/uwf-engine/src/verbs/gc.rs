@@ -1,0 +1,234 @@
+//! `uwf gc`: nodes that nothing leads to are removed.
+//!
+//! Two phases. First everything is read that can be reached from the roots (`roots.rs`), while others go on; what is left are
+//! candidates. Then the store is swept: nobody holds ([`Home::hold_nodes`]), so whatever somebody was about to link is linked or
+//! not begun; the roots are read again, and what they reach by now is no candidate any more.
+//!
+//! What is younger than the grace stays, with everything it leads to: a program that knows nothing of holds may be about to link
+//! it. A put that finds an old node makes it young. While an attempt is open, what is younger than the attempt stays
+//! whatever the grace, since its agent may store nodes one by one.
+//!
+//! Referrers are removed before what they refer to, so that a killed `gc` leaves no node that lacks another.
+
+pub(crate) mod roots;
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use durable_files::FileLock;
+use json_cas::{Hash, Missing, Reached, StoreError};
+use serde::Serialize;
+
+use self::roots::{Root, Roots};
+use crate::error::{Result, VerbError};
+use crate::root::home::Home;
+
+/// How long one sweep may remove before it lets others go on: they wait for it.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// Nodes that are removed between two looks at the clock.
+const BETWEEN_LOOKS: usize = 64;
+
+/// Clocks of files are coarser than that of the system by some milliseconds, on some file systems by two seconds.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(2);
+
+/// How long to wait for another `gc`.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// What is to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GcRequest {
+    /// Age up to which a node stays though nothing leads to it.
+    pub grace: Duration,
+    /// Whether it is only counted.
+    pub dry_run: bool,
+}
+
+/// What was removed, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Collected {
+    /// Threads that were looked at, active and ended.
+    pub scanned_threads: usize,
+    /// Nodes that something leads to.
+    pub active_refs: usize,
+    /// Nodes that stayed only because they are young, and what they lead to.
+    pub young_entries: usize,
+    /// Nodes that were removed.
+    pub deleted_entries: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// Since when nothing was removed because an attempt is open, Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_since: Option<u64>,
+    /// The thread of that attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_thread: Option<String>,
+}
+
+/// Removes every node that nothing leads to and that is older than the grace. `progress` is told how many nodes were looked at.
+///
+/// # Errors
+/// `Data` and `Io` when something that leads to nodes, or a node that is reached, cannot be read: nothing is removed then. `Busy`
+/// when another `gc` is at work, or others hold the nodes for too long.
+pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
+    // Where nothing is, nothing is made.
+    let _lock = if home.root().exists() && !request.dry_run { Some(lock(home)?) } else { None };
+    let begun = SystemTime::now();
+    let mut marked = Marked::of(home);
+    let first = marked.update(progress)?;
+    let young_since = first.young_since(begun, request.grace);
+    // What is named may be missing, so nodes are counted that are there.
+    let mut candidates = home.store().objects().list(None)?;
+    let all = candidates.len();
+    candidates.retain(|hash| !marked.reached.has(*hash));
+    let unused = candidates.len();
+    marked.keep_young(&candidates, young_since)?;
+    candidates.retain(|hash| !marked.reached.has(*hash));
+    let mut done = Collected {
+        scanned_threads: first.threads.len(),
+        active_refs: all - unused,
+        young_entries: unused - candidates.len(),
+        ..Collected::default()
+    };
+    if let Some(open) = first.open.filter(|open| is_held_back(open.since, begun, request.grace)) {
+        done.open_since = Some(open.since);
+        done.open_thread = Some(open.thread.to_string());
+    }
+    if request.dry_run {
+        for hash in candidates {
+            if let Some(stored) = home.store().objects().stored(hash)? {
+                done.deleted_entries += 1;
+                done.bytes += stored.bytes;
+            }
+        }
+        return Ok(done);
+    }
+    let order = home.store().referrers_first(&candidates)?;
+    sweep(home, &mut marked, order, (begun, request.grace), &mut done)?;
+    Ok(done)
+}
+
+/// One `gc` at a time: what one marks, another must not remove before it is read.
+pub(crate) fn lock(home: &Home) -> Result<FileLock> {
+    let path = home.gc_lock();
+    let lock = FileLock::acquire(&path, LOCK_WAIT)?;
+    Ok(lock.ok_or(VerbError::GcBusy(path))?)
+}
+
+/// Removes candidates, the first ones first. After each second others may go on, and it is looked again what leads where.
+fn sweep(
+    home: &Home,
+    marked: &mut Marked<'_>,
+    mut order: Vec<Hash>,
+    (begun, grace): (SystemTime, Duration),
+    done: &mut Collected,
+) -> Result<()> {
+    let objects = home.store().objects();
+    while !order.is_empty() {
+        let sweep = objects.sweep()?;
+        let roots = marked.update(&mut |_| ())?;
+        marked.keep_young(&order, roots.young_since(begun, grace))?;
+        order.retain(|hash| !marked.reached.has(*hash));
+        let until = Instant::now() + SWEEP;
+        let mut removed = 0;
+        for some in order.chunks(BETWEEN_LOOKS) {
+            for hash in some {
+                let bytes = objects.stored(*hash)?.map_or(0, |stored| stored.bytes);
+                if objects.remove(&sweep, *hash)? {
+                    done.deleted_entries += 1;
+                    done.bytes += bytes;
+                }
+            }
+            removed += some.len();
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        order.drain(..removed);
+    }
+    Ok(())
+}
+
+fn is_held_back(open_since_ms: u64, begun: SystemTime, grace: Duration) -> bool {
+    UNIX_EPOCH + Duration::from_millis(open_since_ms) < begun.checked_sub(grace).unwrap_or(UNIX_EPOCH)
+}
+
+impl Roots {
+    /// Since when a node is young.
+    fn young_since(&self, begun: SystemTime, grace: Duration) -> SystemTime {
+        let by_grace = begun.checked_sub(grace).unwrap_or(UNIX_EPOCH);
+        let by_attempt = self.open.as_ref().map(|open| UNIX_EPOCH + Duration::from_millis(open.since));
+        let by_attempt = by_attempt.and_then(|since| since.checked_sub(CLOCKS_DIFFER));
+        by_attempt.map_or(by_grace, |since| since.min(by_grace))
+    }
+}
+
+/// What was reached, and from which roots.
+pub(crate) struct Marked<'h> {
+    home: &'h Home,
+    pub(crate) reached: Reached<'h>,
+    /// Roots that were followed, so that they are not twice.
+    followed: HashSet<Hash>,
+}
+
+impl<'h> Marked<'h> {
+    pub(crate) fn of(home: &'h Home) -> Marked<'h> {
+        Marked { home, reached: home.store().reach(), followed: HashSet::new() }
+    }
+
+    /// Reads the roots as they are now and follows those that are new.
+    pub(crate) fn update(&mut self, progress: &mut dyn FnMut(usize)) -> Result<Roots> {
+        self.update_until(progress, &mut |_, _| false)
+    }
+
+    /// As [`Marked::update`], but ends as soon as `is_found` says so, which is asked after each root.
+    pub(crate) fn update_until(
+        &mut self,
+        progress: &mut dyn FnMut(usize),
+        is_found: &mut dyn FnMut(&Reached<'_>, &Root) -> bool,
+    ) -> Result<Roots> {
+        let roots = Roots::read(self.home)?;
+        let needed = roots.needed.iter().map(|root| (root, Missing::Fails));
+        let named = roots.named.iter().map(|root| (root, Missing::IsFine));
+        for ((hash, root), missing) in needed.chain(named) {
+            if self.followed.insert(*hash) {
+                self.reached.add(*hash, missing).map_err(|source| stopped(root, source))?;
+                progress(self.reached.len());
+            }
+            if is_found(&self.reached, root) {
+                break;
+            }
+        }
+        Ok(roots)
+    }
+
+    /// Keeps those of the nodes that are young, with everything they lead to.
+    fn keep_young(&mut self, nodes: &[Hash], young_since: SystemTime) -> Result<()> {
+        let objects = self.home.store().objects();
+        for hash in nodes.iter().filter(|hash| !self.followed.contains(hash)) {
+            if objects.stored(*hash)?.is_some_and(|stored| stored.put_at >= young_since) {
+                self.reached.add(*hash, Missing::IsFine).map_err(|source| VerbError::Unfollowed {
+                    from: format!("node {hash}, which is younger than the grace"),
+                    hint: None,
+                    source,
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stopped(root: &Root, source: StoreError) -> VerbError {
+    let hint = match root {
+        Root::Thread(thread) => {
+            Some(format!("if the nodes are lost for good: `uwf thread kill {thread}`, then `uwf thread rm {thread}`"))
+        }
+        Root::Ended(thread) => Some(format!("if the nodes are lost for good: `uwf thread rm {thread}`")),
+        Root::Name(name) | Root::Version(name) => Some(format!(
+            "if the nodes are lost for good: `uwf workflow rm {name}`, then `uwf workflow put` names it again"
+        )),
+        Root::Record(_) | Root::Configuration | Root::OwnType => None,
+    };
+    VerbError::Unfollowed { from: root.to_string(), hint, source }
+}

@@ -1,0 +1,228 @@
+//! What nodes are reached from: everything that leads to one.
+//!
+//! Too much counts rather than too little. What uwf relies on leads to nodes that have to be there. In files that may hold a
+//! hash among other text (records, marks, configuration) each word that could be one counts, whatever it is there for; what
+//! it names may be missing.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use durable_files::regular;
+use json_cas::{Hash, bootstrap};
+use serde_json::Value;
+use uwf_core::node::OWN_TYPES;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::recorded;
+use crate::error::{AtPath, Result, VerbError};
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::root::{record, registry};
+
+/// How a line of the history begins that was torn before its thread was named. Such a thread never left the index.
+const TORN_LINE: &[u8] = b"{\"thread\":\"";
+
+/// What leads to a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Root {
+    /// An active thread.
+    Thread(String),
+    /// A thread that has ended.
+    Ended(String),
+    /// A name of the registry.
+    Name(String),
+    /// What a name stood for before.
+    Version(String),
+    /// The record of a thread, or a mark of it.
+    Record(ThreadId),
+    /// `config.yaml`, or the configuration of a project that is trusted.
+    Configuration,
+    /// uwf itself.
+    OwnType,
+}
+
+impl fmt::Display for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Root::Thread(thread) => write!(f, "the head of thread {thread}"),
+            Root::Ended(thread) => write!(f, "the history of thread {thread}"),
+            Root::Name(name) => write!(f, "workflow `{name}`"),
+            Root::Version(name) => write!(f, "an earlier version of workflow `{name}`"),
+            Root::Record(thread) => write!(f, "the record of thread {thread}"),
+            Root::Configuration => f.write_str("the configuration"),
+            Root::OwnType => f.write_str("uwf itself"),
+        }
+    }
+}
+
+/// An attempt that nobody has concluded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OpenAttempt {
+    pub(crate) thread: ThreadId,
+    /// Unix milliseconds.
+    pub(crate) since: u64,
+}
+
+/// Everything that leads to nodes, as it is now.
+#[derive(Debug, Default)]
+pub(crate) struct Roots {
+    /// Nodes that are there, unless the root is damaged.
+    pub(crate) needed: Vec<(Hash, Root)>,
+    /// Nodes that may be there.
+    pub(crate) named: Vec<(Hash, Root)>,
+    /// Names of threads, active and ended.
+    pub(crate) threads: BTreeSet<String>,
+    /// The oldest open attempt: what an agent has stored since, nothing need lead to yet.
+    pub(crate) open: Option<OpenAttempt>,
+}
+
+impl Roots {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Whatever cannot be read, since nobody can tell then what is reachable: `Data` for a damaged history and a registry that is
+    /// gone, those of index, history, registry and records.
+    pub(crate) fn read(home: &Home) -> Result<Roots> {
+        let mut roots = Roots::default();
+        roots.add_own_types();
+        // In this order: a thread that ends meanwhile is in one of the two.
+        roots.add_heads(home)?;
+        roots.add_history(home)?;
+        roots.add_registry(home)?;
+        roots.add_records(home)?;
+        roots.add_marks(home)?;
+        roots.add_configuration(home)?;
+        Ok(roots)
+    }
+
+    fn add_own_types(&mut self) {
+        let own = OWN_TYPES.iter().map(|own| own.hash).chain([bootstrap::HASH]);
+        self.named.extend(own.map(|hash| (hash, Root::OwnType)));
+    }
+
+    fn add_heads(&mut self, home: &Home) -> Result<()> {
+        for (name, head) in home.heads().list()? {
+            self.needed.push((head, Root::Thread(name.clone())));
+            self.threads.insert(name);
+        }
+        Ok(())
+    }
+
+    fn add_history(&mut self, home: &Home) -> Result<()> {
+        let history = home.journal().records()?;
+        for line in &history.readable {
+            let text = |key: &str| line.get(key).and_then(Value::as_str);
+            let Some(thread) = text("thread") else { continue };
+            let root = || Root::Ended(thread.to_owned());
+            let hash = |key: &str| text(key).and_then(|hash| hash.parse::<Hash>().ok());
+            let head = hash("head").ok_or_else(|| VerbError::NoHead { thread: thread.to_owned() })?;
+            self.needed.push((head, root()));
+            self.needed.extend(hash("end").map(|end| (end, root())));
+            self.named.extend(hash("workflow").map(|workflow| (workflow, root())));
+            self.threads.insert(thread.to_owned());
+        }
+        match history.problems.first() {
+            None => Ok(()),
+            Some(problem) => self.check_damaged(home, problem),
+        }
+    }
+
+    /// Whether nothing can be reached from lines of the history that are not readable, but what is reached from elsewhere: a line
+    /// that was torn by a crash is one of a thread that was still active.
+    fn check_damaged(&self, home: &Home, problem: &str) -> Result<()> {
+        let path = home.history_file();
+        let bytes = regular::read(&path, regular::MAX_LIST).at("read", &path)?;
+        let recorded = home.recorded_threads()?;
+        let is_damaged = |line: &&[u8]| {
+            let value: Option<Value> = serde_json::from_slice(line).ok();
+            value.is_none_or(|value| value.get("thread").and_then(Value::as_str).is_none())
+        };
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        for line in lines.filter(is_damaged) {
+            let threads: Vec<ThreadId> = words(line).filter_map(|word| word.parse().ok()).collect();
+            let is_known = |id: &ThreadId| self.threads.contains(id.as_str()) || recorded.contains(id);
+            let is_harmless = match threads.as_slice() {
+                [] => line.starts_with(TORN_LINE) || TORN_LINE.starts_with(line),
+                threads => threads.iter().all(is_known),
+            };
+            if !is_harmless {
+                return Err(VerbError::DamagedHistory { path, problem: problem.to_owned() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn add_registry(&mut self, home: &Home) -> Result<()> {
+        let registry = registry::read(home)?;
+        if registry::is_gone(home) {
+            return Err(VerbError::RegistryGone(home.registry_file()).into());
+        }
+        for (name, entry) in registry {
+            self.needed.extend(entry.history.iter().map(|past| (past.hash, Root::Version(name.clone()))));
+            self.needed.push((entry.hash, Root::Name(name)));
+        }
+        Ok(())
+    }
+
+    fn add_records(&mut self, home: &Home) -> Result<()> {
+        for thread in home.recorded_threads()? {
+            let record = record::read(home, &thread)?;
+            self.named.extend(hashes(&record).map(|hash| (hash, Root::Record(thread.clone()))));
+        }
+        Ok(())
+    }
+
+    fn add_marks(&mut self, home: &Home) -> Result<()> {
+        for (name, set) in marks::all(home)? {
+            let Ok(thread) = name.parse::<ThreadId>() else { continue };
+            for mark in set.iter().filter(|mark| **mark != Mark::Open) {
+                let reason = marks::read(home, &thread, *mark)?;
+                let message = reason.map(|reason| reason.message()).unwrap_or_default();
+                self.named.extend(hashes(message.as_bytes()).map(|hash| (hash, Root::Record(thread.clone()))));
+            }
+            if set.contains(&Mark::Open)
+                && let Some(attempt) = recorded::read(home, &thread)?
+            {
+                let since = attempt.opened.opened_at;
+                if self.open.as_ref().is_none_or(|open| open.since > since) {
+                    self.open = Some(OpenAttempt { thread, since });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_configuration(&mut self, home: &Home) -> Result<()> {
+        for path in [home.config_file(), home.trusted_file()] {
+            let text = match regular::read(&path, regular::MAX_TEXT) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                other => other.at("read", &path)?,
+            };
+            // In a JSON string the letter of an escape would stand before a word as if it were part of it.
+            let text = String::from_utf8_lossy(&text).replace("\\n", " ").replace("\\t", " ");
+            self.named.extend(hashes(text.as_bytes()).map(|hash| (hash, Root::Configuration)));
+        }
+        Ok(())
+    }
+}
+
+/// Each word of a text that could be a hash.
+fn hashes(text: &[u8]) -> impl Iterator<Item = Hash> {
+    words(text).filter(|word| word.len() == Hash::LEN).filter_map(|word| word.parse().ok())
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &str> {
+    text.split(|byte| !byte.is_ascii_alphanumeric()).filter_map(|word| std::str::from_utf8(word).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_found_in_any_text() {
+        let text = br#"{"a":"0KZQB61FPVDKS","b":["2xy1pex26zd0y"]} 7K4MG7ZQ4JV1R, XKZQB61FPVDKS 0KZQB61FPVDKSS 0KZQB"#;
+        let found: Vec<String> = hashes(text).map(|hash| hash.to_string()).collect();
+        assert_eq!(found, ["0KZQB61FPVDKS", "2XY1PEX26ZD0Y", "7K4MG7ZQ4JV1R"]);
+    }
+}

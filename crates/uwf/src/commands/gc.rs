@@ -1,0 +1,81 @@
+//! `uwf gc`, also `uwf cas gc`
+
+use std::time::Duration;
+
+use serde::Serialize;
+use uwf_core::document::parse_duration;
+use uwf_core::view;
+use uwf_engine::verbs::gc::{self, Collected, GcRequest};
+
+use crate::context::Context;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::progress::Progress;
+use crate::style;
+use crate::table::count;
+
+/// Arguments of `uwf gc`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf gc --dry-run
+  uwf gc
+  uwf gc --grace 0s               when no program but uwf itself stores nodes
+  uwf gc | jq .bytes
+
+In use is what can be reached from a thread, active or ended, from the record of one, from a workflow with a name and its \
+earlier versions, and from the configuration. Everything else goes if it is older than the grace; `uwf thread rm` and \
+`uwf workflow rm` are what makes nodes unused. Others may start, step and fork threads meanwhile. If anything in use cannot be \
+read, nothing is removed (exit 65, or 74 if the disk fails).")]
+pub(crate) struct Args {
+    /// Only report what would be removed.
+    #[arg(long)]
+    dry_run: bool,
+    /// Keep what is younger, and what that leads to: `90s`, `15m`, `24h`, `7d`.
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
+    grace: Duration,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 90s, 15m, 24h, 7d".to_owned())
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GcReport {
+    dry_run: bool,
+    #[serde(flatten)]
+    collected: Collected,
+}
+
+impl Report for GcReport {
+    fn text(&self) -> String {
+        let Collected { scanned_threads, active_refs, young_entries, deleted_entries, bytes, open_since, open_thread } =
+            &self.collected;
+        let verb = if self.dry_run { "would remove" } else { "removed" };
+        let nodes = style::bold(&count(*deleted_entries, "node"));
+        let mut text = format!("{verb} {nodes}, {bytes} bytes\n");
+        text.push_str(&format!(
+            "{} in use by {} and names of workflows",
+            count(*active_refs, "node"),
+            count(*scanned_threads, "thread")
+        ));
+        if *young_entries > 0 {
+            text.push_str(&format!("; {young_entries} unused kept, because they are young"));
+        }
+        text.push('\n');
+        if let (Some(since), Some(thread)) = (open_since, open_thread) {
+            let since = view::time(*since);
+            text.push_str(&format!("thread {thread} has an open attempt: what was stored since {since} is kept\n"));
+        }
+        text
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let mut progress = Progress::new(context.printer, "nodes read");
+    let request = GcRequest { grace: args.grace, dry_run: args.dry_run };
+    let collected = gc::collect(&context.home, request, &mut |count| progress.at(count))?;
+    drop(progress);
+    Printed::new(&GcReport { dry_run: args.dry_run, collected })
+}
