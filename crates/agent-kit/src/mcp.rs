@@ -14,7 +14,7 @@ pub mod stdio;
 pub mod tools;
 
 pub use launch::{Launch, launch};
-pub use stdio::serve;
+pub use stdio::{serve, serve_tools};
 
 /// Name the server has in an agent's configuration. Agents make it part of the tools' names.
 pub const SERVER_NAME: &str = "uwf";

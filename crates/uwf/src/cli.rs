@@ -11,7 +11,7 @@ use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, step};
 
 use crate::commands::{
-    agent, cas, completions, config, doctor, gc, help, man, recover, reference, setup, thread, workflow,
+    agent, cas, completions, config, doctor, gc, help, man, mcp, recover, reference, setup, thread, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -83,6 +83,8 @@ enum Group {
     /// What agents are made of, for agents in any language.
     #[command(subcommand, after_help = agent::EXAMPLES)]
     Agent(agent::Command),
+    /// Serve the commands to agents as tools of an MCP server.
+    Mcp(mcp::Args),
     /// The configuration: read, change, check.
     #[command(subcommand, after_help = config::EXAMPLES)]
     Config(config::Command),
@@ -110,6 +112,7 @@ impl Group {
     fn stdout(&self) -> Stdout {
         match self {
             Group::Workflow(command) => command.stdout(),
+            Group::Mcp(_) => Stdout::Protocol,
             Group::Thread(command) => command.stdout(),
             Group::Agent(command) => command.stdout(),
             Group::Completions(args) if args.installs() => Stdout::Report,
@@ -133,7 +136,11 @@ impl Group {
 
     /// The storage root the command itself names.
     fn root(&self) -> Option<&Path> {
-        if let Group::Agent(command) = self { command.root() } else { None }
+        match self {
+            Group::Agent(command) => command.root(),
+            Group::Mcp(args) => args.root.as_deref(),
+            _ => None,
+        }
     }
 }
 
@@ -212,6 +219,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Recover(args) => recover::run(context, &args),
         Group::Gc(args) => gc::run(context, &args),
         Group::Config(command) => config::run(context, command),
+        Group::Mcp(args) => mcp::run(context, &args),
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod gc;
 pub(crate) mod help;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod notify;
 pub(crate) mod recover;
 pub(crate) mod reference;

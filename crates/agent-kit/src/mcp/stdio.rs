@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use serde_json::Value;
 use uwf_engine::error::{Error, ErrorKind, Result};
 
-use super::protocol::Server;
+use super::protocol::{Server, ToolSet};
 use super::tools::StepTools;
 use crate::context::AgentContext;
 use crate::json_rpc::{INVALID_REQUEST, MessageLine, MessageLines, failure};
@@ -21,7 +21,15 @@ const READ_BYTES: usize = 64 << 10;
 /// # Errors
 /// `Io` when input or output fail otherwise.
 pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
-    let mut server = Server::new(StepTools::new(context));
+    serve_tools(StepTools::new(context), input, output)
+}
+
+/// Serves any tools, as [`serve`] does those of a step.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_tools(tools: impl ToolSet, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
+    let mut server = Server::new(tools);
     let mut lines = MessageLines::new(MAX_MESSAGE_BYTES);
     let mut buffer = vec![0; READ_BYTES];
     loop {
@@ -46,7 +54,7 @@ pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn 
     }
 }
 
-fn reply(server: &mut Server<StepTools<'_, '_>>, line: MessageLine) -> Option<Value> {
+fn reply(server: &mut Server<impl ToolSet>, line: MessageLine) -> Option<Value> {
     match line {
         MessageLine::Whole(bytes) => server.handle(&bytes),
         MessageLine::TooLong(bytes) => {

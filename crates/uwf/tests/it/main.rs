@@ -54,6 +54,7 @@ mod key_order;
 mod links;
 mod llm;
 mod man;
+mod mcp;
 mod misbehaving_agents;
 mod mock;
 mod newest_thread;

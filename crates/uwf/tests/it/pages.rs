@@ -183,6 +183,11 @@ fn the_page_about_operating_does_what_it_says() {
 }
 
 #[test]
+fn the_page_about_agents_that_drive_uwf_does_what_it_says() {
+    follow(&home(), "docs/guide/for-agents.md");
+}
+
+#[test]
 fn the_page_about_steering_does_what_it_says() {
     follow(&home(), "docs/guide/steering.md");
 }

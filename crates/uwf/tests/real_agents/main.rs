@@ -7,6 +7,7 @@ mod codex;
 mod documents;
 mod gemini;
 mod hermes;
+mod mcp;
 mod opencode;
 
 use std::fs;
