@@ -12,7 +12,6 @@ mod project;
 mod read;
 mod secret;
 mod values;
-mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,9 +26,9 @@ pub(crate) use prices::DEFAULT_CURRENCY;
 pub use prices::{Price, Prices, is_date};
 pub use read::CONFIG_KEYS;
 pub use secret::key_in;
-pub use workspace::Workspace;
 
 use crate::document::Problem;
+pub use crate::workspace::Workspace;
 
 /// The whole of `config.yaml`. An absent file is [`Config::default`].
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -60,3 +60,4 @@ pub mod thread;
 pub mod usage;
 pub mod view;
 pub mod workflow;
+mod workspace;

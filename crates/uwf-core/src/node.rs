@@ -417,12 +417,13 @@ macro_rules! payloads {
     };
 }
 
-/// One that has limits has a type of its own beside that of the others, whose schema is pinned.
+/// One that has limits, or says where its threads work, has a type of its own beside that of the others, whose schema is pinned.
 impl Payload for crate::workflow::Workflow {
     const TYPE: Hash = WORKFLOW;
 
     fn draft(&self) -> Draft {
-        draft(if self.limits.is_empty() { Self::TYPE } else { WORKFLOW_WITH_SETTINGS }, self)
+        let is_plain = self.limits.is_empty() && self.workspace.is_default();
+        draft(if is_plain { Self::TYPE } else { WORKFLOW_WITH_SETTINGS }, self)
     }
 }
 

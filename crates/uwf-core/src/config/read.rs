@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::limits::{ExtractRungs, Limits, MAX_OUTPUT_CAP};
 use super::notify::{Happening, Notify, NotifyBy};
-use super::workspace::Workspace;
 use super::{Config, Model, Provider, check, project};
 use crate::document::fields::{self, Fields, wrong_type};
 use crate::document::{self, Problem, Problems, has_no_content};
 use crate::usage::ThreadLimits;
+use crate::workspace::Workspace;
 use json_cas::nearest::did_you_mean;
 use yaml_tree::{Data, Entry, Node};
 
@@ -180,19 +180,9 @@ impl ConfigReader {
         fields::text(&entry.value, &entry.key, &mut self.problems).map(Some)
     }
 
-    /// Where threads of a workflow work; null is where they are started, as without an entry.
+    /// Where threads of a workflow work.
     fn workspace(&mut self, entry: &Entry) -> Option<Workspace> {
-        if entry.value.is_null() {
-            return Some(Workspace::default());
-        }
-        let written = fields::text(&entry.value, &entry.key, &mut self.problems)?;
-        let found = Workspace::ALL.into_iter().find(|workspace| workspace.as_str() == written);
-        if found.is_none() {
-            let words = Workspace::ALL.map(Workspace::as_str);
-            let message = format!("the workspace of `{}` is `{written}`; it can be {}", entry.key, words.join(" or "));
-            self.problems.error("bad-value", entry.value.at, message, did_you_mean(&written, words));
-        }
-        found
+        Workspace::read(entry, &format!("the workspace of `{}`", entry.key), &mut self.problems)
     }
 
     /// The limits, those that are not set as in `defaults`.

@@ -95,6 +95,7 @@ mod tests {
             name: "solve-issue".to_owned(),
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
+            workspace: crate::workspace::Workspace::default(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([
@@ -122,6 +123,7 @@ mod tests {
             name: "x".to_owned(),
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
+            workspace: crate::workspace::Workspace::default(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([
@@ -141,6 +143,7 @@ mod tests {
             name: "x".to_owned(),
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
+            workspace: crate::workspace::Workspace::default(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([("end".to_owned(), vec![to("a\"] --> b;\n%% <b>", Some("x|y"))])]),

@@ -11,6 +11,7 @@ pub const START: &str = "$START";
 
 pub use crate::moderator::END;
 use crate::usage::ThreadLimits;
+use crate::workspace::Workspace;
 
 /// A workflow. In its stored form `M` is the hash of a role's schema: serialised it is the payload of a `Workflow` node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub struct Workflow<M = Hash> {
     /// How far a thread of it may go, unless it is started with other limits.
     #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
+    /// Where a thread of it works, unless somebody says otherwise.
+    #[serde(default, skip_serializing_if = "Workspace::is_default")]
+    pub workspace: Workspace,
 }
 
 /// One role: pure data, it never names an agent. All texts may be empty.
@@ -89,7 +93,7 @@ impl WorkflowDraft {
     /// # Errors
     /// Whatever `store` fails with.
     pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<Hash, E>) -> Result<Workflow, E> {
-        let Workflow { name: workflow, description, roles, conditions, graph, limits } = self;
+        let Workflow { name: workflow, description, roles, conditions, graph, limits, workspace } = self;
         let roles = roles.into_iter().map(|(name, role)| {
             let Role { description, goal, capabilities, procedure, output, meta } = role;
             let meta = match meta {
@@ -99,7 +103,7 @@ impl WorkflowDraft {
             Ok((name, Role { description, goal, capabilities, procedure, output, meta }))
         });
         let roles = roles.collect::<Result<_, E>>()?;
-        Ok(Workflow { name: workflow, description, roles, conditions, graph, limits })
+        Ok(Workflow { name: workflow, description, roles, conditions, graph, limits, workspace })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::document::fields::{Fields, text, texts, wrong_type};
 use crate::document::{Positions, join};
 use crate::document::{Problem, Problems};
 use crate::usage::{LIMIT_KEYS, ThreadLimits};
+use crate::workspace::Workspace;
 use yaml_tree::Position;
 use yaml_tree::{Data, Entry, Node};
 
@@ -89,7 +90,8 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
     (draft, reader.positions, reader.problems)
 }
 
-const WORKFLOW_KEYS: [&str; 7] = ["name", "description", "roles", "conditions", "graph", "moderator", "limits"];
+const WORKFLOW_KEYS: [&str; 8] =
+    ["name", "description", "roles", "conditions", "graph", "moderator", "limits", "workspace"];
 const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
 impl WorkflowReader {
@@ -103,7 +105,8 @@ impl WorkflowReader {
         let mut conditions = self.conditions(fields);
         let graph = self.routes(fields, &mut conditions);
         let limits = self.limits(fields);
-        Some(WorkflowDraft { name, description, roles, conditions, graph, limits })
+        let workspace = self.workspace(fields);
+        Some(WorkflowDraft { name, description, roles, conditions, graph, limits, workspace })
     }
 
     fn name(&mut self, fields: Fields<'_>) -> String {
@@ -121,6 +124,12 @@ impl WorkflowReader {
         };
         fields.warn_unknown(&LIMIT_KEYS, &mut self.problems);
         ThreadLimits::read(fields, &mut self.problems)
+    }
+
+    fn workspace(&mut self, fields: Fields<'_>) -> Workspace {
+        let Some(entry) = fields.get("workspace") else { return Workspace::default() };
+        self.locate("/workspace", entry);
+        Workspace::read(entry, "`workspace`", &mut self.problems).unwrap_or_default()
     }
 
     fn missing(&mut self, parent: &str, key: &str, at: Position, message: &str) {

@@ -10,6 +10,7 @@ use super::model::{NamedCondition, PayloadError, Role, Transition, Workflow};
 use super::older_forms::{graph_name, older_names};
 use crate::document::join;
 use crate::usage::ThreadLimits;
+use crate::workspace::Workspace;
 
 impl Workflow {
     /// The payload of the `Workflow` node that stores this workflow.
@@ -46,7 +47,10 @@ fn read(payload: &Value) -> Result<Workflow, PayloadError> {
     let name = fields.get("name").and_then(Value::as_str).ok_or_else(|| fail("/name", "no text"))?.to_owned();
     let limits = field(fields, "limits").map(ThreadLimits::deserialize).transpose();
     let limits = limits.map_err(|error| fail("/limits", &error.to_string()))?.unwrap_or_default();
-    Ok(Workflow { name, description: text(fields, "", "description")?, roles, conditions, graph, limits })
+    let workspace = field(fields, "workspace").map(Workspace::deserialize).transpose();
+    let workspace = workspace.map_err(|error| fail("/workspace", &error.to_string()))?.unwrap_or_default();
+    let description = text(fields, "", "description")?;
+    Ok(Workflow { name, description, roles, conditions, graph, limits, workspace })
 }
 
 fn fail(path: &str, reason: &str) -> PayloadError {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::Result;
-use crate::attempt::git::{Files, Git, Kept};
+use crate::attempt::git::{Files, Git, GitError, Kept};
 use crate::attempt::recorded::Opened;
 use crate::root::home::Home;
 use crate::root::worktree::Worktree;
@@ -94,7 +94,11 @@ pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: Hash) -> 
 pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
     let mut seen = BTreeSet::new();
     for place in [dir.to_owned()].into_iter().chain(origins(home)) {
-        let Ok(repository) = Git::at(&place).repository() else { continue };
+        let repository = match Git::at(&place).repository() {
+            // It is none, or none any more.
+            Err(GitError::Failed { .. }) => continue,
+            repository => repository?,
+        };
         if !seen.insert(repository.clone()) {
             continue;
         }

@@ -359,14 +359,16 @@ impl From<VerbError> for Error {
             Verb::Waits { .. } => of(ErrorKind::Waiting),
             Verb::Workflow(_) | Verb::NotAFile { .. } | Verb::NotText { .. } => of(ErrorKind::Data),
             Verb::Unsaved { thread, dir, .. } => of(ErrorKind::Usage)
+                .hint(format!(
+                    "`uwf thread merge {thread}` commits it and brings it into the branch checked out where you stand"
+                ))
                 .hint(format!("look at it: git -C {} status", dir.display()))
                 .hint(format!("`uwf thread rm {thread} --discard` removes it all the same; what is committed stays")),
             Verb::NoFiles { thread, .. } => of(ErrorKind::NotFound)
                 .hint(format!("`uwf thread fork {thread} --cwd DIR` forks the conversation alone")),
             Verb::WithoutWorktree(_) => of(ErrorKind::Usage).hint("`uwf thread start --worktree` gives a thread one"),
-            Verb::OtherRepository { .. } => of(ErrorKind::Usage).hint(
-                "run this in a working tree of that repository, with the branch checked out that is to have the work",
-            ),
+            Verb::OtherRepository { .. } => of(ErrorKind::Usage)
+                .hint("run this where a branch of that repository is checked out: the one that is to have the work"),
             Verb::InItsWorktree { branch, .. } => {
                 of(ErrorKind::Usage).hint(format!("stand where the branch is checked out that is to have {branch}"))
             }

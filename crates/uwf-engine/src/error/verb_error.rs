@@ -105,18 +105,18 @@ pub enum VerbError {
     /// A thread has no worktree of its own.
     #[error("thread {0} has no git worktree: its agents work in the directory itself")]
     WithoutWorktree(ThreadId),
-    /// A thread belongs to another repository than the one a person stands in.
+    /// A thread belongs to another repository than the one a person stands in, if it is one.
     #[error(
-        "thread {thread} belongs to the git repository {}, and {} to another one",
-        repository.display(),
-        here.display()
+        "{} is in no working tree of the git repository {}, to which thread {thread} belongs",
+        here.display(),
+        repository.display()
     )]
     OtherRepository {
         /// The thread.
         thread: ThreadId,
         /// Its repository.
         repository: PathBuf,
-        /// The working tree the person stands in.
+        /// Where the person stands.
         here: PathBuf,
     },
     /// A person stands in the worktree of the thread that is to be merged.

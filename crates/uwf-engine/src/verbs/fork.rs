@@ -8,6 +8,8 @@ use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::environment::Redactor;
+use crate::attempt::error::AttemptError;
+use crate::attempt::git::{GitError, Kept};
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::snapshot;
@@ -62,7 +64,7 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
     let settings = settings(None, changes, cwd)?;
     let worktree = match changes.workspace {
         Some(_) => None,
-        None => snapshot::find_anywhere(home, cwd, at)?.map(|(repository, files)| {
+        None => recorded_anywhere(home, cwd, at)?.map(|(repository, files)| {
             let (from, inside) = (checkout_of(&repository), files.directory.clone());
             NewWorktree::of_step(repository, files, from, inside)
         }),
@@ -114,6 +116,14 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     let settings = Settings { digest, ..settings(known, changes, cwd)? };
     let (thread, worktree) = start::create(home, node, settings, worktree.as_ref())?;
     Ok(Forked { thread, step: node, worktree })
+}
+
+/// The repository that has the files of a node, and those. Without git there are none to be restored.
+fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
+    match snapshot::find_anywhere(home, cwd, node) {
+        Err(AttemptError::Git(GitError::Missing)) => Ok(None),
+        found => Ok(found?),
+    }
 }
 
 /// The worktree for a fork of a thread that works in one, with the files of the node that is forked.

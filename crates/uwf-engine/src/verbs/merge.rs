@@ -96,10 +96,17 @@ pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
 fn places(home: &Home, id: &ThreadId, cwd: &Path) -> Result<(Worktree, Checkout)> {
     let worktree = Settings::load(home, id)?.and_then(|settings| settings.worktree);
     let worktree = worktree.ok_or_else(|| VerbError::WithoutWorktree(id.clone()))?;
-    let here = Checkout::of(cwd)?;
+    let elsewhere = |here: &Path| VerbError::OtherRepository {
+        thread: id.clone(),
+        repository: worktree.repository.clone(),
+        here: here.to_owned(),
+    };
+    let here = match Checkout::of(cwd) {
+        Err(GitError::NoRepository(_) | GitError::NoWorkTree(_)) => return Err(elsewhere(cwd).into()),
+        here => here?,
+    };
     if !is_same(&here.repository, &worktree.repository)? {
-        let (thread, repository) = (id.clone(), worktree.repository);
-        return Err(VerbError::OtherRepository { thread, repository, here: here.top }.into());
+        return Err(elsewhere(&here.top).into());
     }
     if is_same(&here.top, &worktree.dir)? {
         return Err(VerbError::InItsWorktree { thread: id.clone(), branch: worktree.branch }.into());

@@ -77,7 +77,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let workspace = settings::workspace(cwd, &request.workspace)?;
     let settings = Settings { workspace, bound: request.bound.clone(), limits: request.limits, ..Settings::default() };
     let config = project::config(home, &settings.workspace)?;
-    let worktree = new_worktree(request.worktree, &config, &workflow.name, &settings.workspace)?;
+    let worktree = new_worktree(request.worktree, &config, &workflow, &settings.workspace)?;
     notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));
     check_agents(home, &config, hash, &settings)?;
     let redactor = Redactor::of(home)?;
@@ -94,16 +94,23 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     Ok(Started { workflow: hash, thread, head, worktree, notes })
 }
 
-/// The worktree that a thread is to get, if it was asked for or is the workflow's default.
-fn new_worktree(asked: Option<bool>, config: &Config, workflow: &str, dir: &Path) -> Result<Option<NewWorktree>> {
-    let by_default = || config.workspaces.get(workflow) == Some(&Workspace::Worktree);
+/// The worktree that a thread is to get, if it was asked for or is the default: of the configuration for the workflow, else of
+/// the workflow itself.
+fn new_worktree(asked: Option<bool>, config: &Config, workflow: &Workflow, dir: &Path) -> Result<Option<NewWorktree>> {
+    let configured = config.workspaces.get(&workflow.name);
+    let by_default = *configured.unwrap_or(&workflow.workspace) == Workspace::Worktree;
     match asked {
         Some(true) => Ok(Some(NewWorktree::from_dir(dir)?)),
-        None if by_default() => match NewWorktree::from_dir(dir).map_err(Error::from) {
+        None if by_default => match NewWorktree::from_dir(dir).map_err(Error::from) {
             Ok(worktree) => Ok(Some(worktree)),
-            Err(error) => Err(error.hint(format!(
-                "`workspaces.{workflow}` of the configuration asks for a worktree; --no-worktree does without"
-            ))),
+            Err(error) => {
+                let name = &workflow.name;
+                let who = match configured {
+                    Some(_) => format!("`workspaces.{name}` of the configuration"),
+                    None => format!("workflow `{name}`"),
+                };
+                Err(error.hint(format!("{who} asks for a worktree; --no-worktree does without")))
+            }
         },
         Some(false) | None => Ok(None),
     }

@@ -170,6 +170,12 @@ fn finished_threads_and_those_whose_files_are_lost_are_compared() {
     let ran = home.uwf(&["thread", "diff", &thread]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.stderr.contains("are in no git repository that is known here"), "{}", ran.stderr);
+    let mut without_git = home.command(&["thread", "diff", &hashes(&home, &thread)[1]]);
+    let told = without_git.env("PATH", home.bin_dir()).output().unwrap();
+    assert_eq!(
+        String::from_utf8(told.stderr).unwrap(),
+        "warning: only outputs are compared: git is not installed: there is no program `git` on PATH\n"
+    );
     // Of a thread that was removed the hashes still lead to its files.
     let (thread, _) = start_in_worktree(&home, &repo);
     step(&home, &thread, 2);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, text};
+use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::repository::{git, home_with_repository, repository, start_in_worktree, uwf_in};
 
@@ -101,6 +101,38 @@ fn a_workflow_can_have_worktrees_by_default() {
     error: <dir>/root/config.yaml:5:29: error[bad-value]: the workspace of `count-rounds` is `worktre`; it can be directory or worktree
     hint: did you mean `worktree`?
     ");
+}
+
+#[test]
+fn a_workflow_file_can_ask_for_worktrees() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    let plain = home.put("count-rounds", &counting_workflow(3));
+    let asking = format!("{}workspace: worktree\n", counting_workflow(3));
+    let hash = home.put("count-rounds", &asking);
+    assert_ne!(hash, plain, "where threads work is a part of the workflow");
+    let stored = home.json(&["cas", "get", &hash]);
+    assert_eq!((&stored["payload"]["workspace"], &stored["type"]), (&json!("worktree"), &json!("7ACY84ACJ8AT7")));
+    let same = home.put("count-rounds", &format!("{}workspace: directory\n", counting_workflow(3)));
+    assert_eq!(same, plain, "what holds anyway is not stored");
+    home.put("count-rounds", &asking);
+
+    let start = |dir: &Path, args: &[&str]| uwf_in(&home, dir, &[&["thread", "start"], args, &["-p", "x"]].concat());
+    for named in ["count-rounds", "../count-rounds.yaml", &hash] {
+        assert!(start(&repo, &[named]).json()["worktree"].is_object(), "{named}");
+    }
+    assert_eq!(start(&repo, &["count-rounds", "--no-worktree"]).json()["worktree"], Value::Null);
+    let told = home.steady(&start(&home.work(), &["count-rounds"]).told());
+    assert!(
+        told.ends_with("hint: workflow `count-rounds` asks for a worktree; --no-worktree does without\n"),
+        "{told}"
+    );
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}workspaces: {{ count-rounds: directory }}\n"));
+    assert_eq!(start(&repo, &["count-rounds"]).json()["worktree"], Value::Null, "the configuration has the last word");
+    home.file("wrong.yaml", &asking.replace("workspace: worktree", "workspace: worktres"));
+    let told = home.told(&["workflow", "validate", "wrong.yaml", "--format", "json"]);
+    assert!(told.contains("`workspace` is `worktres`; it can be directory or worktree"), "{told}");
 }
 
 #[test]

@@ -190,6 +190,9 @@ fn a_fork_works_where_its_thread_did_and_elsewhere_when_it_is_told() {
     let (thread, worktree) = start_in_worktree(&home, &repo.join("sub"));
     step(&home, &thread, 1);
     let head = home.head(&thread).unwrap();
+    let mut without_git = home.command(&["thread", "fork", &head]);
+    let forked = without_git.env("PATH", home.bin_dir()).output().unwrap();
+    assert!(forked.status.success(), "{forked:?}");
     for from in [&thread, &head] {
         let (forked, there) = fork(&home, &home.work(), &[from]);
         assert_eq!(there, home.root().join("worktrees").join(forked).join("sub"));
@@ -221,6 +224,7 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     exit 64
     --- stderr
     error: thread <id> has a worktree, <dir>/root/worktrees/<id>, and it has 2 uncommitted changes
+    hint: `uwf thread merge <id>` commits it and brings it into the branch checked out where you stand
     hint: look at it: git -C <dir>/root/worktrees/<id> status
     hint: `uwf thread rm <id> --discard` removes it all the same; what is committed stays
     ");

@@ -15,6 +15,7 @@ fn workflow() -> Workflow {
     Workflow {
         name: "solve-issue".into(),
         limits: uwf_core::usage::ThreadLimits::default(),
+        workspace: uwf_core::config::Workspace::default(),
         description: String::new(),
         roles: BTreeMap::new(),
         conditions: BTreeMap::from([
