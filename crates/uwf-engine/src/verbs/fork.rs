@@ -31,6 +31,8 @@ pub struct Forked {
     pub step: Hash,
     /// The worktree it has of its own, with the files as they were at that node.
     pub worktree: Option<Worktree>,
+    /// What to tell the person.
+    pub note: Option<String>,
 }
 
 /// What is different about the new thread.
@@ -69,22 +71,23 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
             NewWorktree::of_step(repository, files, from, inside)
         }),
     };
-    let step = with_task(&thread, at, changes)?;
+    let (step, note) = with_task(&thread, at, changes)?;
     let (thread, worktree) = start::create(home, step, settings, worktree.as_ref())?;
-    Ok(Forked { thread, step, worktree })
+    Ok(Forked { thread, step, worktree, note })
 }
 
 /// The node that a fork begins at: with another task a StartNode of its own, whose thread is nobody's child.
-fn with_task(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<Hash> {
-    let Some(prompt) = &changes.prompt else { return Ok(node) };
+fn with_task(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash, Option<String>)> {
+    let Some(prompt) = &changes.prompt else { return Ok((node, None)) };
     if prompt.trim().is_empty() {
         return Err(VerbError::EmptyPrompt.into());
     }
     if node != thread.start_hash {
         return Err(VerbError::TaskOfStep { step: node, start: thread.start_hash }.into());
     }
-    let prompt = Redactor::of(thread.home())?.text(prompt);
-    start::put_start(thread.home(), &StartNode { prompt, parent: None, depth: None, ..thread.start.clone() })
+    let (prompt, note) = start::without_secrets(&Redactor::of(thread.home())?, prompt);
+    let start = StartNode { prompt, parent: None, depth: None, ..thread.start.clone() };
+    Ok((start::put_start(thread.home(), &start)?, note))
 }
 
 /// Whether a node is readable and no place to fork.
@@ -111,11 +114,11 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
         Some(_) => None,
         None => known.as_ref().map(|known| files_at(home, id, known, node)).transpose()?.flatten(),
     };
-    let node = with_task(&thread, node, changes)?;
+    let (node, note) = with_task(&thread, node, changes)?;
     let digest = recorded_digest::at(home, id, node)?;
     let settings = Settings { digest, ..settings(known, changes, cwd)? };
     let (thread, worktree) = start::create(home, node, settings, worktree.as_ref())?;
-    Ok(Forked { thread, step: node, worktree })
+    Ok(Forked { thread, step: node, worktree, note })
 }
 
 /// The repository that has the files of a node, and those. Without git there are none to be restored.

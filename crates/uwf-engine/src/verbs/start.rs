@@ -85,10 +85,8 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
     let settings = Settings { workflows, ..settings };
     notes.extend(further);
-    if let Some(name) = redactor.found_in(&request.prompt) {
-        notes.push(format!("the task had the value of {name} in it, which was replaced: a node is for ever"));
-    }
-    let prompt = redactor.text(&request.prompt);
+    let (prompt, replaced) = without_secrets(&redactor, &request.prompt);
+    notes.extend(replaced);
     let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None })?;
     let (thread, worktree) = create(home, head, settings, worktree.as_ref())?;
     Ok(Started { workflow: hash, thread, head, worktree, notes })
@@ -114,6 +112,14 @@ fn new_worktree(asked: Option<bool>, config: &Config, workflow: &Workflow, dir: 
         },
         Some(false) | None => Ok(None),
     }
+}
+
+/// A task without the values of secrets, and what to tell whoever wrote one into it.
+pub(crate) fn without_secrets(redactor: &Redactor, task: &str) -> (String, Option<String>) {
+    let note = redactor
+        .found_in(task)
+        .map(|name| format!("the task had the value of {name} in it, which was replaced: a node is for ever"));
+    (redactor.text(task), note)
 }
 
 /// What a person should know before paying for a thread that nothing but a limit ends.

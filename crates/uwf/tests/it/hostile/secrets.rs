@@ -169,6 +169,9 @@ fn a_key_that_is_typed_is_not_stored() {
     let ran = home.uwf(&["thread", "start", "count-rounds", "-p", &format!("count with {SECRET}")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("the task had the value of A_KEY in it") && !ran.stderr.contains(SECRET), "{ran:?}");
+    let forked = home.uwf(&["thread", "fork", "@", "-p", &format!("use {SECRET} again")]);
+    assert!(forked.stderr.contains("the task had the value of A_KEY in it"), "{forked:?}");
+    assert!(!home.uwf(&["thread", "show", "@"]).stdout.contains(SECRET));
     let thread = uwf_testing::text(&ran.json(), "thread");
     let read = home.uwf(&["thread", "read", &thread]);
     assert!(read.stdout.contains("count with [redacted A_KEY]"), "{read:?}");
