@@ -11,7 +11,7 @@ mod reader;
 mod transitions;
 mod validate;
 
-pub use graph::{mermaid, role_order};
+pub use graph::{Course, Drawing, role_order};
 pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
 pub use parse::{Parsed, check, check_with, parse};
 pub use reachability::endless_roles;

@@ -5,6 +5,7 @@ pub mod answer;
 pub mod cas_rm;
 pub mod child_threads;
 pub mod cost;
+pub mod course;
 pub(crate) mod decide_workflows;
 pub mod diff;
 pub mod doctor;

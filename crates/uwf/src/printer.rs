@@ -34,6 +34,12 @@ pub(crate) enum Format {
 pub(crate) enum OwnFormat {
     /// Comma-separated values, with a line of headings.
     Csv,
+    /// A Mermaid flowchart.
+    Mermaid,
+    /// The language of Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
 }
 
 impl OwnFormat {
@@ -41,6 +47,9 @@ impl OwnFormat {
     fn name(self) -> &'static str {
         match self {
             OwnFormat::Csv => "csv",
+            OwnFormat::Mermaid => "mermaid",
+            OwnFormat::Dot => "dot",
+            OwnFormat::Svg => "svg",
         }
     }
 }

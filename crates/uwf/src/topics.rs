@@ -52,7 +52,7 @@ pub(crate) const ALL: [Topic; 16] = [
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
     topic("operating", "schedulers and exit codes, states, crashes, backups", page!("guide/operating")),
-    topic("explaining", "why a step came about, what threads cost", page!("guide/explaining")),
+    topic("explaining", "why a step came about, what threads cost, where they stand", page!("guide/explaining")),
     topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),
     topic("faq", "questions and answers", page!("guide/faq")),
     topic(

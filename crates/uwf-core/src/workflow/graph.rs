@@ -1,9 +1,218 @@
-//! Draws a workflow.
+//! Draws a workflow: roles in the order people read them, one arrow for all transitions between the same two, and where a
+//! thread has gone, as Mermaid, as DOT, and as a picture of its own.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::fmt::Write as _;
+mod dot;
+mod layout;
+mod mermaid;
+mod svg;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::model::{END, START, Transition, Workflow};
+use crate::text::{ellipsize, one_line};
+
+/// Characters of a line of a condition's description on an arrow.
+const LINE: usize = 28;
+
+/// Lines of it; all of it is in the tooltip, where a format has some.
+const LINES: usize = 2;
+
+/// Which way a thread has gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Course {
+    /// The roles that were played, in order.
+    pub roles: Vec<String>,
+    /// Where it stands: a role, `$START` or `$END`.
+    pub at: String,
+    /// What it is doing there, in a word.
+    pub state: String,
+}
+
+/// A graph ready to be drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawing {
+    name: String,
+    nodes: Vec<DrawnNode>,
+    edges: Vec<DrawnEdge>,
+    /// Whether it shows the way of a thread.
+    has_course: bool,
+}
+
+/// `$START`, a role or `$END`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct DrawnNode {
+    /// Its name in the workflow.
+    name: String,
+    /// What it is for.
+    description: String,
+    /// How often it was played.
+    played: usize,
+    /// What the thread is doing here.
+    state: Option<String>,
+}
+
+/// All transitions from one node to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct DrawnEdge {
+    from: usize,
+    to: usize,
+    conditions: Vec<DrawnCondition>,
+    /// How often the thread went this way.
+    taken: usize,
+}
+
+/// What a transition depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum DrawnCondition {
+    /// Nothing, and it is the only one or the first.
+    Always,
+    /// Nothing, after others.
+    Otherwise,
+    /// A condition of the workflow.
+    Named { name: String, description: String, expression: String },
+}
+
+impl DrawnCondition {
+    /// Its name on the arrow.
+    fn name(&self) -> Option<&str> {
+        match self {
+            DrawnCondition::Always => None,
+            DrawnCondition::Otherwise => Some("otherwise"),
+            DrawnCondition::Named { name, .. } => Some(name),
+        }
+    }
+
+    /// Everything about it, in lines.
+    fn tooltip(&self) -> Option<String> {
+        let DrawnCondition::Named { name, description, expression } = self else { return None };
+        let description = one_line(description);
+        let what = if description.is_empty() { one_line(name) } else { format!("{}: {description}", one_line(name)) };
+        Some(format!("{what}\n{}", one_line(expression)).trim_end().to_owned())
+    }
+}
+
+impl DrawnEdge {
+    /// The names of its conditions in one line, and how often it was taken; `None` when there is nothing to say.
+    fn title(&self) -> Option<String> {
+        let names: Vec<String> = self.conditions.iter().filter_map(DrawnCondition::name).map(one_line).collect();
+        let taken = (self.taken > 0).then(|| format!("{}×", self.taken));
+        let parts: Vec<String> =
+            Some(names.join(" or ")).filter(|names| !names.is_empty()).into_iter().chain(taken).collect();
+        (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+
+    /// What its condition means, in a few short lines; nothing when several lead the same way.
+    fn description(&self) -> Vec<String> {
+        match &self.conditions[..] {
+            [DrawnCondition::Named { description, .. }] => wrapped(&one_line(description)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Everything about its conditions; `None` when there is nothing to say.
+    fn tooltip(&self) -> Option<String> {
+        let parts: Vec<String> = self.conditions.iter().filter_map(DrawnCondition::tooltip).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+}
+
+/// A text in at most [`LINES`] lines of about [`LINE`] characters.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= LINE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let is_cut = lines.len() > LINES;
+    lines.truncate(LINES);
+    if let (true, Some(last)) = (is_cut, lines.last_mut()) {
+        last.push_str(" …");
+    }
+    lines.iter().map(|line| ellipsize(line, LINE + 4).into_owned()).collect()
+}
+
+impl Drawing {
+    /// The graph of a workflow, with the way of a thread through it.
+    #[must_use]
+    pub fn of(workflow: &Workflow, course: Option<&Course>) -> Drawing {
+        let names: Vec<&str> = std::iter::once(START).chain(role_order(workflow)).chain([END]).collect();
+        let index = |name: &str| names.iter().position(|known| *known == name);
+        let played = |name: &str| course.map_or(0, |course| course.roles.iter().filter(|role| *role == name).count());
+        let nodes = names.iter().map(|name| DrawnNode {
+            name: (*name).to_owned(),
+            description: workflow.roles.get(*name).map(|role| role.description.clone()).unwrap_or_default(),
+            played: played(name),
+            state: course.filter(|course| course.at == *name).map(|course| course.state.clone()),
+        });
+        let mut edges: Vec<DrawnEdge> = Vec::new();
+        for (from, name) in names.iter().enumerate() {
+            for (at, transition) in workflow.graph.get(*name).into_iter().flatten().enumerate() {
+                // A role is always found: the list was made from the same names.
+                let Some(to) = index(&transition.role) else { continue };
+                let condition = condition(workflow, transition, at);
+                match edges.iter_mut().find(|edge| (edge.from, edge.to) == (from, to)) {
+                    Some(edge) => edge.conditions.push(condition),
+                    None => edges.push(DrawnEdge { from, to, conditions: vec![condition], taken: 0 }),
+                }
+            }
+        }
+        let mut drawing =
+            Drawing { name: workflow.name.clone(), nodes: nodes.collect(), edges, has_course: course.is_some() };
+        for ((from, to), times) in course.map(taken).unwrap_or_default() {
+            if let (Some(from), Some(to)) = (index(&from), index(&to))
+                && let Some(edge) = drawing.edges.iter_mut().find(|edge| (edge.from, edge.to) == (from, to))
+            {
+                edge.taken = times;
+            }
+        }
+        drawing
+    }
+
+    /// The arrows a thread has taken: from, to, how often.
+    pub fn taken(&self) -> impl Iterator<Item = (&str, &str, usize)> {
+        let taken = self.edges.iter().filter(|edge| edge.taken > 0);
+        taken.map(|edge| (self.nodes[edge.from].name.as_str(), self.nodes[edge.to].name.as_str(), edge.taken))
+    }
+}
+
+fn condition(workflow: &Workflow, transition: &Transition, at: usize) -> DrawnCondition {
+    let Some(name) = &transition.condition else {
+        return if at > 0 { DrawnCondition::Otherwise } else { DrawnCondition::Always };
+    };
+    let known = workflow.conditions.get(name);
+    let text = |part: fn(&super::NamedCondition) -> &String| known.map(part).cloned().unwrap_or_default();
+    DrawnCondition::Named {
+        name: name.clone(),
+        description: text(|condition| &condition.description),
+        expression: text(|condition| &condition.expression),
+    }
+}
+
+/// How often a course goes from one node to another.
+fn taken(course: &Course) -> BTreeMap<(String, String), usize> {
+    let end = (course.at == END).then_some(END);
+    let stations: Vec<&str> =
+        std::iter::once(START).chain(course.roles.iter().map(String::as_str)).chain(end).collect();
+    let mut taken = BTreeMap::new();
+    for pair in stations.windows(2) {
+        *taken.entry((pair[0].to_owned(), pair[1].to_owned())).or_default() += 1;
+    }
+    taken
+}
+
+/// What is shown for a node: `$START` and `$END` without their sign.
+fn shown(name: &str) -> &str {
+    match name {
+        START => "START",
+        END => "END",
+        role => role,
+    }
+}
 
 /// Names of roles as people read the graph: by their distance from `$START`, roles of one distance in the order of their
 /// transitions, then those that nothing leads to, by name. `$START` and `$END` are not among them.
@@ -27,63 +236,12 @@ pub fn role_order(workflow: &Workflow) -> Vec<&str> {
     order
 }
 
-/// The workflow's graph as a Mermaid flowchart. Edges carry the name of their condition; an unconditional one
-/// after others says `otherwise`.
-#[must_use]
-pub fn mermaid(workflow: &Workflow) -> String {
-    let roles = role_order(workflow);
-    let mut out = String::from("flowchart TD\n    start([START])\n");
-    for (index, name) in roles.iter().enumerate() {
-        line(&mut out, &format!("r{index}[\"{}\"]", escape(name)));
-    }
-    line(&mut out, "finish([END])");
-    let id = |name: &str| match name {
-        START => "start".to_owned(),
-        END => "finish".to_owned(),
-        // A role is always found: the list was made from the same names.
-        other => format!("r{}", roles.iter().position(|role| *role == other).unwrap_or(roles.len())),
-    };
-    for from in std::iter::once(START).chain(roles.iter().copied()) {
-        for (index, transition) in workflow.graph.get(from).into_iter().flatten().enumerate() {
-            line(&mut out, &format!("{} {} {}", id(from), arrow(transition, index), id(&transition.role)));
-        }
-    }
-    out
-}
-
-fn arrow(transition: &Transition, index: usize) -> String {
-    match &transition.condition {
-        Some(name) => format!("-->|\"{}\"|", escape(name)),
-        None if index > 0 => "-->|otherwise|".to_owned(),
-        None => "-->".to_owned(),
-    }
-}
-
-fn line(out: &mut String, text: &str) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "    {text}");
-}
-
-/// Makes any text safe within quotes: Mermaid takes entities written with `#`.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' | '#' | '&' | '<' | '>' | '`' | '\\' | '|' | ';' | '[' | ']' | '{' | '}' | '(' | ')' => {
-                let _ = write!(out, "#{};", u32::from(c));
-            }
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::workflow::NamedCondition;
 
     fn to(role: &str, condition: Option<&str>) -> Transition {
         Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }
@@ -104,7 +262,7 @@ mod tests {
                 ("reviewer".to_owned(), vec![to("developer", Some("notApproved")), to("$END", None)]),
             ]),
         };
-        insta::assert_snapshot!(mermaid(&workflow), @r#"
+        insta::assert_snapshot!(Drawing::of(&workflow, None).mermaid(), @r#"
         flowchart TD
             start([START])
             r0["developer"]
@@ -113,7 +271,7 @@ mod tests {
             start --> r0
             r0 --> r1
             r1 -->|"notApproved"| r0
-            r1 -->|otherwise| finish
+            r1 -->|"otherwise"| finish
         "#);
     }
 
@@ -148,7 +306,7 @@ mod tests {
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([("end".to_owned(), vec![to("a\"] --> b;\n%% <b>", Some("x|y"))])]),
         };
-        insta::assert_snapshot!(mermaid(&workflow), @r#"
+        insta::assert_snapshot!(Drawing::of(&workflow, None).mermaid(), @r#"
         flowchart TD
             start([START])
             r0["end"]
@@ -156,5 +314,113 @@ mod tests {
             finish([END])
             r0 -->|"x#124;y"| r1
         "#);
+    }
+
+    fn named(description: &str, expression: &str) -> NamedCondition {
+        NamedCondition { description: description.to_owned(), expression: expression.to_owned() }
+    }
+
+    /// Two ways from the reviewer to the end, one back, and a role of which only somebody else knows the way.
+    fn reviewed() -> Workflow {
+        Workflow {
+            name: "fix \"it\"".to_owned(),
+            limits: crate::usage::ThreadLimits::default(),
+            workspace: crate::workspace::Workspace::default(),
+            description: String::new(),
+            roles: BTreeMap::new(),
+            conditions: BTreeMap::from([
+                ("tooOften".to_owned(), named("three are enough", "$count(steps) > 3")),
+                (
+                    "rejected".to_owned(),
+                    named("the reviewer <wants> changes, & says which ones they are", "a \\ \"b\""),
+                ),
+            ]),
+            graph: BTreeMap::from([
+                ("$START".to_owned(), vec![to("coder", None)]),
+                ("coder".to_owned(), vec![to("reviewer", None)]),
+                (
+                    "reviewer".to_owned(),
+                    vec![to("$END", Some("tooOften")), to("coder", Some("rejected")), to("$END", None)],
+                ),
+                ("apart".to_owned(), vec![to("apart", Some("unknown")), to("$END", None)]),
+            ]),
+        }
+    }
+
+    fn course() -> Course {
+        let roles = ["coder", "reviewer", "coder", "reviewer", "stranger"].map(str::to_owned).to_vec();
+        Course { roles, at: "reviewer".to_owned(), state: "stuck".to_owned() }
+    }
+
+    #[test]
+    fn transitions_between_the_same_two_are_one_arrow_and_ways_are_counted() {
+        let drawing = Drawing::of(&reviewed(), Some(&course()));
+        let taken: Vec<_> = drawing.taken().collect();
+        assert_eq!(taken, [("$START", "coder", 1), ("coder", "reviewer", 2), ("reviewer", "coder", 1)]);
+        insta::assert_snapshot!(drawing.mermaid(), @r#"
+        flowchart TD
+            start([START])
+            r0["coder<br/>2×"]
+            r1["reviewer<br/>2×<br/>stuck"]
+            r2["apart"]
+            finish([END])
+            start -->|"1×"| r0
+            r0 -->|"2×"| r1
+            r1 -->|"tooOften or otherwise"| finish
+            r1 -->|"rejected · 1×<br/>the reviewer #60;wants#62;<br/>changes, #38; says which ones …"| r0
+            r2 -->|"unknown"| r2
+            r2 -->|"otherwise"| finish
+            linkStyle 0,1,3 stroke-width:3px
+            style r1 stroke-width:3px,stroke:#2563eb
+        "#);
+        insta::assert_snapshot!(drawing.dot(), @r##"
+        digraph "fix \"it\"" {
+            rankdir=TB
+            node [shape=box, style=rounded, fontname="sans-serif"]
+            edge [fontname="sans-serif", fontsize=11]
+            n0 [label="START", shape=oval]
+            n1 [label="coder\n2×"]
+            n2 [label="reviewer\n2×\nstuck", color="#2563eb", penwidth=3]
+            n3 [label="apart"]
+            n4 [label="END", shape=oval]
+            n0 -> n1 [label="1×", color="#2563eb", penwidth=2]
+            n1 -> n2 [label="2×", color="#2563eb", penwidth=2]
+            n2 -> n4 [label="tooOften or otherwise", tooltip="tooOften: three are enough\n$count(steps) > 3", labeltooltip="tooOften: three are enough\n$count(steps) > 3"]
+            n2 -> n1 [label="rejected · 1×\nthe reviewer <wants>\nchanges, & says which ones …", tooltip="rejected: the reviewer <wants> changes, & says which ones they are\na \\ \"b\"", labeltooltip="rejected: the reviewer <wants> changes, & says which ones they are\na \\ \"b\"", color="#2563eb", penwidth=2]
+            n3 -> n3 [label="unknown", tooltip="unknown", labeltooltip="unknown"]
+            n3 -> n4 [label="otherwise"]
+        }
+        "##);
+    }
+
+    #[test]
+    fn the_picture_says_what_the_graph_says_and_nothing_breaks_out_of_it() {
+        let svg = Drawing::of(&reviewed(), Some(&course())).svg().unwrap();
+        for part in [
+            "<title>fix &quot;it&quot;</title>",
+            ">rejected · 1×</text>",
+            ">the reviewer &lt;wants&gt;</text>",
+            ">2× · stuck</text>",
+            ">tooOften or otherwise</text>",
+            "rejected: the reviewer &lt;wants&gt; changes, &amp; says which ones they are\na \\ &quot;b&quot;</title>",
+            "prefers-color-scheme: dark",
+        ] {
+            assert!(svg.contains(part), "{part} in {svg}");
+        }
+        assert_eq!(svg.matches("class=\"taken\"").count(), 3);
+        assert_eq!(svg.matches("class=\"here\"").count(), 1);
+        assert_eq!(svg, Drawing::of(&reviewed(), Some(&course())).svg().unwrap(), "always the same");
+    }
+
+    #[test]
+    fn a_graph_of_more_roles_than_a_picture_has_room_for_is_none() {
+        let chain = |count: usize| {
+            let graph =
+                (0..count).map(|at| (format!("r{at}"), vec![to(&format!("r{}", at + 1), None), to("r0", None)]));
+            let graph = graph.chain([("$START".to_owned(), vec![to("r0", None)])]).collect();
+            Drawing::of(&Workflow { graph, ..reviewed() }, None).svg()
+        };
+        assert!(chain(100).is_some_and(|svg| !svg.contains("NaN")));
+        assert_eq!(chain(200), None);
     }
 }

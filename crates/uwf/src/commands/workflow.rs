@@ -36,7 +36,7 @@ pub(crate) enum Command {
     History(history::Args),
     /// Give a name back to an earlier version.
     Rollback(rollback::Args),
-    /// Draw the graph of a workflow as a Mermaid flowchart.
+    /// Draw the graph of a workflow as Mermaid, DOT or SVG, with the way of a thread through it.
     Graph(graph::Args),
 }
 

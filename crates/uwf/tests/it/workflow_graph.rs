@@ -1,7 +1,10 @@
 //! `uwf workflow graph`: the graph as a diagram.
 
 use insta::assert_snapshot;
+use serde_json::json;
+use uwf_testing::text;
 
+use crate::fixtures::review::{reviewing_home, step};
 use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
 
@@ -18,11 +21,137 @@ fn the_graph_is_mermaid_unless_told_otherwise() {
         finish([END])
         start --> r0
         r0 --> r1
-        r1 -->|"rejected"| r0
-        r1 -->|otherwise| finish
+        r1 -->|"rejected<br/>not good yet"| r0
+        r1 -->|"otherwise"| finish
     "#);
-    assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--format", "json"]), @r#"
+    let mermaid = home.uwf(&["workflow", "graph", "review-text"]).stdout;
+    assert_eq!(home.uwf(&["workflow", "graph", "review-text", "--format", "mermaid"]).stdout, mermaid);
+    assert_eq!(home.uwf(&["workflow", "graph", "review-text", "--format", "text"]).stdout, mermaid);
+    let report = home.json(&["workflow", "graph", "review-text", "--format", "json"]);
+    assert_eq!(report["mermaid"], mermaid);
+    assert_eq!(report["graph"]["$START"], json!([{ "role": "writer", "condition": null }]));
+}
+
+#[test]
+fn the_graph_is_drawn_for_graphviz_and_as_a_picture() {
+    let home = home();
+    home.put("review-text", REVIEW);
+    assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--format", "dot"]), @r#"
     exit 0
-    {"hash":"DFESR7ANW2DZG","name":"review-text","graph":{"$START":[{"role":"writer","condition":null}],"reviewer":[{"role":"writer","condition":"rejected"},{"role":"$END","condition":null}],"writer":[{"role":"reviewer","condition":null}]},"mermaid":"flowchart TD\n    start([START])\n    r0[\"writer\"]\n    r1[\"reviewer\"]\n    finish([END])\n    start --> r0\n    r0 --> r1\n    r1 -->|\"rejected\"| r0\n    r1 -->|otherwise| finish\n"}
+    digraph "review-text" {
+        rankdir=TB
+        node [shape=box, style=rounded, fontname="sans-serif"]
+        edge [fontname="sans-serif", fontsize=11]
+        n0 [label="START", shape=oval]
+        n1 [label="writer", tooltip="writes one sentence"]
+        n2 [label="reviewer", tooltip="approves it or not"]
+        n3 [label="END", shape=oval]
+        n0 -> n1 []
+        n1 -> n2 []
+        n2 -> n1 [label="rejected\nnot good yet", tooltip="rejected: not good yet\nsteps[-1].output.approved = false", labeltooltip="rejected: not good yet\nsteps[-1].output.approved = false"]
+        n2 -> n3 [label="otherwise"]
+    }
     "#);
+    let svg = home.uwf(&["workflow", "graph", "review-text", "--format", "svg"]);
+    assert_eq!((svg.code, svg.stderr.as_str()), (Some(0), ""));
+    assert!(svg.stdout.starts_with("<svg ") && svg.stdout.ends_with("</svg>\n"), "{}", svg.stdout);
+    assert!(svg.stdout.contains(">not good yet</text>"), "{}", svg.stdout);
+}
+
+#[test]
+fn the_way_of_a_thread_is_counted_and_where_it_stands_is_marked() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    let at = || home.json(&["workflow", "graph", "--thread", &thread, "--format", "json"])["thread"].take();
+    assert_eq!(at(), json!({ "thread": thread, "state": "active", "at": "$START", "taken": [] }));
+    step(&home, &thread, 2);
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
+    let stuck = at();
+    assert_eq!((text(&stuck, "at"), text(&stuck, "state")), ("writer".to_owned(), "stuck".to_owned()));
+    step(&home, &thread, 2);
+    assert_eq!(
+        at(),
+        json!({
+            "thread": thread,
+            "state": "completed",
+            "at": "$END",
+            "taken": [
+                { "from": "$START", "to": "writer", "times": 1 },
+                { "from": "writer", "to": "reviewer", "times": 2 },
+                { "from": "reviewer", "to": "writer", "times": 1 },
+                { "from": "reviewer", "to": "$END", "times": 1 },
+            ],
+        })
+    );
+    assert_snapshot!(home.told(&["workflow", "graph", "review-text", "--thread", "@"]), @r#"
+    exit 0
+    flowchart TD
+        start([START])
+        r0["writer<br/>2×"]
+        r1["reviewer<br/>2×"]
+        finish([END<br/>completed])
+        start -->|"1×"| r0
+        r0 -->|"2×"| r1
+        r1 -->|"rejected · 1×<br/>not good yet"| r0
+        r1 -->|"otherwise · 1×"| finish
+        linkStyle 0,1,2,3 stroke-width:3px
+        style finish stroke-width:3px,stroke:#2563eb
+    "#);
+    let svg = home.uwf(&["workflow", "graph", "--thread", "@", "--format", "svg"]).stdout;
+    assert!(svg.contains(">rejected · 1×</text>") && svg.contains(">completed</text>"), "{svg}");
+}
+
+#[test]
+fn a_killed_thread_stands_where_it_was() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    step(&home, &thread, 1);
+    home.json(&["thread", "kill", &thread]);
+    let report = home.json(&["workflow", "graph", "--thread", &thread, "--format", "json"]);
+    assert_eq!((&report["thread"]["at"], &report["thread"]["state"]), (&json!("writer"), &json!("killed")));
+}
+
+#[test]
+fn a_thread_of_another_version_is_drawn_as_it_runs_and_one_of_another_workflow_is_refused() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    let old = home.json(&["workflow", "show", "review-text"])["hash"].clone();
+    home.put("review-text", REVIEW);
+    let ran = home.uwf(&["workflow", "graph", "review-text", "--thread", &thread, "--format", "json"]);
+    assert_eq!(ran.json()["hash"], old, "{ran:?}");
+    assert!(ran.stderr.contains("runs another version of review-text"), "{}", ran.stderr);
+    home.put("count-rounds", &uwf_testing::counting_workflow(1));
+    let ran = home.uwf(&["workflow", "graph", "count-rounds", "--thread", &thread]);
+    assert_eq!(ran.code, Some(64), "{ran:?}");
+    assert!(ran.stderr.contains("its workflow is review-text"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said() {
+    let home = home();
+    home.put("review-text", REVIEW);
+    for (args, code) in [
+        (&["review-txt"][..], 69),
+        (&[], 64),
+        (&["--thread", "ZZZZ"], 69),
+        (&["review-text", "--format", "png"], 64),
+        (&["review-text", "--format", "csv"], 64),
+    ] {
+        let ran = home.uwf(&[&["workflow", "graph"], args].concat());
+        assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");
+    }
+    let roles: String = (0..200).map(|at| format!("  r{at}: {{ goal: x, meta: {{ type: object }} }}\n")).collect();
+    let graph: String = (0..200)
+        .map(|at| {
+            format!(
+                "  r{at}: [ {{ role: \"{}\" }} ]\n",
+                if at < 199 { format!("r{}", at + 1) } else { "$END".to_owned() }
+            )
+        })
+        .collect();
+    home.put("long", &format!("name: long\nroles:\n{roles}graph:\n  $START: [ {{ role: r0 }} ]\n{graph}"));
+    let ran = home.uwf(&["workflow", "graph", "long", "--format", "svg"]);
+    assert_eq!(ran.code, Some(64), "{ran:?}");
+    assert!(ran.stderr.contains("too large for a picture") && ran.stderr.contains("--format dot"), "{}", ran.stderr);
+    assert_eq!(home.uwf(&["workflow", "graph", "long"]).code, Some(0));
 }

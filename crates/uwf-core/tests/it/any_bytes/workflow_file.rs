@@ -6,7 +6,7 @@ use json_cas::{Hash, Store};
 use serde_json::Value;
 use uwf_core::document::Problem;
 use uwf_core::node::Payload;
-use uwf_core::workflow::{Workflow, WorkflowDraft, check as read, mermaid};
+use uwf_core::workflow::{Drawing, Workflow, WorkflowDraft, check as read};
 use uwf_testing::Subject;
 
 pub(crate) const SUBJECT: Subject = Subject {
@@ -63,7 +63,10 @@ fn check(bytes: &[u8]) {
     let workflow = stored(draft, &mut schemas);
     let payload = workflow.to_payload();
     assert_eq!(Workflow::from_payload(&payload).as_ref(), Ok(&workflow));
-    assert!(mermaid(&workflow).starts_with("flowchart TD"));
+    let drawing = Drawing::of(&workflow, None);
+    assert!(drawing.mermaid().starts_with("flowchart TD"));
+    assert!(drawing.dot().ends_with("}\n"));
+    assert!(drawing.svg().is_none_or(|svg| !svg.contains("NaN")));
     assert_eq!(again(&payload), workflow.draft().hash(), "with the hashes of its schemas: {payload}");
     assert_eq!(again(&inlined(payload, &schemas)), workflow.draft().hash(), "with its schemas");
 }

@@ -1,6 +1,6 @@
 //! Files as users have them.
 
-use uwf_core::workflow::{Meta, Transition, Workflow, check, mermaid};
+use uwf_core::workflow::{Drawing, Meta, Transition, Workflow, check};
 
 use super::{lines, shared};
 
@@ -63,7 +63,7 @@ fn conditions_written_into_the_table_get_names() {
     assert_eq!(names, ["coder-to-reviewer", "planner-to-end", "reviewer-to-tester", "tester-to-committer"]);
     assert_eq!(workflow.graph["planner"], [to("$END", Some("planner-to-end")), to("coder", None)]);
     assert_eq!(workflow.conditions["planner-to-end"].expression, "$steps[role='planner'].meta.status = 'aborted'");
-    assert!(mermaid(&workflow).contains("-->|\"planner-to-end\"| finish"));
+    assert!(Drawing::of(&workflow, None).mermaid().contains("-->|\"planner-to-end"));
 }
 
 #[test]

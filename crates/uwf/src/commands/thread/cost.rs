@@ -99,6 +99,7 @@ impl Report for Spending {
     fn own(&self, format: OwnFormat) -> String {
         match format {
             OwnFormat::Csv => csv(&self.costs),
+            OwnFormat::Mermaid | OwnFormat::Dot | OwnFormat::Svg => self.text(),
         }
     }
 }

@@ -1,35 +1,142 @@
 //! `uwf workflow graph`
 
 use clap_complete::engine::ArgValueCompleter;
-use serde_json::json;
-use uwf_core::workflow::mermaid;
+use json_cas::Hash;
+use serde::Serialize;
+use serde_json::{Value, json};
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::{Drawing, Workflow};
+use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::nodes;
+use uwf_engine::verbs::course::{self, ThreadCourse};
 
 use crate::complete;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Format, OwnFormat, Printed, Report, formats};
 
 /// Arguments of `uwf workflow graph`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  uwf workflow graph solve-issue
-  uwf workflow graph flows/solve-issue.yaml > graph.mmd
+  uwf workflow graph solve-issue > graph.mmd
+  uwf workflow graph flows/solve-issue.yaml --format svg > graph.svg
+  uwf workflow graph --thread 7Q2M --format svg > thread.svg    where it went and stands
   uwf workflow graph solve-issue --format json | jq .graph
 
-Always Mermaid, also in a pipe, unless --format asks for data.")]
+Always Mermaid, also in a pipe, unless --format says otherwise. Arrows have the names of conditions with what they mean;
+in DOT and SVG all of it is in tooltips. The SVG needs no other program, and fits light and dark pages.")]
 pub(crate) struct Args {
-    /// The workflow: a file, a name, or a hash.
-    #[arg(value_name = "NAME|HASH|FILE")]
+    /// The workflow: a file, a name, or a hash. With --thread it is that of the thread.
+    #[arg(value_name = "NAME|HASH|FILE", required_unless_present = "thread")]
     #[arg(add = ArgValueCompleter::new(complete::workflows))]
-    workflow: String,
+    workflow: Option<String>,
+    /// Count how often this thread went each way, and mark where it stands.
+    #[arg(long, value_name = "THREAD")]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
+    thread: Option<String>,
+    /// How to draw it; json and yaml are data. Default: mermaid.
+    #[arg(long, value_name = "FORMAT")]
+    #[arg(value_parser = formats(&[OwnFormat::Mermaid, OwnFormat::Dot, OwnFormat::Svg]))]
+    format: Option<Format>,
+}
+
+/// A graph in every form.
+#[derive(Serialize)]
+struct Graph {
+    hash: Hash,
+    name: String,
+    graph: Value,
+    mermaid: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<Gone>,
+    #[serde(skip)]
+    drawing: Drawing,
+}
+
+/// The way of a thread.
+#[derive(Serialize)]
+struct Gone {
+    thread: ThreadId,
+    state: &'static str,
+    /// A role, `$START` or `$END`.
+    at: String,
+    taken: Vec<Taken>,
+}
+
+#[derive(Serialize)]
+struct Taken {
+    from: String,
+    to: String,
+    times: usize,
+}
+
+impl Report for Graph {
+    fn text(&self) -> String {
+        self.mermaid.clone()
+    }
+
+    fn own(&self, format: OwnFormat) -> String {
+        match format {
+            OwnFormat::Dot => self.drawing.dot(),
+            OwnFormat::Svg => self.drawing.svg().unwrap_or_default(),
+            OwnFormat::Mermaid | OwnFormat::Csv => self.text(),
+        }
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let hash = context.workflow(&args.workflow)?;
-    let workflow = nodes::workflow(context.home.store(), hash)?;
-    let mermaid = mermaid(&workflow);
-    let value = json!({ "hash": hash, "name": workflow.name, "graph": workflow.graph, "mermaid": mermaid });
-    Ok(Printed::of(value, mermaid))
+    let graph = drawn(context, args)?;
+    if args.format == Some(Format::Own(OwnFormat::Svg)) && graph.drawing.svg().is_none() {
+        return Err(CommandError::usage(format!("the graph of {} is too large for a picture", graph.name))
+            .hint("Graphviz draws it: `--format dot | dot -Tsvg`"));
+    }
+    Printed::long(graph)
+}
+
+fn drawn(context: &Context, args: &Args) -> Result<Graph, CommandError> {
+    let Some(typed) = &args.thread else {
+        let hash = context.workflow(args.workflow.as_deref().unwrap_or_default())?;
+        let workflow = nodes::workflow(context.home.store(), hash)?;
+        let drawing = Drawing::of(&workflow, None);
+        return Ok(graph(hash, &workflow, drawing, None));
+    };
+    let id = context.thread(typed)?;
+    let ThreadCourse { hash, workflow, course, state } = course::of(&context.home, &id)?;
+    if let Some(named) = &args.workflow {
+        check_same(context, named, &id, hash, &workflow)?;
+    }
+    let drawing = Drawing::of(&workflow, Some(&course));
+    let taken = drawing.taken().map(|(from, to, times)| Taken { from: from.to_owned(), to: to.to_owned(), times });
+    let gone = Gone { thread: id, state: state.name(), at: course.at, taken: taken.collect() };
+    Ok(graph(hash, &workflow, drawing, Some(gone)))
+}
+
+fn graph(hash: Hash, workflow: &Workflow, drawing: Drawing, thread: Option<Gone>) -> Graph {
+    let mermaid = drawing.mermaid();
+    Graph { hash, name: workflow.name.clone(), graph: json!(workflow.graph), mermaid, thread, drawing }
+}
+
+/// A thread runs the version of its workflow that it was started with: another one is said, another workflow refused.
+fn check_same(
+    context: &Context,
+    named: &str,
+    id: &ThreadId,
+    hash: Hash,
+    workflow: &Workflow,
+) -> Result<(), CommandError> {
+    let other = context.workflow(named)?;
+    if other == hash {
+        return Ok(());
+    }
+    if nodes::workflow(context.home.store(), other)?.name == workflow.name {
+        context.printer.warn(&format!("thread {id} runs another version of {named}, {hash}: that is what is drawn"));
+        return Ok(());
+    }
+    Err(CommandError::new(
+        ErrorKind::Usage,
+        format!("thread {id} does not run {named}: its workflow is {}", workflow.name),
+    )
+    .hint(format!("uwf workflow graph --thread {id}")))
 }
