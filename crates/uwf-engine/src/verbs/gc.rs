@@ -22,6 +22,7 @@ use serde::Serialize;
 use self::roots::{Root, Roots};
 use crate::error::{Result, VerbError};
 use crate::root::home::Home;
+use crate::verbs::worktrees;
 
 /// How long one sweep may remove before it lets others go on: they wait for it.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -64,6 +65,12 @@ pub struct Collected {
     /// The thread of that attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_thread: Option<String>,
+    /// Git worktrees of ended threads that were removed: nothing in them would be lost.
+    #[serde(skip_serializing_if = "is_none")]
+    pub removed_worktrees: usize,
+    /// Git worktrees of ended threads that stay, because something in them is not committed, or nobody can tell.
+    #[serde(skip_serializing_if = "is_none")]
+    pub kept_worktrees: usize,
 }
 
 /// Removes every node that nothing leads to and that is older than the grace. `progress` is told how many nodes were looked at.
@@ -95,6 +102,10 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
         done.open_since = Some(open.since);
         done.open_thread = Some(open.thread.to_string());
     }
+    let ended_before = begun.checked_sub(request.grace).unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH);
+    let ended_before = u64::try_from(ended_before.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    let swept = worktrees::sweep(home, ended_before, request.dry_run)?;
+    (done.removed_worktrees, done.kept_worktrees) = (swept.removed, swept.kept);
     if request.dry_run {
         for hash in candidates {
             if let Some(stored) = home.store().objects().stored(hash)? {
@@ -148,6 +159,10 @@ fn sweep(
         order.drain(..removed);
     }
     Ok(())
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 fn is_held_back(open_since_ms: u64, begun: SystemTime, grace: Duration) -> bool {

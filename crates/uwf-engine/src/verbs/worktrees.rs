@@ -1,12 +1,19 @@
-//! Removing the worktree of a thread that does not need it any more.
+//! Removing the worktrees of threads that do not need them any more.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::time::Duration;
 
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::error::AttemptError;
 use crate::attempt::settings::Settings;
 use crate::attempt::worktree::{self, Removed};
-use crate::error::{Result, VerbError};
+use crate::error::{AtPath, Result, VerbError};
 use crate::root::home::Home;
+use crate::root::worktree::Worktree;
+use crate::root::{history, lock, sharing};
 
 /// Removes the worktree of a thread that has ended, if it has one and nothing in it would be lost: all is committed, on some
 /// branch. With `discard` it goes whatever is in it. Its branch goes too, if another one has all its commits. The caller holds the
@@ -15,15 +22,82 @@ use crate::root::home::Home;
 /// # Errors
 /// `Usage` when something would be lost: nothing was removed then. `Io`, those of git.
 pub(crate) fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Removed>> {
-    let settings = match Settings::load(home, id) {
-        // Of damaged settings nobody can tell which worktree they were about.
-        Err(AttemptError::Settings { .. }) => None,
-        settings => settings?,
-    };
-    let Some(worktree) = settings.and_then(|settings| settings.worktree) else { return Ok(None) };
+    let Some(worktree) = worktree_of(home, id)? else { return Ok(None) };
     let unsaved = if discard { None } else { worktree::unsaved(&worktree)? };
     match unsaved {
         Some(unsaved) => Err(VerbError::Unsaved { thread: id.clone(), dir: worktree.dir, unsaved }.into()),
         None => Ok(Some(worktree::remove_saved(home, id, &worktree)?)),
     }
+}
+
+fn worktree_of(home: &Home, id: &ThreadId) -> Result<Option<Worktree>> {
+    let settings = match Settings::load(home, id) {
+        // Of damaged settings nobody can tell which worktree they were about.
+        Err(AttemptError::Settings { .. }) => None,
+        settings => settings?,
+    };
+    Ok(settings.and_then(|settings| settings.worktree))
+}
+
+/// What became of the worktrees of threads that have ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Swept {
+    /// Those that were removed, or would be.
+    pub(crate) removed: usize,
+    /// Those that stay, because something in them would be lost, or nobody can tell.
+    pub(crate) kept: usize,
+}
+
+/// Removes the worktrees of threads that ended before a time and in which nothing would be lost; with `dry_run` they are only
+/// counted. Only threads that have a worktree are looked at, however many others there are.
+///
+/// # Errors
+/// Those of the history. A worktree that cannot be looked at stays.
+pub(crate) fn sweep(home: &Home, ended_before_ms: u64, dry_run: bool) -> Result<Swept> {
+    let mut swept = Swept::default();
+    let threads = with_worktrees(home)?;
+    if threads.is_empty() {
+        return Ok(swept);
+    }
+    for line in history::all(home)? {
+        if line.completed_at >= ended_before_ms || !threads.contains(&line.thread) {
+            continue;
+        }
+        let goes = if dry_run { is_saved(home, &line.thread) } else { remove_ended(home, &line.thread) };
+        if goes {
+            swept.removed += 1;
+        } else {
+            swept.kept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// Removes the worktree of a thread that has ended, if it can go: whether it did.
+fn remove_ended(home: &Home, id: &ThreadId) -> bool {
+    // Whoever holds the lock is at the last lines of a step, or removes the thread.
+    match sharing::check(home, id).and_then(|()| lock::take_within(home, id, Duration::ZERO)) {
+        Ok(Some(_lock)) => remove(home, id, false).is_ok(),
+        Ok(None) | Err(_) => false,
+    }
+}
+
+fn is_saved(home: &Home, id: &ThreadId) -> bool {
+    let Ok(Some(worktree)) = worktree_of(home, id) else { return false };
+    matches!(worktree::unsaved(&worktree), Ok(None))
+}
+
+/// The threads for which there is a directory among the worktrees.
+fn with_worktrees(home: &Home) -> Result<BTreeSet<ThreadId>> {
+    let dir = home.worktrees_dir();
+    let entries = match fs::read_dir(&dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        other => other.at("list", &dir)?,
+    };
+    let mut threads = BTreeSet::new();
+    for entry in entries {
+        let name = entry.at("list", &dir)?.file_name();
+        threads.extend(name.to_str().and_then(|name| name.parse::<ThreadId>().ok()));
+    }
+    Ok(threads)
 }

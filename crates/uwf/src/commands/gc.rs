@@ -24,7 +24,8 @@ Examples:
 
 In use is what can be reached from a thread, active or ended, from the record of one, from a workflow with a name and its \
 earlier versions, and from the configuration. Everything else goes if it is older than the grace; `uwf thread rm` and \
-`uwf workflow rm` are what makes nodes unused. Others may start, step and fork threads meanwhile. If anything in use cannot be \
+`uwf workflow rm` are what makes nodes unused. Git worktrees of threads that ended before the grace go, too, unless \
+something in them is not committed. Others may start, step and fork threads meanwhile. If anything in use cannot be \
 read, nothing is removed (exit 65, or 74 if the disk fails).")]
 pub(crate) struct Args {
     /// Only report what would be removed.
@@ -49,8 +50,17 @@ struct GcReport {
 
 impl Report for GcReport {
     fn text(&self) -> String {
-        let Collected { scanned_threads, active_refs, young_entries, deleted_entries, bytes, open_since, open_thread } =
-            &self.collected;
+        let Collected {
+            scanned_threads,
+            active_refs,
+            young_entries,
+            deleted_entries,
+            bytes,
+            open_since,
+            open_thread,
+            removed_worktrees,
+            kept_worktrees,
+        } = &self.collected;
         let verb = if self.dry_run { "would remove" } else { "removed" };
         let nodes = style::bold(&count(*deleted_entries, "node"));
         let mut text = format!("{verb} {nodes}, {bytes} bytes\n");
@@ -63,6 +73,14 @@ impl Report for GcReport {
             text.push_str(&format!("; {young_entries} unused kept, because they are young"));
         }
         text.push('\n');
+        if *removed_worktrees > 0 {
+            let removed = count(*removed_worktrees, "worktree");
+            text.push_str(&format!("{verb} {removed} of ended threads: nothing in them is uncommitted\n"));
+        }
+        if *kept_worktrees > 0 {
+            let kept = count(*kept_worktrees, "worktree");
+            text.push_str(&format!("{kept} of ended threads kept: something in them is not committed\n"));
+        }
         if let (Some(since), Some(thread)) = (open_since, open_thread) {
             let since = view::time(*since);
             text.push_str(&format!("thread {thread} has an open attempt: what was stored since {since} is kept\n"));

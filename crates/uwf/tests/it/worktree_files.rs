@@ -215,6 +215,38 @@ fn a_fork_works_where_its_thread_did_and_elsewhere_when_it_is_told() {
 }
 
 #[test]
+fn gc_removes_worktrees_of_ended_threads_when_all_is_committed() {
+    let home = home_with_repository(1);
+    let repo = home.work().join("repo");
+    let (active, _) = start_in_worktree(&home, &repo);
+    let (uncommitted, _) = start_in_worktree(&home, &repo);
+    let (committed, worktree) = start_in_worktree(&home, &repo);
+    for thread in [&uncommitted, &committed] {
+        assert_eq!(home.json(&["thread", "step", thread])["done"], json!(true));
+    }
+    git(&home, &worktree, &["add", "-A"]);
+    git(&home, &worktree, &["commit", "--quiet", "-m", "the work"]);
+    let there = || {
+        let worktrees = home.root().join("worktrees");
+        [&active, &uncommitted, &committed].map(|thread| worktrees.join(thread).exists())
+    };
+    assert_eq!(home.json(&["gc"]).get("removedWorktrees"), None, "they ended just now");
+    let dry = home.json(&["gc", "--grace", "0s", "--dry-run"]);
+    assert_eq!((&dry["removedWorktrees"], there()), (&json!(1), [true, true, true]));
+    let done = home.uwf(&["gc", "--grace", "0s", "--format", "text"]).stdout;
+    assert!(done.contains("removed 1 worktree of ended threads: nothing in them is uncommitted\n"), "{done}");
+    assert!(done.contains("1 worktree of ended threads kept: something in them is not committed\n"), "{done}");
+    assert_eq!(there(), [true, true, false]);
+    assert_eq!(git(&home, &repo, &["log", "-1", "--format=%s", &format!("uwf/{committed}")]), "the work");
+    let again = home.json(&["gc", "--grace", "0s"]);
+    assert_eq!((again.get("removedWorktrees"), &again["keptWorktrees"]), (None, &json!(1)));
+    // Without git nobody can tell, and nothing goes.
+    let mut without_git = home.command(&["gc", "--grace", "0s"]);
+    assert!(without_git.env("PATH", home.bin_dir()).output().unwrap().status.success());
+    assert_eq!(there(), [true, true, false]);
+}
+
+#[test]
 fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     let home = home_with_repository(1);
     let repo = home.work().join("repo");
