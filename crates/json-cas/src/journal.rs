@@ -20,11 +20,11 @@ pub trait Journal: Send + Sync {
     /// [`HeadsError::BadName`], and those of [`Journal::records`].
     fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError>;
 
-    /// Drops the records of a name, which can be created again from then on; whether there were any.
+    /// Drops the records of names, which can be created again from then on; how many names had any.
     ///
     /// # Errors
     /// [`HeadsError::Busy`]: try again. Those of [`Journal::newest`].
-    fn forget(&self, name: &str) -> Result<bool, HeadsError>;
+    fn forget(&self, names: &[&str]) -> Result<usize, HeadsError>;
 }
 
 /// All that is in a [`Journal`].

@@ -1,6 +1,6 @@
 //! Objects and heads in memory, for tests and for hashing without storing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -286,11 +286,12 @@ impl Journal for MemoryHeads {
         Ok(lock(&self.state).newest(name).cloned())
     }
 
-    fn forget(&self, name: &str) -> Result<bool, HeadsError> {
-        check_name(name)?;
+    fn forget(&self, names: &[&str]) -> Result<usize, HeadsError> {
+        names.iter().try_for_each(|name| check_name(name))?;
         let mut state = lock(&self.state);
-        let before = state.journal.len();
-        state.journal.retain(|(removed, _)| removed != name);
-        Ok(state.journal.len() < before)
+        let forgotten: BTreeSet<String> =
+            state.journal.iter().map(|(name, _)| name.clone()).filter(|name| names.contains(&name.as_str())).collect();
+        state.journal.retain(|(removed, _)| !forgotten.contains(removed));
+        Ok(forgotten.len())
     }
 }

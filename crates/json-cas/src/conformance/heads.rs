@@ -139,13 +139,14 @@ fn keeps_records_of_names_apart(heads: &dyn Backend) {
 }
 
 fn forgets(heads: &dyn Backend) {
-    for name in ["a", "b"] {
+    for name in ["a", "b", "c", "d"] {
         create(heads, name, hash(1));
         let version = head(heads, name).version;
         assert_eq!(heads.remove(name, &version, &record(name)).expect("remove"), Swap::Done);
     }
-    assert!(heads.forget("a").expect("forget"));
-    assert!(!heads.forget("a").expect("forget"), "there is nothing left to forget");
+    assert_eq!(heads.forget(&[]).expect("forget"), 0, "nothing to forget");
+    assert_eq!(heads.forget(&["c", "a", "never", "d", "c"]).expect("forget"), 3, "each name counts once");
+    assert_eq!(heads.forget(&["a"]).expect("forget"), 0, "there is nothing left to forget");
     assert_eq!((heads.newest("a").expect("newest"), readable(heads)), (None, vec![record("b")]));
     create(heads, "a", hash(2));
     assert_eq!(head(heads, "a").hash, hash(2), "a forgotten name is a new one");

@@ -244,14 +244,14 @@ impl Journal for FsHeads {
         Ok(self.lines().newest_of(name)?)
     }
 
-    fn forget(&self, name: &str) -> Result<bool, HeadsError> {
-        check_name(name)?;
+    fn forget(&self, names: &[&str]) -> Result<usize, HeadsError> {
+        names.iter().try_for_each(|name| check_name(name))?;
         let lock = self.locked()?;
-        // A half-done drop of this name must not bring it back to life.
+        // A half-done drop of one of these names must not bring it back to life.
         let (index, completed) = self.load_to_write()?;
         if completed {
             self.save(&lock, &index)?;
         }
-        Ok(self.lines().forget(name)?)
+        Ok(self.lines().forget(names)?)
     }
 }

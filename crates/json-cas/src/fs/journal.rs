@@ -1,5 +1,6 @@
 //! The journal as a file: one line of JSON per removed name, only ever appended to.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -71,17 +72,23 @@ impl Lines<'_> {
             .collect())
     }
 
-    /// Takes out the records of `name`, leaving every other byte as it is; whether there were any.
-    pub(super) fn forget(self, name: &str) -> Result<bool, FileError> {
+    /// Takes out the records of names, leaving every other byte as it is; how many names had any.
+    pub(super) fn forget(self, names: &[&str]) -> Result<usize, FileError> {
+        let names: HashSet<&str> = names.iter().copied().collect();
         let bytes = read(self.path)?;
-        let is_of_name = |line: &[u8]| self.record(line).is_ok_and(|record| self.name_in(&record) == Some(name));
-        let kept: Vec<u8> =
-            bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_of_name(line)).flatten().copied().collect();
-        if kept.len() == bytes.len() {
-            return Ok(false);
+        let mut forgotten = HashSet::new();
+        let mut kept = Vec::with_capacity(bytes.len());
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let record = self.record(line).ok();
+            match record.as_ref().and_then(|record| self.name_in(record)).and_then(|name| names.get(name)) {
+                Some(name) => drop(forgotten.insert(*name)),
+                None => kept.extend_from_slice(line),
+            }
         }
-        durable_files::replace(self.path, &kept)?;
-        Ok(true)
+        if !forgotten.is_empty() {
+            durable_files::replace(self.path, &kept)?;
+        }
+        Ok(forgotten.len())
     }
 
     /// The name a record is of.

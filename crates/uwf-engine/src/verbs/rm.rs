@@ -2,13 +2,19 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
+use durable_files::FileLock;
+use serde::Serialize;
+use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::settings::Settings;
 use crate::attempt::worktree::Removed;
-use crate::error::{AtPath, Result, VerbError};
+use crate::error::{AtPath, ErrorKind, Result, VerbError};
 use crate::root::history;
 use crate::root::home::Home;
+use crate::root::ids;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::root::missing_thread;
@@ -24,6 +30,14 @@ const REMOVE_TRIES: usize = 20;
 /// # Errors
 /// `Usage` when it is active, or its worktree has uncommitted changes, `NotFound` when there is no such thread, `Busy` when its last keeper is still at work.
 pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Removed>> {
+    let (_lock, removed) = remove_records(home, id, discard)?;
+    // The line goes last, when no record is left that a rebuilt index would bring the thread back from.
+    forget(home, &[id])?;
+    Ok(removed)
+}
+
+/// Removes what this machine knows of a finished thread, but for its line in the history.
+fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock, Option<Removed>)> {
     if home.heads().read(id.as_str())?.is_some() {
         return Err(VerbError::Active(id.clone()).into());
     }
@@ -32,16 +46,127 @@ pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Remove
     }
     sharing::check(home, id)?;
     // Its keeper may be at its last lines, and nobody is to begin a step in what goes away.
-    let _lock = lock::take(home, id)?;
+    let lock = lock::take(home, id)?;
     let removed = worktrees::remove(home, id, discard)?;
     marks::clear(home, id, &Mark::ALL)?;
     for path in [home.thread_dir(id), home.chain_file(id), home.record_file(id)] {
         remove_all(&path).at("remove", &path)?;
     }
-    // The line goes last, when no record is left that a rebuilt index would bring the thread back from.
+    Ok((lock, removed))
+}
+
+fn forget(home: &Home, threads: &[&ThreadId]) -> Result<()> {
     sync_dir(&home.threads_dir())?;
-    home.journal().forget(id.as_str())?;
-    Ok(removed)
+    let names: Vec<&str> = threads.iter().map(|thread| thread.as_str()).collect();
+    home.journal().forget(&names)?;
+    Ok(())
+}
+
+/// Threads whose lines leave the history at once: each time it is written anew. Their locks are open files meanwhile.
+const AT_ONCE: usize = 100;
+
+/// Which finished threads are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OldThreads {
+    /// How long ago they ended at least.
+    pub older_than: Duration,
+    /// How they ended; however, if absent.
+    pub status: Option<EndStatus>,
+    /// As for [`remove`].
+    pub discard: bool,
+    /// Whether they are only listed.
+    pub dry_run: bool,
+}
+
+/// A thread that was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedThread {
+    /// Its id.
+    pub thread: ThreadId,
+    /// How it ended.
+    pub status: EndStatus,
+    /// When, Unix milliseconds.
+    pub completed_at: u64,
+    /// Its worktree, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Removed>,
+}
+
+/// A thread that is old enough and was not removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeptThread {
+    /// Its id.
+    pub thread: ThreadId,
+    /// Why.
+    pub why: String,
+    /// What failed; nothing if it is still needed.
+    #[serde(skip)]
+    pub failure: Option<ErrorKind>,
+}
+
+/// What became of old threads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RemovedThreads {
+    /// Those that were removed, the oldest first.
+    pub removed: Vec<RemovedThread>,
+    /// Those that were not.
+    pub kept: Vec<KeptThread>,
+}
+
+/// Removes all threads that ended so long ago. A child thread stays as long as its parent is active: its outcome may not be part of
+/// a step yet. One that cannot be removed does not keep the others from it.
+///
+/// # Errors
+/// Those of index and history.
+pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
+    let now = ids::now_ms();
+    let is_old = |line: &history::Finished| {
+        Duration::from_millis(now.saturating_sub(line.completed_at)) >= old.older_than
+            && old.status.is_none_or(|status| status == line.status)
+    };
+    let lines: Vec<history::Finished> = history::all(home)?.into_iter().filter(is_old).collect();
+    let mut done = RemovedThreads::default();
+    for some in lines.chunks(AT_ONCE) {
+        // Until their lines are gone.
+        let mut locks = Vec::new();
+        let before = done.removed.len();
+        for history::Finished { thread, status, completed_at, .. } in some {
+            let kept = |why: String, failure| KeptThread { thread: thread.clone(), why, failure };
+            if let Some(parent) = active_parent(home, thread)? {
+                done.kept.push(kept(format!("its parent {parent} is active"), None));
+                continue;
+            }
+            let worktree = match old.dry_run {
+                true => None,
+                false => match remove_records(home, thread, old.discard) {
+                    Ok((lock, worktree)) => {
+                        locks.push(lock);
+                        worktree
+                    }
+                    Err(error) => {
+                        done.kept.push(kept(error.message, Some(error.kind)));
+                        continue;
+                    }
+                },
+            };
+            let (thread, status, completed_at) = (thread.clone(), *status, *completed_at);
+            done.removed.push(RemovedThread { thread, status, completed_at, worktree });
+        }
+        let threads: Vec<&ThreadId> = done.removed[before..].iter().map(|removed| &removed.thread).collect();
+        if !old.dry_run && !threads.is_empty() {
+            forget(home, &threads)?;
+        }
+    }
+    Ok(done)
+}
+
+/// The parent of a child thread, while it is active. Of a damaged record nobody can tell.
+fn active_parent(home: &Home, id: &ThreadId) -> Result<Option<ThreadId>> {
+    let Some(parent) = Settings::load(home, id).ok().flatten().and_then(|settings| settings.parent) else {
+        return Ok(None);
+    };
+    Ok(home.heads().read(parent.as_str())?.map(|_| parent))
 }
 
 /// Removes a file or a whole directory, if it is there.

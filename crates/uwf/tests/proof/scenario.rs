@@ -84,6 +84,7 @@ macro_rules! campaigns {
             thread_pause: PAUSE,
             thread_resume: RESUME,
             thread_rm: RM,
+            thread_rm_older: RM_OLDER,
             thread_rm_worktree: RM_WORKTREE,
             thread_answer: ANSWER,
             thread_answer_last: ANSWER_LAST,
@@ -436,6 +437,19 @@ pub(crate) const RM: Scenario = Scenario {
         let thread = counting(home, "json", ROUNDS);
         home.start("count-rounds", "another");
         args(&["thread", "rm", &thread])
+    },
+    is_one_change: false,
+    ..PLAIN
+};
+
+pub(crate) const RM_OLDER: Scenario = Scenario {
+    name: "thread rm --older-than",
+    build: |home| {
+        counting(home, "json", ROUNDS);
+        let killed = home.start("count-rounds", "killed");
+        home.json(&["thread", "kill", &killed]);
+        home.start("count-rounds", "another");
+        args(&["thread", "rm", "--older-than", "0s"])
     },
     is_one_change: false,
     ..PLAIN

@@ -1,38 +1,130 @@
 //! `uwf thread rm`
 
-use serde_json::json;
-use uwf_engine::attempt::worktree::Removed;
-use uwf_engine::verbs::rm;
+use std::time::Duration;
 
-use super::which::Which;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
+use serde_json::json;
+use uwf_core::document::parse_duration;
+use uwf_core::node::EndStatus;
+use uwf_core::view;
+use uwf_engine::attempt::worktree::Removed;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::rm::{self, KeptThread, OldThreads, RemovedThread, RemovedThreads};
+
+use super::which::NEWEST;
+use crate::complete;
 use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
+use crate::table::count;
 
 /// Arguments of `uwf thread rm`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread rm 7Q2M\n\nAn active thread is refused: `uwf thread kill` ends it first. No node is deleted: who has the hash of a step can\nstill read it, and fork from it. The git worktree of a thread is removed with it, unless it has uncommitted changes;\nits branch is kept as long as no other has all of its commits."
+    after_help = "Examples:\n  uwf thread rm 7Q2M\n  uwf thread rm --older-than 90d --state completed --dry-run\n  uwf thread rm --older-than 90d && uwf gc\n\nAn active thread is refused: `uwf thread kill` ends it first. No node is deleted: who has the hash of a step can\nstill read it, and fork from it, until `uwf gc`. The git worktree of a thread is removed with it, unless it has\nuncommitted changes; its branch is kept as long as no other has all of its commits.\n\n--older-than removes many threads, counted from their ends. Child threads of an active one stay. What cannot be\nremoved is reported, the others are removed, and the exit code is that of the first failure."
 )]
 pub(crate) struct Args {
-    #[command(flatten)]
-    which: Which,
-    /// Remove its git worktree, too, though there are uncommitted changes in it.
+    /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
+    #[arg(required_unless_present_any = ["last", "older_than"], conflicts_with_all = ["last", "older_than"])]
+    #[arg(add = ArgValueCompleter::new(complete::threads))]
+    thread: Option<String>,
+    /// The newest thread, as @ is.
+    #[arg(long, conflicts_with = "older_than")]
+    last: bool,
+    /// All threads that ended so long ago: `12h`, `90d`.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    older_than: Option<Duration>,
+    /// Of these only those that ended so.
+    #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", ignore_case = true)]
+    state: Option<EndStatus>,
+    /// Only list them.
+    #[arg(long, requires = "older_than")]
+    dry_run: bool,
+    /// Remove git worktrees, too, though there are uncommitted changes in them.
     #[arg(long)]
     discard: bool,
 }
 
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "a duration is a number with a unit: 15m, 12h, 90d".to_owned())
+}
+
+fn ended_parser() -> impl TypedValueParser<Value = EndStatus> {
+    let (completed, killed) = (State::Completed.name(), State::Killed.name());
+    PossibleValuesParser::new([completed, killed])
+        .map(move |name| if name.eq_ignore_ascii_case(killed) { EndStatus::Killed } else { EndStatus::Completed })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OldReport {
+    dry_run: bool,
+    #[serde(flatten)]
+    threads: RemovedThreads,
+}
+
+impl Report for OldReport {
+    fn text(&self) -> String {
+        let RemovedThreads { removed, kept } = &self.threads;
+        let verb = if self.dry_run { "would remove" } else { "removed" };
+        let mut text = String::new();
+        for RemovedThread { thread, status, completed_at, worktree } in removed {
+            let status = match status {
+                EndStatus::Completed => State::Completed,
+                EndStatus::Killed => State::Killed,
+            };
+            let (ended, id) = (view::time(*completed_at), style::bold(thread.as_str()));
+            text.push_str(&format!("{verb} {id}  {} {ended}\n", status.name()));
+            text.push_str(&of_worktree(worktree.as_ref()));
+        }
+        for KeptThread { thread, why, .. } in kept {
+            text.push_str(&format!("{} {thread}: {why}\n", style::yellow("kept")));
+        }
+        let stays = if kept.is_empty() { String::new() } else { format!(", kept {}", kept.len()) };
+        text.push_str(&format!("{verb} {}{stays}\n", count(removed.len(), "thread")));
+        text
+    }
+
+    fn exit_code(&self) -> u8 {
+        self.threads.kept.iter().find_map(|kept| kept.failure).map_or(0, ErrorKind::exit_code)
+    }
+}
+
+fn of_worktree(removed: Option<&Removed>) -> String {
+    let Some(Removed { dir, kept_branch }) = removed else { return String::new() };
+    let branch =
+        kept_branch.as_ref().map(|branch| format!("its branch {branch} stays: no other has all of its commits\n"));
+    format!("removed its worktree {}\n{}", dir.display(), branch.unwrap_or_default())
+}
+
+/// Says what kept threads from being removed: the first failure, and how many there were.
+fn tell_failure(context: &Context, threads: &RemovedThreads) {
+    let mut failed = threads.kept.iter().filter_map(|kept| Some((kept.failure?, kept)));
+    let Some((kind, first)) = failed.next() else { return };
+    let others = failed.count();
+    let more = if others == 0 { String::new() } else { format!(" (and {} more)", count(others, "thread")) };
+    let error = CommandError::new(kind, format!("thread {} was not removed{more}: {}", first.thread, first.why));
+    context.printer.explain(&error.hint("the same command again removes what is left"));
+}
+
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let thread = context.thread(args.which.typed())?;
+    if let Some(older_than) = args.older_than {
+        let old = OldThreads { older_than, status: args.state, discard: args.discard, dry_run: args.dry_run };
+        let threads = rm::remove_old(&context.home, &old)?;
+        tell_failure(context, &threads);
+        return Printed::new(&OldReport { dry_run: args.dry_run, threads });
+    }
+    let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
     let removed = rm::remove(&context.home, &thread, args.discard)?;
     let mut text = format!("removed thread {} from the history\n", style::bold(thread.as_str()));
     let mut report = json!({ "thread": thread, "archived": false });
-    if let Some(Removed { dir, kept_branch }) = &removed {
-        text.push_str(&format!("removed its worktree {}\n", dir.display()));
-        if let Some(branch) = kept_branch {
-            text.push_str(&format!("its branch {branch} stays: no other has all of its commits\n"));
-        }
+    text.push_str(&of_worktree(removed.as_ref()));
+    if let Some(removed) = &removed {
         report["worktree"] = json!(removed);
     }
     Ok(Printed::of(report, text))
