@@ -1,7 +1,7 @@
 //! The git worktree that a thread has of its own: a directory below the storage root, on the branch `uwf/<id>`.
 //!
 //! The settings of a thread name its worktree before there is one, so whoever is killed while it is made leaves a record from
-//! which [`discard`] finds everything that is to be cleared away.
+//! which `discard` finds everything that is to be cleared away.
 
 use std::fmt;
 use std::fs;
