@@ -69,7 +69,8 @@ pub struct Limits {
 /// `NotFound` when it is not active, those of its record, its workflow and the nodes of its steps.
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     let (thread, _) = Thread::active(home, id)?;
-    report(&thread, Plan::load(&thread, None)?.limits())
+    let limits = Plan::load(&thread, None)?.limits();
+    Ok(report(&thread, limits, usage::of(&thread)?.total, plan::age(&thread)))
 }
 
 /// Gives a thread other limits. One that stood at a limit goes on with its next step, if it is not at another one.
@@ -82,11 +83,11 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes) -> Result<Limits> {
     let (thread, _) = Thread::active(home, id)?;
     let plan = Plan::load(&thread, None)?;
     let (limits, used) = (plan.limits(), usage::of(&thread)?.total);
-    let seconds = plan::age(&thread).as_secs();
+    let age = plan::age(&thread);
     let mut settings = plan.settings;
     let own = &mut settings.limits;
     own.max_steps = whole(changes.steps, limits.max_steps, used.steps).or(own.max_steps);
-    own.max_time = whole(changes.time, limits.max_time, seconds).or(own.max_time);
+    own.max_time = whole(changes.time, limits.max_time, age.as_secs()).or(own.max_time);
     own.max_tokens = whole(changes.tokens, limits.max_tokens, used.tokens).or(own.max_tokens);
     let cost = changes.cost.map(|change| match change {
         Change::To(limit) => limit,
@@ -96,10 +97,11 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes) -> Result<Limits> {
     let limits = settings.limits.or(limits);
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, id)?;
-    if limits.reached(used, Duration::from_secs(seconds)).is_none() {
+    if limits.reached(used, age).is_none() {
         marks::clear(home, id, &[Mark::Limited])?;
     }
-    report(&thread, limits)
+    // All that can fail was read before: whoever is told of a failure has the old limits.
+    Ok(report(&thread, limits, used, age))
 }
 
 fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
@@ -109,15 +111,14 @@ fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64
     })
 }
 
-fn report(thread: &Thread<'_>, limits: ThreadLimits) -> Result<Limits> {
+fn report(thread: &Thread<'_>, limits: ThreadLimits, used: Amount, age: Duration) -> Limits {
     let (home, id) = (thread.home(), &thread.id);
-    let (used, age) = (usage::of(thread)?.total, plan::age(thread));
-    Ok(Limits {
+    Limits {
         thread: id.clone(),
         state: state::of_active(home, id, &marks::of(home, id)),
         used,
         age: age.as_secs(),
         limits,
         reached: limits.reached(used, age).map(|reached| reached.to_string()),
-    })
+    }
 }

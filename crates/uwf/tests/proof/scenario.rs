@@ -81,6 +81,7 @@ macro_rules! campaigns {
             thread_merge: MERGE,
             thread_kill: KILL,
             thread_kill_at_work: KILL_AT_WORK,
+            thread_limit: LIMIT,
             thread_pause: PAUSE,
             thread_resume: RESUME,
             thread_rm: RM,
@@ -409,6 +410,18 @@ pub(crate) const KILL_AT_WORK: Scenario = Scenario {
     },
     is_live: true,
     is_one_change: false,
+    ..PLAIN
+};
+
+/// Of a thread that has reached the limit it had.
+pub(crate) const LIMIT: Scenario = Scenario {
+    name: "thread limit",
+    build: |home| {
+        let thread = counting(home, "json", 1);
+        home.json(&["thread", "limit", &thread, "--steps", "1"]);
+        home.uwf(&["thread", "step", &thread]);
+        args(&["thread", "limit", &thread, "--steps", "40", "--cost", "2.5"])
+    },
     ..PLAIN
 };
 
