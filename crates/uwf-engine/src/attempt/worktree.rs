@@ -127,7 +127,11 @@ pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Re
 
 /// Takes away the directory of a worktree, whatever is in it; its branch stays.
 fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
-    let Worktree { dir, repository, .. } = worktree;
+    let Worktree { dir, repository, branch, .. } = worktree;
+    // The record of a thread is a file that anybody may have changed, and what it names goes with all that is in it.
+    if dir.file_name() != home.worktree_dir(thread).file_name() || *branch != branch_of(thread) {
+        return Err(AttemptError::ForeignWorktree { thread: thread.clone(), dir: dir.clone() });
+    }
     gone(fs::remove_dir_all(dir)).at("remove", dir)?;
     if is_there(repository)? {
         Git::at(repository).forget_worktree(repository, dir)?;

@@ -193,6 +193,9 @@ fn of_attempt(error: AttemptError) -> Error {
         Attempt::NoCommand { .. } => of(ErrorKind::Config).hint("bind one: `uwf run THREAD --agent ROLE=AGENT`"),
         Attempt::WorkspaceNotText(_) => of(ErrorKind::Data).hint("agents can work in another directory: --cwd DIR"),
         Attempt::NoWorkspace(_) => of(ErrorKind::NotFound).hint("give another one: `--cwd DIR`"),
+        Attempt::ForeignWorktree { .. } => {
+            of(ErrorKind::Data).hint("nothing was removed; if the directory is not needed, remove it yourself")
+        }
         Attempt::NoWorktree { thread, worktree } => {
             let Worktree { dir, branch, repository, .. } = &**worktree;
             let (dir, repository) = (dir.display(), repository.display());

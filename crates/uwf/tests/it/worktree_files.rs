@@ -301,3 +301,26 @@ fn a_worktree_is_removed_with_its_thread_when_nothing_is_lost() {
     assert_eq!(home.json(&["thread", "rm", &thread, "--discard"])["worktree"], json!({ "dir": worktree }));
     assert_eq!(home.json(&["thread", "list", "--all"]), Value::Array(Vec::new()));
 }
+
+#[test]
+fn what_a_changed_record_calls_a_worktree_is_never_removed() {
+    let home = home_with_repository(1);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    home.json(&["run", &thread]);
+    let precious = home.work().join("precious");
+    fs::create_dir(&precious).unwrap();
+    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
+    for (was, is) in
+        [(worktree.to_str().unwrap(), precious.to_str().unwrap()), (&format!("\"uwf/{thread}\"") as &str, "\"main\"")]
+    {
+        fs::write(home.record_file(&thread), record.replace(was, is)).unwrap();
+        let refused = home.uwf(&["thread", "rm", &thread, "--discard"]);
+        assert_eq!(refused.code, Some(65), "{refused:?}");
+        assert!(precious.is_dir() && worktree.is_dir());
+        git(&home, &repo, &["rev-parse", "--verify", "main"]);
+    }
+    fs::write(home.record_file(&thread), record).unwrap();
+    home.json(&["thread", "rm", &thread, "--discard"]);
+    assert!(!worktree.exists());
+}
