@@ -17,6 +17,7 @@ pub mod kill;
 pub mod limit;
 pub mod list;
 pub mod live;
+pub mod log;
 pub mod merge;
 pub(crate) mod new_thread;
 pub mod notify;

@@ -11,7 +11,7 @@ use uwf_engine::thread::evaluate;
 use uwf_engine::verbs::{notify, step};
 
 use crate::commands::{
-    agent, cas, completions, config, doctor, gc, help, man, mcp, recover, reference, setup, thread, workflow,
+    agent, cas, completions, config, doctor, gc, help, log, man, mcp, recover, reference, setup, thread, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -83,6 +83,8 @@ enum Group {
     /// What agents are made of, for agents in any language.
     #[command(subcommand, after_help = agent::EXAMPLES)]
     Agent(agent::Command),
+    /// What was noted while threads were stepped.
+    Log(log::Args),
     /// Serve the commands to agents as tools of an MCP server.
     Mcp(mcp::Args),
     /// The configuration: read, change, check.
@@ -122,6 +124,7 @@ impl Group {
             }
             Group::Run(_)
             | Group::Live(_)
+            | Group::Log(_)
             | Group::Ls(_)
             | Group::Step(_)
             | Group::Show(_)
@@ -219,6 +222,7 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Recover(args) => recover::run(context, &args),
         Group::Gc(args) => gc::run(context, &args),
         Group::Config(command) => config::run(context, command),
+        Group::Log(args) => log::run(context, &args),
         Group::Mcp(args) => mcp::run(context, &args),
     }
 }

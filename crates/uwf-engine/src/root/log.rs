@@ -8,10 +8,10 @@ use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How much a line matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// What happened.

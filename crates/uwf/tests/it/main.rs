@@ -53,6 +53,7 @@ mod keeper;
 mod key_order;
 mod links;
 mod llm;
+mod log;
 mod man;
 mod mcp;
 mod misbehaving_agents;

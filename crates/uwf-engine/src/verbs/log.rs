@@ -1,0 +1,114 @@
+//! `uwf log`: what keepers noted while they worked, of one thread or of all on this machine.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+
+use durable_files::regular;
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+
+use crate::error::{AtPath, Result};
+use crate::root::home::Home;
+use crate::root::log::Level;
+
+/// Bytes of one log that are read at once; of a longer one the newest.
+const MAX_READ: u64 = 64 << 20;
+
+/// One line of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    /// The thread whose log it is in.
+    pub thread: ThreadId,
+    /// What was noted.
+    #[serde(flatten)]
+    pub note: Note,
+}
+
+/// What was noted, as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Names the place in the code for ever.
+    pub tag: String,
+    /// How much it matters.
+    pub level: Level,
+    /// The text.
+    pub content: String,
+    /// Unix milliseconds.
+    pub timestamp: u64,
+}
+
+/// Which lines are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Those of one thread; else of all.
+    pub thread: Option<ThreadId>,
+    /// Those with this tag.
+    pub tag: Option<String>,
+    /// Those that matter at least so much.
+    pub level: Option<Level>,
+}
+
+impl Wanted {
+    fn has(&self, note: &Note) -> bool {
+        let is_of_tag = self.tag.as_ref().is_none_or(|tag| tag.eq_ignore_ascii_case(&note.tag));
+        is_of_tag && self.level.is_none_or(|level| note.level >= level)
+    }
+}
+
+/// Logs that are read from where they were read to.
+pub struct Logs<'h> {
+    home: &'h Home,
+    wanted: Wanted,
+    /// How far each was read.
+    read: BTreeMap<ThreadId, u64>,
+}
+
+impl<'h> Logs<'h> {
+    /// Nothing is read yet.
+    pub fn new(home: &'h Home, wanted: Wanted) -> Logs<'h> {
+        Logs { home, wanted, read: BTreeMap::new() }
+    }
+
+    /// The lines that are new, in order of time. What is no line of a log, torn by a crash for instance, is left out.
+    ///
+    /// # Errors
+    /// `Io` when a log cannot be read.
+    pub fn poll(&mut self) -> Result<Vec<LogLine>> {
+        let threads = match &self.wanted.thread {
+            Some(thread) => [thread.clone()].into(),
+            None => self.home.recorded_threads()?,
+        };
+        let mut lines = Vec::new();
+        for thread in threads {
+            let notes = self.new_notes(&thread)?;
+            lines.extend(notes.into_iter().map(|note| LogLine { thread: thread.clone(), note }));
+        }
+        lines.sort_by_key(|line| line.note.timestamp);
+        Ok(lines)
+    }
+
+    fn new_notes(&mut self, thread: &ThreadId) -> Result<Vec<Note>> {
+        let path = self.home.log_file(thread);
+        let from = self.read.entry(thread.clone()).or_default();
+        let length = match path.metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            found => found.at("look at", &path)?.len(),
+        };
+        if length <= *from {
+            // Removed and begun anew, it is read from its beginning.
+            *from = if length < *from { 0 } else { *from };
+            return Ok(Vec::new());
+        }
+        *from = (*from).max(length.saturating_sub(MAX_READ));
+        let mut file = regular::open(&path).at("open", &path)?;
+        file.seek(SeekFrom::Start(*from)).at("read", &path)?;
+        let mut bytes = Vec::new();
+        file.take(MAX_READ).read_to_end(&mut bytes).at("read", &path)?;
+        // A line that is being written is read when it is whole.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        *from += whole as u64;
+        let lines = bytes[..whole].split(|byte| *byte == b'\n');
+        let notes = lines.filter_map(|line| serde_json::from_slice::<Note>(line).ok());
+        Ok(notes.filter(|note| self.wanted.has(note)).collect())
+    }
+}

@@ -1,0 +1,88 @@
+//! `uwf log`
+
+use std::time::Duration;
+
+use clap_complete::engine::ArgValueCompleter;
+use uwf_engine::root::log::Level;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::log::{LogLine, Logs, Wanted};
+
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+use crate::{style, table};
+
+/// How often is looked for new lines.
+const PACE: Duration = Duration::from_millis(250);
+
+/// Arguments of `uwf log`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  uwf log 7Q2M\n  uwf log --level warn           what may need a look, of all threads on this machine\n  uwf log --tag 7Q2M9XKA         one place in the code\n  uwf log @ --follow --format json\n\nWhat keepers noted while they worked; what agents print is shown by `uwf live` and `uwf thread step-details`. In JSON each line is\n{thread, tag, level, content, timestamp}, the time in Unix milliseconds."
+)]
+pub(crate) struct Args {
+    /// A thread (its id, a unique beginning or end of it, @ for the newest); all when absent.
+    #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
+    thread: Option<String>,
+    /// Only lines with this tag.
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only lines that matter at least so much.
+    #[arg(long, value_enum)]
+    level: Option<AtLeast>,
+    /// Go on with lines as they are written, until Ctrl-C.
+    #[arg(long, short)]
+    follow: bool,
+}
+
+/// Least level of the lines that are shown.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum AtLeast {
+    Info,
+    Warn,
+    Error,
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = args.thread.as_deref().map(|typed| context.thread(typed)).transpose()?;
+    if let Some(thread) = &thread {
+        Thread::any(&context.home, thread)?;
+    }
+    let level = args.level.map(|level| match level {
+        AtLeast::Info => Level::Info,
+        AtLeast::Warn => Level::Warn,
+        AtLeast::Error => Level::Error,
+    });
+    let mut logs = Logs::new(&context.home, Wanted { thread, tag: args.tag.clone(), level });
+    loop {
+        if !show(context, &logs.poll()?)? || !args.follow {
+            return Ok(Printed::nothing());
+        }
+        std::thread::sleep(PACE);
+    }
+}
+
+/// Shows lines; false if nobody reads any more.
+fn show(context: &Context, lines: &[LogLine]) -> Result<bool, CommandError> {
+    let is_text = context.printer.prints_text();
+    let text: String = lines.iter().map(|line| if is_text { in_words(line) } else { json(line) }).collect();
+    if text.is_empty() { Ok(true) } else { context.printer.stream(&text) }
+}
+
+fn json(line: &LogLine) -> String {
+    let line = serde_json::to_string(line).expect("a line of a log is plain text and a number");
+    format!("{line}\n")
+}
+
+fn in_words(line: &LogLine) -> String {
+    let note = &line.note;
+    let level = match note.level {
+        Level::Info => "info ".to_owned(),
+        Level::Warn => style::yellow("warn "),
+        Level::Error => style::red("error"),
+    };
+    let content = note.content.replace('\n', " ");
+    format!("{} {level} {} {} {content}\n", table::time(note.timestamp), line.thread, style::dim(&note.tag))
+}
