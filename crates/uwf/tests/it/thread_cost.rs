@@ -72,8 +72,8 @@ fn money_is_that_of_the_provider_else_by_the_prices_else_unknown() {
     total                                     3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + 0.2500 USD  <n> s
     0.2500 USD as the providers said
     3.10 EUR by the prices of 2026-11-01 in config.yaml
-    of 1 of 3 runs the cost is not known (no model)
-    of 1 of 3 runs the tokens were not counted
+    the cost of 1 of 3 runs is not known (no model)
+    the tokens of 1 of 3 runs were not counted
     ");
     let report = costs(&home, &["@"]);
     assert_eq!(
@@ -102,7 +102,7 @@ fn without_prices_the_cost_is_unknown_and_not_nothing() {
     thread                      workflow      steps  failed  input      cached   output   reasoning  cost     time
     <id>  count-rounds  1      0       1,200,000  200,000  100,000  10,000     unknown  <n> s
     total                                     1      0       1,200,000  200,000  100,000  10,000     unknown  <n> s
-    of 1 of 1 runs the cost is not known (big)
+    the cost of 1 of 1 runs is not known (big)
     ");
     let report = costs(&home, &[&thread]);
     assert_eq!(json!([report["total"]["cost"], report["unpriced"], report["prices"]]), json!([[], ["big"], null]));
@@ -139,8 +139,8 @@ fn rows_are_of_what_is_asked_for() {
     –      1      0       unknown      –        unknown    –          unknown     <n> s
     total  3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 6.20 EUR  <n> s
     6.20 EUR by the prices of 2026-11-01 in config.yaml
-    of 1 of 3 runs the cost is not known (no model)
-    of 1 of 3 runs the tokens were not counted
+    the cost of 1 of 3 runs is not known (no model)
+    the tokens of 1 of 3 runs were not counted
     ");
 }
 

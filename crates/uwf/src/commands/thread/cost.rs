@@ -131,10 +131,10 @@ impl Spending {
             let models: Vec<String> =
                 unpriced.iter().map(|model| model.as_deref().map_or_else(|| "no model".to_owned(), one_line)).collect();
             let unknown = total.cost_unknown;
-            notes.push(format!("of {unknown} of {runs} runs the cost is not known ({})", models.join(", ")));
+            notes.push(format!("the cost of {unknown} of {runs} runs is not known ({})", models.join(", ")));
         }
         if total.tokens_unknown > 0 {
-            notes.push(format!("of {} of {runs} runs the tokens were not counted", total.tokens_unknown));
+            notes.push(format!("the tokens of {} of {runs} runs were not counted", total.tokens_unknown));
         }
         notes
     }
