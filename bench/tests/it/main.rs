@@ -68,6 +68,8 @@ fn a_quick_run_takes_every_figure() {
       thread start: 250 active threads over 1 [×]
       thread list of 250 threads [ms ≤ 50]
       thread list of 250 threads, what heads say not remembered [ms]
+      thread cost of 250 threads [ms]
+      gc with 250 threads, all in use [ms]
     Steppers at once, one store
       output: step, one stepper [steps/s]
       output: step, 2 steppers [steps/s]
