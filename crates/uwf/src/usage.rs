@@ -16,7 +16,6 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("", "threads", "`uwf thread list` lists threads"),
     ("", "workflows", "`uwf workflow list` lists workflows"),
     ("", "list", "`uwf thread list` lists threads, `uwf workflow list` workflows"),
-    ("", "log", "`uwf read THREAD` prints what happened in a thread"),
     ("", "logs", "`uwf read THREAD` prints what happened in a thread"),
     ("", "init", "`uwf setup` chooses provider, key, model and default agent"),
     ("", "login", "`uwf setup` stores the key of a provider"),

@@ -9,11 +9,11 @@ use uwf_testing::{TestHome, counting_workflow, text};
 use crate::fixtures::review::{damage, hashes, step};
 use crate::home;
 
-/// Prints a trace with tokens; what it costs is only said when the file `said` is there, and it fails while `broken` is.
+/// Prints a trace with tokens, of a session of its own, so that no two steps have the same detail; what it costs is only said when the file `said` is there, and it fails while `broken` is.
 const TRACER: &str = r#"#!/bin/sh
 cat > /dev/null
 if [ -e said ]; then cost=', "cost": 0.25'; fi
-echo '{"type": "session", "durationMs": 1500, "tokens": {"input": 1200000, "output": 100000, "cached": 200000, "reasoning": 10000'"$cost"'}}'
+echo '{"type": "session", "sessionId": "'"$UWF_ATTEMPT"'", "durationMs": 1500, "tokens": {"input": 1200000, "output": 100000, "cached": 200000, "reasoning": 10000'"$cost"'}}'
 printf '%s\n' '{"type": "turn", "input": "a", "output": "---\nn: 1\n---\n", "latencyMs": 1500, "tokens": {"input": 1200000, "output": 100000}}'
 if [ -e broken ]; then exit 3; fi
 "#;
