@@ -5,6 +5,7 @@ mod calls;
 mod cpu;
 mod footprint;
 mod index;
+mod packed;
 mod parallel;
 mod reading;
 mod step;
@@ -58,6 +59,8 @@ pub fn all(programs: &Programs, sizes: &Sizes, dir: &Path, tell: &mut dyn FnMut(
     groups.push(parallel::measure(&bench)?);
     tell("show and fork");
     groups.push(reading::measure(&bench, &place, &long)?);
+    tell("packs");
+    groups.push(packed::measure(&bench)?);
     tell("bytes");
     groups.push(bytes::measure(&bench, &place, &long)?);
     tell("processor time");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use durable_files::FileError;
-use json_cas::{Draft, FsObjects, Hash, HashPrefix, Hold, Objects, Put, Store, StoreError, Stored, Sweep};
+use json_cas::{Draft, FsObjects, Hash, HashPrefix, Hold, Objects, Put, Store, StoreError, Stored, Sweep, xxh64};
 use serde_json::json;
 use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
@@ -29,6 +29,10 @@ const WORKFLOW: &str = include_str!("../workflow.yaml");
 
 /// Nodes handed to the store at a time.
 const BATCH: usize = 1_000;
+
+/// Bytes of text in an answer. They are noise of 64 symbols, so they cannot be compressed by more than a quarter, which real texts
+/// can.
+pub const PAYLOAD: usize = 970;
 
 /// Objects in the files of a store, written without a sync.
 struct Unsynced(FsObjects);
@@ -84,8 +88,8 @@ impl Objects for Unsynced {
         self.0.sweep()
     }
 
-    fn remove(&self, sweep: &Sweep, hash: Hash) -> std::result::Result<bool, StoreError> {
-        self.0.remove(sweep, hash)
+    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> std::result::Result<Vec<bool>, StoreError> {
+        self.0.remove_all(sweep, hashes)
     }
 }
 
@@ -159,7 +163,7 @@ impl<'h> Seed<'h> {
     pub fn step(&mut self, start: Hash, prev: Option<Hash>, role: &str, next: &str) -> Result<Hash> {
         self.serial += 1;
         let n = self.serial;
-        let raw = Content { text: format!("---\nnext: {next}\nn: {n}\n---\n\n{}\n", "x".repeat(970)) };
+        let raw = Content { text: format!("---\nnext: {next}\nn: {n}\n---\n\n{}\n", noise(n)) };
         let raw = self.add(raw.draft())?;
         let agent = Agent {
             name: "texter".to_owned(),
@@ -281,6 +285,14 @@ impl<'h> Seed<'h> {
         self.store.put_all(&drafts).map_err(|error| Error::Seed(error.to_string()))?;
         Ok(())
     }
+}
+
+/// [`PAYLOAD`] bytes that no other step has.
+fn noise(seed: u64) -> String {
+    const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let numbers = (0_u64..).map(|index| xxh64(&[seed.to_le_bytes(), index.to_le_bytes()].concat()).as_u64());
+    let symbols = numbers.flat_map(|number| (0..10).map(move |at| SYMBOLS[(number >> (6 * at)) as usize % 64]));
+    symbols.take(PAYLOAD).map(char::from).collect()
 }
 
 /// Stores the workflow and all types, as `workflow put` does.

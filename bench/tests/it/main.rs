@@ -80,6 +80,14 @@ fn a_quick_run_takes_every_figure() {
       thread show, 30 steps, a store of 300 nodes [ms ≤ 5]
       thread fork of a thread, 30 steps [ms ≤ 5]
       thread fork at a node, in the middle of 30 steps [ms ≤ 5]
+    A thread that has ended, in a pack over in files
+      nodes of a step on the disk, in files [B]
+      nodes of a step on the disk, in a pack [B ≤ 1661]
+      cas verify of all nodes of 30 steps [× ≤ 1]
+      thread read, all of 30 steps [× ≤ 1]
+      thread show, 30 steps [×]
+      thread step of a fork, 30 steps [×]
+      pack, nothing new [ms]
     Node files that a step adds, an answer of 1 KB and new texts of its prompt in them
       output: step, return after 3 steps [B]
       output: step, return after 10 steps [B]

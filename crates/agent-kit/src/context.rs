@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use json_cas::{Hash, Schema};
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
-use uwf_core::node::{self, Payload, ReactSession, StepNode};
-use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, brief, build};
+use uwf_core::node::{self, Content, Payload, ReactSession, StepNode};
+use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, Reply, brief, build};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::environment::{Redactor, own_environment};
 use uwf_engine::attempt::processes;
-use uwf_engine::attempt::recorded::{self, Attempt, Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{self, Attempt, Exchange, Opened, OutputFiles};
 use uwf_engine::error::{Error, ErrorKind, Result};
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
@@ -228,7 +228,9 @@ impl<'h> AgentContext<'h> {
         make: impl FnOnce(&PromptInput<'_>) -> Result<T>,
     ) -> Result<T> {
         let chain = self.thread.chain()?;
+        let replies = self.replies()?;
         make(&PromptInput {
+            replies: &replies,
             workflow: &self.workflow_name,
             role_name: &self.role_name,
             role: &self.role,
@@ -241,6 +243,20 @@ impl<'h> AgentContext<'h> {
             context_command: &format!("uwf agent context {} {}", self.thread.id, self.role_name),
             output,
         })
+    }
+
+    /// What the agent has asked a person at this step, and the replies, oldest first.
+    fn replies(&self) -> Result<Vec<Reply>> {
+        let store = self.thread.home().store();
+        let text = |hash| -> Result<String> { Ok(nodes::typed::<Content>(store, hash)?.text) };
+        let reply =
+            |exchange: &Exchange| Ok(Reply { question: text(exchange.question)?, reply: text(exchange.reply)? });
+        self.exchanges().iter().map(reply).collect()
+    }
+
+    /// The nodes of the same.
+    pub(crate) fn exchanges(&self) -> &[Exchange] {
+        self.attempt.as_ref().map_or(&[], |attempt| &attempt.opened.replies)
     }
 
     /// The step at a position, from 1, as a prompt shows it. Where the chain cache has all that is needed, the `StepNode`

@@ -59,6 +59,7 @@ pub mod json_rpc;
 pub mod ladder;
 pub mod mcp;
 pub mod play;
+mod question;
 pub mod recorder;
 pub mod spawn;
 mod steps;

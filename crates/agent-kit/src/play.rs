@@ -13,7 +13,8 @@ use uwf_engine::root::home::Home;
 use crate::answer::Answer;
 use crate::context::AgentContext;
 use crate::ladder::{Extractor, Ladder};
-use crate::{submit, submitted_value};
+use crate::question::{Asked, Asks};
+use crate::{question, submit, submitted_value};
 
 /// What plays a role: something that answers a prompt and, if it has sessions, can be asked again in the same one.
 pub trait Agent {
@@ -115,12 +116,12 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
     if let Some(attempt) = context.attempt() {
         let thread = context.thread();
         // What an agent said last is part of the error, and it may have said a key.
-        let error = match context.redactor() {
-            Ok(redactor) => error.redacted(&redactor),
-            Err(unreadable) => Error::new(error.kind, unreadable.message),
+        let (error, question) = match context.redactor() {
+            Ok(redactor) => (error.redacted(&redactor), Asks::of(error).map(|asks| redactor.text(&asks.question))),
+            Err(unreadable) => (Error::new(error.kind, unreadable.message), None),
         };
         let attempt = attempt.opened.attempt.clone();
-        let line = GaveUp { attempt, kind: error.kind, error: error.message, hints: error.hints, exit_code };
+        let line = GaveUp { attempt, kind: error.kind, error: error.message, hints: error.hints, exit_code, question };
         let _ = recorded::gave_up(thread.home(), &thread.id, line);
     }
 }
@@ -151,12 +152,10 @@ fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
     if !agent.is_prompted() {
         return agent.answer(context, &Prompt { parts: Vec::new() });
     }
-    agent.prepare(context)?;
-    if let Some(session) = resumable(context, agent)? {
-        let news = news(context, agent)?;
-        if let Some(answer) = agent.resume(context, &session, &news)? {
-            return Ok(Answer { is_resumed: true, ..answer });
-        }
+    let SentPrompt { prompt, session } = prompt(context, agent)?;
+    let Some(session) = session else { return agent.answer(context, &prompt) };
+    if let Some(answer) = agent.resume(context, &session, &prompt)? {
+        return Ok(Answer { is_resumed: true, ..answer });
     }
     let prompt = whole(context, agent)?;
     agent.answer(context, &prompt)
@@ -178,13 +177,16 @@ pub struct SentPrompt {
 /// Those of the context and of the agent's settings.
 pub fn prompt(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<SentPrompt> {
     agent.prepare(context)?;
-    let session = resumable(context, agent)?;
-    let prompt = if session.is_some() { news(context, agent)? } else { whole(context, agent)? };
-    Ok(SentPrompt { prompt, session })
-}
-
-fn resumable(context: &AgentContext<'_>, agent: &dyn Agent) -> Result<Option<String>> {
-    if agent.resumes(context)? { context.earlier_session() } else { Ok(None) }
+    if agent.resumes(context)? {
+        if let Some(Asked { session, reply }) = question::session(context)? {
+            return Ok(SentPrompt { prompt: agent.prompt(context, reply)?, session: Some(session) });
+        }
+        // One in which it has asked something at this step is not that of an earlier visit.
+        if let Some(session) = context.earlier_session()?.filter(|_| !question::has_asked(context)) {
+            return Ok(SentPrompt { prompt: news(context, agent)?, session: Some(session) });
+        }
+    }
+    Ok(SentPrompt { prompt: whole(context, agent)?, session: None })
 }
 
 fn whole(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Prompt> {

@@ -19,6 +19,7 @@ use uwf_engine::thread::digest;
 use crate::answer::Answer;
 use crate::context::AgentContext;
 use crate::ladder::{Climb, Extracted, Ladder};
+use crate::question;
 use crate::recorder::Recorder;
 use crate::submitted_value;
 
@@ -101,7 +102,13 @@ fn extract(
     redactor: &Redactor,
 ) -> Result<Extracted> {
     let mut climb = Climb::new(form, context.schema());
-    let (found, by) = climb.first(answer, &ladder.rungs).or_else(|failure| {
+    let read = climb.first(answer, &ladder.rungs);
+    if let Some(asks) = question::asked(context, answer, form, read.as_ref().map(|(found, _)| found)) {
+        keep(context, &redactor.text(&answer.raw))?;
+        Recorder::unless_recorded(context, answer)?;
+        return Err(asks);
+    }
+    let (found, by) = read.or_else(|failure| {
         // Before anything else is asked: should this process end meanwhile, the answer is not lost with it.
         keep(context, &redactor.text(&answer.raw))?;
         let mut recorder = Recorder::unless_recorded(context, answer)?;

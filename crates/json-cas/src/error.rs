@@ -99,6 +99,14 @@ pub enum StoreError {
         /// How long was waited, in milliseconds.
         waited_ms: u64,
     },
+    /// A pack cannot be read, so nobody can tell what is in it. Nothing else is lost.
+    #[error("the pack {} is damaged: {reason}", path.display())]
+    DamagedPack {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The backend failed. A read can be made again; so can a put, as storing a node twice changes nothing.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {

@@ -4,9 +4,11 @@ mod heads;
 mod index;
 mod journal;
 mod objects;
+mod packing;
 mod rebuild;
 mod yaml;
 
 pub use heads::{FsHeads, HeadsFiles};
 pub use objects::FsObjects;
+pub use packing::{PackRequest, Packed, Unpacked};
 pub use rebuild::{Held, Salvaged};

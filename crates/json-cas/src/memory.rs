@@ -176,8 +176,9 @@ impl Objects for MemoryObjects {
         Ok(Sweep::new(self.gate.enter(true)?))
     }
 
-    fn remove(&self, _sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
-        Ok(lock(&self.objects).remove(&hash).is_some())
+    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+        let mut stored = lock(&self.objects);
+        Ok(hashes.iter().map(|hash| stored.remove(hash).is_some()).collect())
     }
 }
 

@@ -32,6 +32,11 @@ impl Node {
         bytes
     }
 
+    /// Whether bytes are the node of a hash, as [`crate::FsObjects::pack`] asks it.
+    pub fn is_stored_as(hash: Hash, bytes: &[u8]) -> bool {
+        Node::decode(hash, bytes).is_ok()
+    }
+
     /// Reads a node's bytes and checks that they are those of `hash`; the error says why not.
     /// Also gives the payload's canonical CBOR.
     pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {

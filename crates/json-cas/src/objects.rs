@@ -26,6 +26,15 @@ pub struct Stored {
     pub put_at: SystemTime,
 }
 
+/// How much room is to be given back: see [`Objects::reclaim`].
+#[derive(Debug, Copy, Clone, Eq, PartialEq)]
+pub enum Reclaim<'h> {
+    /// What is worth the effort.
+    Worthwhile,
+    /// That of these objects, whatever the effort: afterwards their bytes are on the disk no more.
+    These(&'h [Hash]),
+}
+
 /// As long as this lives nothing is removed: see [`Objects::hold`].
 #[must_use]
 pub struct Hold {
@@ -142,12 +151,23 @@ pub trait Objects: Send + Sync {
     /// [`StoreError::Busy`] when others hold or sweep for too long: try again. [`StoreError::Io`].
     fn sweep(&self) -> Result<Sweep, StoreError>;
 
-    /// Removes an object; `false` if there is none. That nothing leads to it is the caller's business, who has looked since the
-    /// sweep began. After a power cut it may be there again.
+    /// Removes objects in the order given; says of each whether it was there. Whenever this ends early, those removed are the
+    /// first ones. That nothing leads to them is the caller's business, who has looked since the sweep began. After a power cut
+    /// they may be there again.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the backend fails.
-    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError>;
+    /// [`StoreError::Io`] when the backend fails, [`StoreError::Busy`] when others keep it for too long. Some may be removed then.
+    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError>;
+
+    /// Gives back the room of objects that were removed, where a backend does not do that at once. Nobody who reads notices.
+    ///
+    /// # Errors
+    /// As of [`Objects::remove_all`]; [`StoreError::Corrupt`] and [`StoreError::DamagedPack`] when what stays cannot be read:
+    /// everything is left as it is then.
+    fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
+        let _ = extent;
+        Ok(())
+    }
 
     /// What lies among the objects and is not one, for a report. Only a backend that other programs can write into has any.
     ///

@@ -22,6 +22,7 @@ pub mod acp;
 pub mod advisors;
 pub mod agent_choices;
 mod ask_program;
+pub mod capabilities;
 mod capped_output;
 pub mod cas_get;
 pub mod check;

@@ -5,7 +5,10 @@
 //! taken up after a crash. `mock/script.rs` describes the file.
 
 mod read;
+mod schema;
 mod script;
+
+pub use schema::schema;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

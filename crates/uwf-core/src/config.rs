@@ -7,6 +7,7 @@ mod defaults;
 pub mod edit;
 mod limits;
 mod notify;
+mod otel;
 mod prices;
 mod project;
 mod read;
@@ -22,10 +23,14 @@ pub(crate) use limits::MAX_OUTPUT_CAP;
 pub use limits::{DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, Limits};
 
 pub use notify::{Happening, Notify, NotifyBy};
-pub(crate) use prices::DEFAULT_CURRENCY;
+pub(crate) use otel::OTEL_KEYS;
+pub use otel::Otel;
+pub(crate) use prices::{DEFAULT_CURRENCY, PRICE_KEYS, PRICES_KEYS};
 pub use prices::{Price, Prices, is_date};
 pub use read::CONFIG_KEYS;
+pub(crate) use read::{AGENT_KEYS, EXTRACT_KEYS, MIN_PROMPT_BUDGET, MODEL_KEYS, NOTIFY_KEYS, PROVIDER_KEYS};
 pub use secret::key_in;
+pub(crate) use values::{DESCRIBE_KEYS, MAX_ROUNDS};
 
 use crate::document::Problem;
 pub use crate::workspace::Workspace;
@@ -59,6 +64,8 @@ pub struct Config {
     pub extract: ExtractRungs,
     /// `prices`: what models cost.
     pub prices: Option<Prices>,
+    /// `otel`: where spans are sent.
+    pub otel: Option<Otel>,
 }
 
 /// Where a model is served.
@@ -124,10 +131,12 @@ impl Config {
             .or(self.default_model.as_deref())
     }
 
-    /// Names of all environment variables that hold secrets: every `apiKeyEnv` and the `secrets` list.
+    /// Names of all environment variables that hold secrets: every `apiKeyEnv`, the `headersEnv` of `otel` and the `secrets`
+    /// list.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
-        keys.chain(self.secrets.iter().cloned()).collect()
+        let headers = self.otel.iter().flat_map(|otel| otel.headers_env.values().cloned());
+        keys.chain(headers).chain(self.secrets.iter().cloned()).collect()
     }
 }

@@ -13,7 +13,8 @@ pub(crate) use json_cas::pointer::join;
 pub use positions::Positions;
 pub(crate) use problem::Problems;
 pub use problem::{Problem, Severity};
-pub(crate) use read::{as_written, has_no_content, parse, to_json};
+pub use read::has_no_content;
+pub(crate) use read::{as_written, parse, to_json};
 use yaml_tree::Position;
 
 /// The value of a file, and where each part of it stands, so that whoever makes sense of it can point at what does not.

@@ -11,6 +11,7 @@ mod json;
 mod keys;
 mod lines;
 mod locate;
+mod question;
 mod read;
 mod repair;
 mod scalar;
@@ -24,7 +25,7 @@ use crate::config::MAX_OUTPUT_CAP;
 
 pub use frontmatter::frontmatter;
 pub use json::json;
-pub use keys::ALWAYS_ALLOWED;
+pub use question::question;
 
 /// Bytes of the longest answer that is looked at: all that can be kept of an agent's output.
 pub const MAX_ANSWER_BYTES: usize = MAX_OUTPUT_CAP as usize;
@@ -43,7 +44,7 @@ pub enum Extraction {
 pub struct Found {
     /// The value, valid under the schema.
     pub value: Value,
-    /// Keys every header may carry (see [`ALWAYS_ALLOWED`]) that the schema lacks: for the detail, they route nothing.
+    /// Keys every header may carry (see [`ALWAYS_ALLOWED`](crate::thread::ALWAYS_ALLOWED)) that the schema lacks: for the detail.
     pub extras: Map<String, Value>,
     /// Every tolerance that was needed, in words; empty when the answer was written as asked for.
     pub fixes: Vec<String>,

@@ -48,6 +48,7 @@ pub mod document;
 pub mod escapes;
 pub mod event;
 pub mod extract;
+pub mod file_schema;
 pub mod foreign;
 pub mod moderator;
 pub mod node;

@@ -7,8 +7,6 @@ use json_cas::{Draft, Hash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::usage::Amount;
-
 /// What a node is, as told by the hash of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeKind {
@@ -245,8 +243,19 @@ pub struct Attempt {
     pub stderr: Hash,
     /// Exit code, `None` when it was ended by a signal or never started.
     pub exit_code: Option<i32>,
-    /// Why the try failed; `None` when it did not.
+    /// Why the try failed; `None` when it did not. Of one that asked a person something, [`ASKED`] and what.
     pub error: Option<String>,
+}
+
+/// How the error of an attempt begins that is no failure: its agent asked a person something.
+pub const ASKED: &str = "asked a person: ";
+
+impl Attempt {
+    /// Whether it failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| !error.starts_with(ASKED))
+    }
 }
 
 /// One failed try at a step of which is known what the agent did until then: an attempt with its turns. It is a type
@@ -360,13 +369,6 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// What they add to the usage of a thread: what is not known is nothing.
-    #[must_use]
-    pub fn amount(&self) -> Amount {
-        let tokens = self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0));
-        Amount { tokens, cost: self.cost.unwrap_or(0.0), ..Amount::default() }
-    }
-
     /// The counts of both together; a kind that one of them lacks is not known of both.
     #[must_use]
     pub fn plus(&self, other: &Tokens) -> Tokens {

@@ -16,6 +16,7 @@ mod history;
 mod instruction;
 mod note;
 mod question;
+mod replies;
 mod sample;
 mod step;
 mod task_only;
@@ -25,6 +26,7 @@ use serde_json::Value;
 use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
+pub use replies::{Reply, reply};
 pub use sample::sample;
 pub use step::{LONG_STEP, StepSection};
 pub use task_only::brief;
@@ -53,13 +55,15 @@ pub struct PromptInput<'a> {
     pub own: Option<usize>,
     /// Whether the agent goes on in the session of that step, and so has to be shown only what is new since.
     pub is_resumed: bool,
-    /// Bytes the prompt may have. Only the form of the answer and the role, which cannot be cut, may make it longer, with
+    /// Bytes the prompt may have. Only the form of the answer, the role and replies, which cannot be cut, may make it longer, with
     /// [`LEAST`] bytes of task and steps.
     pub budget: usize,
     /// Command that prints what is left out, such as `uwf agent context 01… writer`.
     pub context_command: &'a str,
     /// How the agent answers.
     pub output: AnswerForm,
+    /// What the agent has asked a person at this step, oldest first, and what that said.
+    pub replies: &'a [Reply],
 }
 
 /// Which of its turns in the thread the role has.
@@ -111,6 +115,8 @@ pub enum PartKind {
     Steps(usize, usize),
     /// Which visit it is, and how to read what was left out.
     Note,
+    /// What the agent asked a person at this step, and the replies.
+    Replies,
 }
 
 impl Prompt {
@@ -147,6 +153,9 @@ impl PromptInput<'_> {
 /// # Errors
 /// Those of `read`.
 pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<Prompt, E> {
+    let replies = replies::part(input.replies);
+    let budget = input.budget.saturating_sub(replies.as_ref().map_or(0, |part| part.text.len()));
+    let input = &PromptInput { budget, ..*input };
     let instruction = instruction(input.workflow, input.role_name, input.role, input.schema, input.output);
     let whole_task = task(input.task).map_or(0, |text| text.len());
     let divided = divide(input, instruction.len(), whole_task, read)?;
@@ -165,6 +174,7 @@ pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
         }
         (note, _) => parts.extend(note.map(|text| Part { kind: PartKind::Note, text })),
     }
+    parts.extend(replies);
     Ok(Prompt { parts })
 }
 

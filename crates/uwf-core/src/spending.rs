@@ -6,8 +6,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::config::{DEFAULT_CURRENCY, Price};
-use crate::node::Tokens;
+use crate::config::{Config, DEFAULT_CURRENCY, Price};
+use crate::node::{self, Tokens};
+use crate::usage;
+
+/// Built-in agents that take no model.
+const WITHOUT_MODEL: [&str; 4] = ["uwf-docx-diff", "uwf-human", "uwf-mock", "uwf-office"];
+
+/// Built-in agents that take the default model when they are given none.
+const WITH_DEFAULT_MODEL: [&str; 2] = ["uwf-llm", "uwf-react"];
 
 /// One run of an agent: a step, or an attempt that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +29,57 @@ pub struct Run {
     pub has_failed: bool,
     /// Whether it takes no model: a person, a script. Then it costs nothing, and that is known.
     pub is_free: bool,
+}
+
+impl Run {
+    /// What it adds to the usage of a thread: what is not known is nothing there. Money is US dollars, so prices in another
+    /// currency add none.
+    #[must_use]
+    pub fn amount(&self, price: Option<Priced<'_>>) -> usage::Amount {
+        let seconds = self.duration_ms as f64 / 1000.0;
+        let Some(tokens) = self.tokens.as_ref().filter(|_| !self.is_free) else {
+            return usage::Amount { seconds, ..usage::Amount::default() };
+        };
+        let count = tokens.input.unwrap_or(0).saturating_add(tokens.output.unwrap_or(0));
+        let dollars = money(tokens, price).filter(|(currency, ..)| *currency == DEFAULT_CURRENCY);
+        usage::Amount { steps: 0, tokens: count, cost: dollars.map_or(0.0, |(.., amount)| amount), seconds }
+    }
+}
+
+/// An agent as far as costs go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spender {
+    /// What the configuration called it.
+    pub alias: Option<String>,
+    /// Its model, by the alias or the provider's name for it.
+    pub model: Option<String>,
+    /// Whether it takes no model.
+    pub is_free: bool,
+}
+
+impl Spender {
+    /// An agent, with the model it takes by this configuration when none was recorded.
+    #[must_use]
+    pub fn of(agent: &node::Agent, config: &Config) -> Spender {
+        let command = agent.command.as_str();
+        let configured = agent.config.get("model").and_then(|model| model.as_str()).map(str::to_owned);
+        let by_default = || config.default_model.clone().filter(|_| WITH_DEFAULT_MODEL.contains(&command));
+        Spender {
+            alias: Some(agent.name.clone()),
+            model: agent.model.clone().or(configured).or_else(by_default),
+            is_free: WITHOUT_MODEL.contains(&command),
+        }
+    }
+}
+
+/// The price of a model, which the table has by its alias, or by its provider's name for it.
+#[must_use]
+pub fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> {
+    let prices = config.prices.as_ref()?;
+    let model = model?;
+    let name = config.models.get(model).map(|model| &model.name);
+    let price = prices.models.get(model).or_else(|| prices.models.get(name?))?;
+    Some(Priced { price, currency: &prices.currency })
 }
 
 /// Where an amount of money is known from.

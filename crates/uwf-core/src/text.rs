@@ -23,6 +23,12 @@ pub fn beginning(text: &str, cap: usize) -> &str {
     &text[..text.floor_char_boundary(cap)]
 }
 
+/// The end of a text, of at most so many bytes and whole symbols.
+#[must_use]
+pub fn end(text: &str, cap: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(cap))..]
+}
+
 /// A text of at most about `cap` bytes: its beginning, with a line that says how much is missing.
 #[must_use]
 pub fn without_end(text: &str, cap: usize) -> Cow<'_, str> {
@@ -41,7 +47,7 @@ pub fn without_middle(text: &str, cap: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let head = beginning(text, cap / 2);
-    let tail = &text[text.ceil_char_boundary(text.len() - (cap - cap / 2))..];
+    let tail = end(text, cap - cap / 2);
     let cut = text.len() - head.len() - tail.len();
     Cow::Owned(format!("{head}\n[… {cut} bytes cut …]\n{tail}"))
 }
@@ -57,6 +63,7 @@ mod tests {
         assert_eq!(without_middle("äöüäöü", 6), "ä\n[… 8 bytes cut …]\nü");
         assert_eq!(without_end("äöü", 3), "ä\n[… 4 bytes cut …]");
         assert_eq!(without_end("äöü", 6), "äöü");
+        assert_eq!([end("äöü", 3), end("äöü", 9), end("äöü", 0)], ["ü", "äöü", ""]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use step::{Step, Unreadable};
+pub use step::{ALWAYS_ALLOWED, Step, Unreadable};
 
 mod step;
 

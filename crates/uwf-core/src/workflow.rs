@@ -12,6 +12,11 @@ mod transitions;
 mod validate;
 
 pub use graph::{Course, Drawing, role_order};
+pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS, older_names};
+pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};
+pub(crate) use transitions::TRANSITION_KEYS;
+pub(crate) use validate::MAX_NAME;
+
 pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
 pub use parse::{Parsed, check, check_with, parse};
 pub use reachability::endless_roles;

@@ -19,6 +19,11 @@ pub enum Workspace {
 }
 
 impl Workspace {
+    /// How they are written.
+    pub(crate) fn words() -> [&'static str; 2] {
+        Workspace::ALL.map(Workspace::as_str)
+    }
+
     const ALL: [Workspace; 2] = [Workspace::Directory, Workspace::Worktree];
 
     /// Whether it is what holds when nobody says anything.
@@ -41,7 +46,7 @@ impl Workspace {
         let written = fields::text(&entry.value, &entry.key, problems)?;
         let found = Workspace::ALL.into_iter().find(|workspace| workspace.as_str() == written);
         if found.is_none() {
-            let words = Workspace::ALL.map(Workspace::as_str);
+            let words = Workspace::words();
             let message = format!("{what} is `{written}`; it can be {}", words.join(" or "));
             problems.error("bad-value", entry.value.at, message, did_you_mean(&written, words));
         }

@@ -10,6 +10,7 @@ pub mod load;
 pub mod message;
 pub mod moderate;
 pub mod nodes;
+pub(crate) mod runs;
 pub mod state;
 pub mod steps;
 pub mod usage;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod after_step;
 pub mod agent_link;
 pub mod answer;
 pub mod cas_rm;
@@ -21,7 +22,9 @@ pub mod log;
 pub mod merge;
 pub(crate) mod new_thread;
 pub mod notify;
+pub mod otel;
 pub mod overview;
+pub mod pack;
 pub mod pages;
 pub mod pause;
 pub mod ps;

@@ -57,14 +57,19 @@ pub(crate) struct Incoming<'a> {
     pub(crate) is_stream: bool,
 }
 
-/// Posts JSON to a URL that is no model: whatever it replies with a status of success is fine.
+/// Posts JSON to a URL that is no model, with headers of one's own: whatever it replies with a status of success is fine. The
+/// beginning of that is returned; nothing if it cannot be read.
 ///
 /// # Errors
-/// [`Error`]. The URL is in it without its query.
-pub fn post_json(url: &str, body: &Value, limit: Duration) -> Result<()> {
+/// [`Error`]. No header is in it, unless the other side repeats one.
+pub fn post_json(url: &str, headers: &[(String, String)], body: &Value, limit: Duration) -> Result<String> {
     let timeouts = Timeouts { connect: limit, idle: limit, total: limit };
     let http = Http::new(&Endpoint::new(url, ""), timeouts)?;
-    http.post(url, body, Instant::now() + limit).map(drop)
+    let reply = http.post_with(url, headers, body, Instant::now() + limit)?;
+    let mut text = Vec::new();
+    // It has been received: what it says of that is worth less than that.
+    let _ = reply.reader.take(MAX_ERROR_BYTES).read_to_end(&mut text);
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 impl Http {
@@ -93,8 +98,21 @@ impl Http {
 
     /// Sends a JSON body; anything but a status of success is an error.
     pub(crate) fn post(&self, url: &str, body: &Value, deadline: Instant) -> Result<Incoming<'_>> {
+        self.post_with(url, &[], body, deadline)
+    }
+
+    fn post_with(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        body: &Value,
+        deadline: Instant,
+    ) -> Result<Incoming<'_>> {
         let mut request = self.agent.post(url).header("content-type", "application/json");
         for (name, value) in self.endpoint.headers() {
+            request = request.header(name, value);
+        }
+        for (name, value) in headers {
             request = request.header(name, value);
         }
         let request = request.config().timeout_global(Some(self.left(url, deadline)?)).build();

@@ -8,10 +8,11 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::attempt::keeper;
 use uwf_engine::thread::evaluate;
-use uwf_engine::verbs::{notify, step};
+use uwf_engine::verbs::{notify, otel as spans, step};
 
 use crate::commands::{
-    agent, cas, completions, config, doctor, gc, help, log, man, mcp, recover, reference, setup, thread, workflow,
+    agent, cas, completions, config, doctor, gc, help, init, log, man, mcp, otel, pack, recover, reference, schema,
+    setup, skill, thread, top, workflow,
 };
 use crate::complete;
 use crate::context::Context;
@@ -62,6 +63,8 @@ enum Group {
     Thread(thread::Command),
     /// Start a thread (or go on with one) and step it until it is done, waiting, stuck or at a limit.
     Run(thread::run::Args),
+    /// All threads on one screen, kept up to date.
+    Top(top::Args),
     /// Short for `uwf thread list`.
     #[command(hide = true)]
     Ls(thread::list::Args),
@@ -85,6 +88,9 @@ enum Group {
     Agent(agent::Command),
     /// What was noted while threads were stepped.
     Log(log::Args),
+    /// Spans of what threads did, for a collector of OpenTelemetry.
+    #[command(subcommand, after_help = otel::EXAMPLES)]
+    Otel(otel::Command),
     /// Serve the commands to agents as tools of an MCP server.
     Mcp(mcp::Args),
     /// The configuration: read, change, check.
@@ -98,6 +104,15 @@ enum Group {
     Recover(recover::Args),
     /// Remove nodes that nothing leads to any more.
     Gc(gc::Args),
+    /// Files to begin with: a project, a workflow from a template.
+    #[command(subcommand, after_help = init::EXAMPLES)]
+    Init(init::Command),
+    /// Move the nodes of ended threads into compressed files.
+    Pack(pack::Args),
+    /// JSON Schemas of workflow files, config.yaml, mock scripts and events, for editors.
+    Schema(schema::Args),
+    /// Reference texts for agents: the commands, writing workflows, writing agents.
+    Skill(skill::Args),
     /// Help for a command, or a page of the documentation.
     Help(help::Args),
     /// Print or install what a shell needs to complete commands.
@@ -115,8 +130,11 @@ impl Group {
         match self {
             Group::Workflow(command) => command.stdout(),
             Group::Mcp(_) => Stdout::Protocol,
+            Group::Schema(args) => args.stdout(),
+            Group::Skill(args) => args.stdout(),
             Group::Thread(command) => command.stdout(),
             Group::Agent(command) => command.stdout(),
+            Group::Otel(command) => command.stdout(),
             Group::Completions(args) if args.installs() => Stdout::Report,
             Group::Man(args) if args.installs() => Stdout::Report,
             Group::Completions(_) | Group::Man(_) | Group::Help(_) | Group::Reference | Group::Read(_) => {
@@ -124,6 +142,7 @@ impl Group {
             }
             Group::Run(_)
             | Group::Live(_)
+            | Group::Top(_)
             | Group::Log(_)
             | Group::Ls(_)
             | Group::Step(_)
@@ -133,7 +152,9 @@ impl Group {
             | Group::Setup(_)
             | Group::Doctor(_)
             | Group::Recover(_)
-            | Group::Gc(_) => Stdout::Report,
+            | Group::Gc(_)
+            | Group::Init(_)
+            | Group::Pack(_) => Stdout::Report,
         }
     }
 
@@ -197,6 +218,9 @@ fn run(command: Group, printer: Printer) -> CommandResult {
         Group::Man(args) => man::run(&args, Cli::command()),
         Group::Help(args) => help::run(&args, Cli::command()),
         Group::Reference => reference::run(Cli::command()),
+        Group::Schema(args) => schema::run(&args),
+        Group::Init(command) => init::run(&command),
+        Group::Skill(args) => skill::run(&args, Cli::command()),
         command => {
             let context = Context::open_at(command.root(), printer)?;
             in_root(&context, command).map_err(|failure| context.with_standing(failure))
@@ -206,10 +230,17 @@ fn run(command: Group, printer: Printer) -> CommandResult {
 
 fn in_root(context: &Context, command: Group) -> CommandResult {
     match command {
-        Group::Completions(_) | Group::Man(_) | Group::Help(_) | Group::Reference => Ok(Printed::nothing()),
+        Group::Completions(_)
+        | Group::Man(_)
+        | Group::Help(_)
+        | Group::Reference
+        | Group::Schema(_)
+        | Group::Init(_)
+        | Group::Skill(_) => Ok(Printed::nothing()),
         Group::Workflow(command) => workflow::run(context, command),
         Group::Thread(command) => thread::run(context, command),
         Group::Run(args) => thread::run(context, thread::Command::Run(args)),
+        Group::Top(args) => top::run(context, &args),
         Group::Ls(args) => thread::run(context, thread::Command::List(args)),
         Group::Step(args) => thread::run(context, thread::Command::Step(args)),
         Group::Show(args) => thread::run(context, thread::Command::Show(args)),
@@ -221,8 +252,10 @@ fn in_root(context: &Context, command: Group) -> CommandResult {
         Group::Doctor(args) => doctor::run(context, &args),
         Group::Recover(args) => recover::run(context, &args),
         Group::Gc(args) => gc::run(context, &args),
+        Group::Pack(args) => pack::run(context, &args),
         Group::Config(command) => config::run(context, command),
         Group::Log(args) => log::run(context, &args),
+        Group::Otel(command) => otel::run(context, command),
         Group::Mcp(args) => mcp::run(context, &args),
     }
 }
@@ -248,6 +281,9 @@ fn own_child(args: &[OsString]) -> Option<u8> {
             let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);
         }),
         notify::NOTIFY_ARGUMENT => crate::commands::notify::run(args.get(2)?.to_str()?, args.get(3)?.to_str()?),
+        spans::OTEL_ARGUMENT => {
+            otel::after_step(args.get(2)?.to_str()?, args.get(3)?.to_str()?, args.get(4)?.to_str()?)
+        }
         _ => return None,
     };
     Some(match done {

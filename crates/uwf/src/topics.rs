@@ -47,11 +47,12 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 16] = [
+pub(crate) const ALL: [Topic; 20] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
     topic("operating", "schedulers and exit codes, states, crashes, backups", page!("guide/operating")),
+    topic("tracing", "spans of threads for a collector of OpenTelemetry", page!("guide/tracing")),
     topic("explaining", "why a step came about, what threads cost, where they stand", page!("guide/explaining")),
     topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),
     topic("faq", "questions and answers", page!("guide/faq")),
@@ -67,6 +68,9 @@ pub(crate) const ALL: [Topic; 16] = [
         page!("reference/agent-protocol"),
     ),
     topic("trace-format", "what agents can print of their work, turn by turn", page!("reference/trace-format")),
+    topic("events", "what happens in a thread, as programs get it", page!("reference/events")),
+    topic("mock-scripts", "scripts that play a workflow without a model", page!("reference/mock-scripts")),
+    topic("schemas", "JSON Schemas of the files, for editors", page!("reference/schemas")),
     topic("storage", "the files of a storage root, backup, hashes", page!("internals/storage")),
     topic("security", "the threat model: who can do what", page!("internals/security")),
     topic(
@@ -81,6 +85,11 @@ pub(crate) const ALL: [Topic; 16] = [
 /// The page of a name.
 pub(crate) fn find(name: &str) -> Option<&'static Topic> {
     ALL.iter().find(|topic| topic.name.eq_ignore_ascii_case(name))
+}
+
+/// The text of a page.
+pub(crate) fn text_of(name: &str) -> Option<String> {
+    find(name).map(|topic| (topic.text)(clap::Command::new("uwf")))
 }
 
 /// The list of pages, for the help of `uwf help`.

@@ -17,7 +17,6 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("", "workflows", "`uwf workflow list` lists workflows"),
     ("", "list", "`uwf thread list` lists threads, `uwf workflow list` workflows"),
     ("", "logs", "`uwf read THREAD` prints what happened in a thread"),
-    ("", "init", "`uwf setup` chooses provider, key, model and default agent"),
     ("", "login", "`uwf setup` stores the key of a provider"),
     ("", "version", "`uwf --version` prints it"),
     ("", "exec", "`uwf run WORKFLOW -p 'TEXT'` starts a thread and steps it until the end"),

@@ -1,9 +1,11 @@
-//! One file per object in one flat directory.
+//! One file per object in one flat directory, and packs of many in a directory below.
+//!
+//! An object may have a file of its own, be in a pack, or both; then its file counts.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
+use std::sync::Arc;
 use std::time::Duration;
 
 use durable_files::regular::{self, MAX_OBJECT, Refused};
@@ -11,7 +13,8 @@ use durable_files::{Access, FileError, FileLock, TEMP_PREFIX};
 
 use crate::error::StoreError;
 use crate::hash::{Hash, HashPrefix};
-use crate::objects::{Hold, Objects, Put, Stored, Stray, Sweep};
+use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
+use crate::pack::{self, Packs};
 
 /// How long whoever holds waits for a sweep: it keeps the directory for a few seconds at most, unless it is stopped.
 const HOLD_WAIT: Duration = Duration::from_mins(1);
@@ -22,16 +25,21 @@ const SWEEP_WAIT: Duration = Duration::from_secs(10);
 /// Ending of an object's file name after the hash.
 const EXTENSION: &str = ".bin";
 
-/// Objects as files `<hash>.bin` in one directory.
+/// Directory of the packs, below that of the objects.
+const PACKS: &str = "packs";
+
+/// Objects as files `<hash>.bin` in one directory, and in packs, `packs/<name>.pack`.
 #[derive(Debug, Clone)]
 pub struct FsObjects {
     dir: PathBuf,
+    packs: Arc<Packs>,
 }
 
 impl FsObjects {
     /// The objects in `dir`. Costs nothing; the directory is made by the first put.
     pub fn new(dir: impl Into<PathBuf>) -> FsObjects {
-        FsObjects { dir: dir.into() }
+        let dir = dir.into();
+        FsObjects { packs: Arc::new(Packs::new(dir.join(PACKS))), dir }
     }
 
     /// The directory.
@@ -42,6 +50,50 @@ impl FsObjects {
     /// The file an object is in, or would be.
     pub fn path(&self, hash: Hash) -> PathBuf {
         self.dir.join(file_name(hash))
+    }
+
+    pub(super) fn packs(&self) -> &Packs {
+        &self.packs
+    }
+
+    /// The bytes in the file of an object.
+    pub(super) fn read_file(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(hash);
+        match regular::read(&path, MAX_OBJECT) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::at("read", &path)(error).into()),
+        }
+    }
+
+    fn has_file(&self, hash: Hash) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        Ok(fs::exists(&path).map_err(FileError::at("look at", &path))?)
+    }
+
+    /// Hashes of all files, or of those with a prefix, in no order.
+    pub(super) fn files(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+        let mut hashes: Vec<Hash> = self.names()?.iter().filter_map(|name| hash_of(name)).collect();
+        hashes.retain(|hash| prefix.is_none_or(|prefix| prefix.matches(*hash)));
+        Ok(hashes)
+    }
+
+    /// Whether an object may be in a pack: also when a damaged one makes that uncertain.
+    fn may_be_packed(&self, hash: Hash) -> Result<bool, StoreError> {
+        match self.packs.find(hash) {
+            Ok(found) => Ok(found.is_some()),
+            Err(StoreError::Corrupt { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn remove_file(&self, hash: Hash) -> Result<bool, StoreError> {
+        let path = self.path(hash);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(FileError::at("remove", &path)(error).into()),
+        }
     }
 
     /// A lock on the directory: shared by those who hold, alone with whoever sweeps.
@@ -74,30 +126,50 @@ impl FsObjects {
 
 impl Objects for FsObjects {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        let path = self.path(hash);
-        match regular::read(&path, MAX_OBJECT) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::at("read", &path)(error).into()),
+        if let Some(bytes) = self.read_file(hash)? {
+            return Ok(Some(bytes));
+        }
+        let packs = self.packs.view()?;
+        match packs.find(hash)? {
+            Some(found) => self.packs.read(&found).map(Some),
+            // It may have been taken out of a pack between the two looks.
+            None if packs.is_used() => self.read_file(hash),
+            None => Ok(None),
         }
     }
 
     fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
-        let path = self.path(hash);
-        Ok(fs::exists(&path).map_err(FileError::at("look at", &path))?)
+        if self.has_file(hash)? {
+            return Ok(true);
+        }
+        let packs = self.packs.view()?;
+        Ok(packs.find(hash)?.is_some() || (packs.is_used() && self.has_file(hash)?))
     }
 
     fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
         let mut files = Vec::with_capacity(objects.len());
-        for (hash, bytes) in objects {
+        let mut puts = vec![Put::Present; objects.len()];
+        let mut new = Vec::with_capacity(objects.len());
+        for (index, (hash, bytes)) in objects.iter().enumerate() {
             if bytes.len() as u64 > MAX_OBJECT {
                 let refused = Refused::TooLarge { limit: MAX_OBJECT };
                 return Err(FileError::at("write", &self.path(*hash))(refused.into()).into());
             }
-            files.push((PathBuf::from(file_name(*hash)), bytes.as_slice()));
+            // If that cannot be told, a file of its own settles it.
+            match self.packs.find(*hash) {
+                Ok(Some(_)) => {}
+                Ok(None) | Err(StoreError::Corrupt { .. }) => {
+                    files.push((PathBuf::from(file_name(*hash)), bytes.as_slice()));
+                    new.push(index);
+                }
+                Err(error) => return Err(error),
+            }
         }
         let published = durable_files::publish_all(&self.dir, &files)?;
-        Ok(published.into_iter().map(|is_new| if is_new { Put::Published } else { Put::Present }).collect())
+        for (index, is_new) in new.into_iter().zip(published) {
+            puts[index] = if is_new { Put::Published } else { Put::Present };
+        }
+        Ok(puts)
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
@@ -109,7 +181,10 @@ impl Objects for FsObjects {
         for hash in hashes {
             match durable_files::sync_file(&self.path(*hash)) {
                 Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
-                    return Err(StoreError::NotFound { hash: *hash });
+                    // Packs are durable before they count.
+                    if !self.contains(*hash)? {
+                        return Err(StoreError::NotFound { hash: *hash });
+                    }
                 }
                 other => other?,
             }
@@ -121,37 +196,61 @@ impl Objects for FsObjects {
     }
 
     fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        let mut hashes: Vec<Hash> = self
-            .names()?
-            .iter()
-            .filter_map(|name| hash_of(name))
-            .filter(|hash| prefix.is_none_or(|prefix| prefix.matches(*hash)))
-            .collect();
-        hashes.sort_unstable();
-        Ok(hashes)
+        loop {
+            let view = self.packs.view()?;
+            let mut hashes = self.files(prefix)?;
+            hashes.extend(self.packs.list(&view, prefix)?);
+            // What moved meanwhile may have been seen in neither place.
+            if !self.packs.have_changed(&view)? {
+                hashes.sort_unstable();
+                hashes.dedup();
+                return Ok(hashes);
+            }
+        }
     }
 
     fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
         let path = self.path(hash);
-        let looked = fs::symlink_metadata(&path).and_then(|meta| Ok((meta.len(), meta.modified()?)));
-        match looked {
+        let look = || fs::symlink_metadata(&path).and_then(|meta| Ok((meta.len(), meta.modified()?)));
+        let file = || match look() {
             Ok((bytes, put_at)) => Ok(Some(Stored { bytes, put_at })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::at("look at", &path)(error).into()),
+            Err(error) => Err(StoreError::from(FileError::at("look at", &path)(error))),
+        };
+        if let Some(stored) = file()? {
+            return Ok(Some(stored));
+        }
+        let packs = self.packs.view()?;
+        match packs.find(hash)? {
+            Some(found) => {
+                let put_at = self.packs.put_at(&found.entry)?;
+                Ok(Some(Stored { bytes: u64::from(found.entry.len), put_at }))
+            }
+            None if packs.is_used() => file(),
+            None => Ok(None),
         }
     }
 
     fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
         let path = self.path(hash);
         match durable_files::touch(&path) {
+            Ok(false) => {}
             // Nothing can be removed from it either.
-            Err(error) if error.source.kind() == io::ErrorKind::ReadOnlyFilesystem => self.contains(hash),
+            Err(error) if error.source.kind() == io::ErrorKind::ReadOnlyFilesystem => return self.contains(hash),
             // It is somebody else's, and only they may change it. The same content in a file of our own is as young.
-            Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => match self.get(hash)? {
-                Some(bytes) => self.replace(hash, &bytes).map(|()| true),
-                None => Ok(false),
+            Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => match self.read_file(hash)? {
+                Some(bytes) => return self.replace(hash, &bytes).map(|()| true),
+                None => return self.contains(hash),
             },
-            other => Ok(other?),
+            other => return Ok(other?),
+        }
+        let packs = self.packs.view()?;
+        match packs.find(hash)? {
+            None => Ok(packs.is_used() && durable_files::touch(&path)?),
+            Some(_) => match self.packs.make_young(hash) {
+                Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(true),
+                other => other.map(|()| true),
+            },
         }
     }
 
@@ -163,20 +262,34 @@ impl Objects for FsObjects {
         Ok(Sweep::new(self.lock(Access::Exclusive, SWEEP_WAIT)?))
     }
 
-    fn remove(&self, _sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
-        let path = self.path(hash);
-        match fs::remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(FileError::at("remove", &path)(error).into()),
+    fn remove_all(&self, _sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+        let lock = if self.packs.are_used()? { Some(self.packs.lock()?) } else { None };
+        lock.as_ref().map_or(Ok(()), |lock| self.packs.adopt(lock))?;
+        let packed = hashes.iter().map(|hash| self.may_be_packed(*hash)).collect::<Result<Vec<bool>, _>>()?;
+        let mut removed = Vec::with_capacity(hashes.len());
+        // Those in packs are gone all at once, so whatever comes before them in the order goes first.
+        for run in packed.chunk_by(PartialEq::eq) {
+            let some = &hashes[removed.len()..removed.len() + run.len()];
+            if let Some(lock) = lock.as_ref().filter(|_| run[0]) {
+                self.packs.remove(lock, some)?;
+            }
+            for hash in some {
+                removed.push(self.remove_file(*hash)? || run[0]);
+            }
         }
+        Ok(removed)
+    }
+
+    fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
+        pack::reclaim(&self.packs, extent)
     }
 
     fn strays(&self) -> Result<Vec<Stray>, StoreError> {
         let mut names = self.names()?;
-        names.retain(|name| hash_of(name).is_none());
+        names.retain(|name| hash_of(name).is_none() && name != PACKS);
         names.sort_unstable();
-        Ok(names.into_iter().map(|name| Stray { name, reason: format!("not named <hash>{EXTENSION}") }).collect())
+        let unnamed = names.into_iter().map(|name| Stray { name, reason: format!("not named <hash>{EXTENSION}") });
+        Ok(unnamed.chain(self.packs.strays()?).collect())
     }
 }
 

@@ -172,8 +172,11 @@ impl Store {
 
     fn stored(&self, draft: &Draft) -> Result<Stored, StoreError> {
         let hash = draft.hash();
-        let Some(bytes) = self.objects.get(hash)? else {
-            return Ok(Stored::Nothing);
+        let bytes = match self.objects.get(hash) {
+            // The backend cannot read what it has.
+            Err(StoreError::Corrupt { .. }) => return Ok(Stored::Corrupt),
+            Ok(None) => return Ok(Stored::Nothing),
+            other => other?.unwrap_or_default(),
         };
         match Node::decode(hash, &bytes) {
             Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => Ok(Stored::Same),

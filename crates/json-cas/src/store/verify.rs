@@ -120,6 +120,10 @@ impl Check<'_> {
                 self.problem(hash, parent, ProblemKind::Corrupt, reason);
                 return Ok(());
             }
+            Err(StoreError::Corrupt { reason, .. }) => {
+                self.problem(hash, parent, ProblemKind::Corrupt, reason);
+                return Ok(());
+            }
             Err(error) => return Err(error),
         };
         self.report.checked += 1;

@@ -3,6 +3,7 @@
 mod cbor;
 mod history_file;
 mod node_file;
+mod pack_file;
 mod threads_file;
 
 #[test]
@@ -13,6 +14,11 @@ fn cbor() {
 #[test]
 fn node_file() {
     node_file::SUBJECT.feed(8_000);
+}
+
+#[test]
+fn pack_file() {
+    pack_file::SUBJECT.feed(3_000);
 }
 
 #[test]

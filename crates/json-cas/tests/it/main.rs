@@ -6,6 +6,8 @@ mod any_bytes;
 mod backends;
 mod fs_heads;
 mod heads_random;
+mod hooked;
+mod packs;
 mod reach;
 mod round_trips;
 mod schema;

@@ -41,7 +41,7 @@ fn what_is_missing_or_corrupt_is_not_guessed() {
     let below = put(&store, note, "below", &[]);
     let root = put(&store, note, "root", &[below]);
     let sweep = objects.sweep().unwrap();
-    objects.remove(&sweep, below).unwrap();
+    objects.remove_all(&sweep, &[below]).unwrap();
     let error = store.reach().add(root, Missing::Fails).unwrap_err();
     assert!(matches!(error, StoreError::Dangling { hash, parent } if (hash, parent) == (below, root)), "{error}");
     let error = store.reach().add(below, Missing::Fails).unwrap_err();
@@ -69,7 +69,7 @@ fn in_the_order_of_removal_nothing_ever_lacks_what_it_refers_to() {
     assert_eq!(order.len(), nodes.len());
     let sweep = objects.sweep().unwrap();
     for hash in order {
-        assert!(objects.remove(&sweep, hash).unwrap());
+        assert_eq!(objects.remove_all(&sweep, &[hash]).unwrap(), [true]);
         let problems = Store::new(objects.clone()).verify(None).unwrap().problems;
         assert_eq!(problems, [], "without {hash}");
     }

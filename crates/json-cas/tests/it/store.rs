@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use json_cas::{Draft, FsObjects, Hash, HashPrefix, MemoryObjects, Node, Store, StoreError, bootstrap};
-use json_cas::{Hold, Objects, Put, Stored, Sweep};
+use json_cas::{Draft, FsObjects, Hash, MemoryObjects, Node, Store, StoreError, bootstrap};
+use json_cas::{Objects, Put};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::hooked::Hooked;
 
 /// A clock that says 1000, 1001, … for every thread of tests together.
 fn ticking() -> u64 {
@@ -242,49 +244,6 @@ fn a_collision_is_an_error_and_changes_nothing() {
     assert_eq!(store.get(one.hash()).unwrap().payload, *one.payload());
 }
 
-/// Another process publishes between the look and the put.
-struct Racing {
-    inner: MemoryObjects,
-    meanwhile: Vec<(Hash, Vec<u8>)>,
-}
-
-impl Objects for Racing {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.get(hash)
-    }
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
-        self.inner.contains(hash)
-    }
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
-        self.inner.put_all(&self.meanwhile)?;
-        self.inner.put_all(objects)
-    }
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        self.inner.replace(hash, bytes)
-    }
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
-        self.inner.sync(hashes)
-    }
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        self.inner.list(prefix)
-    }
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
-        self.inner.stored(hash)
-    }
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
-        self.inner.refresh(hash)
-    }
-    fn hold(&self) -> Result<Hold, StoreError> {
-        self.inner.hold()
-    }
-    fn sweep(&self) -> Result<Sweep, StoreError> {
-        self.inner.sweep()
-    }
-    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
-        self.inner.remove(sweep, hash)
-    }
-}
-
 #[test]
 fn a_put_that_comes_second_still_compares() {
     let other = Store::memory();
@@ -298,7 +257,9 @@ fn a_put_that_comes_second_still_compares() {
         for hash in [text, bootstrap::HASH] {
             without.put_all(&[(hash, inner.get(hash).unwrap().unwrap())]).unwrap();
         }
-        Store::new(Arc::new(Racing { inner: without, meanwhile: vec![(one.hash(), bytes)] }))
+        // Another process publishes between the look and the put.
+        let meanwhile = vec![(one.hash(), bytes)];
+        Store::new(Arc::new(Hooked::before_put(without, move |inner, _| drop(inner.put_all(&meanwhile).unwrap()))))
     };
     let store = racing(theirs.clone());
     assert_eq!(store.put(&one).unwrap(), one.hash());
@@ -310,60 +271,18 @@ fn a_put_that_comes_second_still_compares() {
     assert_eq!(store.get(one.hash()).unwrap().payload, *one.payload(), "rubbish is repaired");
 }
 
-/// Counts the batches that reach the backend.
-struct Counting {
-    inner: MemoryObjects,
-    batches: AtomicUsize,
-    objects: AtomicUsize,
-}
-
-impl Objects for Counting {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.get(hash)
-    }
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
-        self.inner.contains(hash)
-    }
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
-        self.batches.fetch_add(1, Ordering::Relaxed);
-        self.objects.fetch_add(objects.len(), Ordering::Relaxed);
-        self.inner.put_all(objects)
-    }
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        self.inner.replace(hash, bytes)
-    }
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
-        self.inner.sync(hashes)
-    }
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        self.inner.list(prefix)
-    }
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
-        self.inner.stored(hash)
-    }
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
-        self.inner.refresh(hash)
-    }
-    fn hold(&self) -> Result<Hold, StoreError> {
-        self.inner.hold()
-    }
-    fn sweep(&self) -> Result<Sweep, StoreError> {
-        self.inner.sweep()
-    }
-    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
-        self.inner.remove(sweep, hash)
-    }
-}
-
 #[test]
 fn a_batch_is_one_batch_below_and_writes_only_what_is_new() {
-    let counting =
-        Arc::new(Counting { inner: MemoryObjects::new(), batches: AtomicUsize::new(0), objects: AtomicUsize::new(0) });
-    let store = Store::new(counting.clone());
+    let counted = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let counter = Arc::clone(&counted);
+    let store = Store::new(Arc::new(Hooked::before_put(MemoryObjects::new(), move |_, batch| {
+        counter.0.fetch_add(1, Ordering::Relaxed);
+        counter.1.fetch_add(batch.len(), Ordering::Relaxed);
+    })));
     let schema = Store::schema_draft(text_schema()).unwrap();
     let node = |text: &str| draft(schema.hash(), json!(text));
     store.put_all(&[schema.clone(), node("a"), node("b"), node("a")]).unwrap();
-    let counts = || (counting.batches.load(Ordering::Relaxed), counting.objects.load(Ordering::Relaxed));
+    let counts = || (counted.0.load(Ordering::Relaxed), counted.1.load(Ordering::Relaxed));
     assert_eq!(counts(), (1, 4), "meta-schema, schema, a, b");
     store.put_all(&[node("b"), node("c")]).unwrap();
     assert_eq!(counts(), (2, 5));

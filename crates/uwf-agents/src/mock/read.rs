@@ -11,12 +11,12 @@ use uwf_core::document::{Document, Problem};
 use super::script::{Script, ScriptEntry, ScriptedAct, ScriptedFailure, ScriptedGarbage, ScriptedReply};
 
 /// Longest `hang`: a day. A longer one is a slip of the unit.
-const LONGEST_HANG: f64 = 86_400.0;
+pub(super) const LONGEST_HANG: f64 = 86_400.0;
 
 /// Exit code of a failed try that names none.
 const EXIT_CODE: i32 = 1;
 
-const KEYS: [&str; 9] =
+pub(super) const KEYS: [&str; 9] =
     ["reply", "garbage", "feedback", "fail", "hang", "expect-prompt", "exit-code", "stderr", "repeat"];
 
 impl Script {
@@ -242,6 +242,60 @@ fn in_code(keys: &[&str]) -> String {
 mod tests {
     use super::*;
 
+    /// What is wrong with a script; the schema refuses it, too.
+    fn told(script: &str) -> String {
+        let document = Document::parse(script, "s.yaml").unwrap();
+        let schema = json_cas::Schema::compile(&super::super::schema()).unwrap();
+        assert_ne!(schema.violations(&document.value), [], "{script}");
+        roles(script, "s.yaml").unwrap_err().message
+    }
+
+    #[test]
+    fn a_script_is_refused_by_the_schema_when_it_is_refused_here() {
+        let schema = json_cas::Schema::compile(&super::super::schema()).unwrap();
+        let entries = [
+            "reply: 1",
+            "reply: ~",
+            "reply: {}",
+            "reply: a\n    repeat: true",
+            "garbage: x",
+            "garbage: x\n    feedback: y",
+            "garbage: x\n    feedback: [y, z]",
+            "garbage: x\n    feedback: [1]",
+            "garbage: 1",
+            "garbage: ~",
+            "fail: 1",
+            "fail: 0",
+            "fail: 1\n    exit-code: 255",
+            "fail: 1\n    exit-code: 0",
+            "fail: 1\n    stderr: x",
+            "fail: 1\n    stderr: ~",
+            "reply: 1\n    stderr: x",
+            "reply: 1\n    exit-code: 2",
+            "reply: 1\n    feedback: x",
+            "hang: 1",
+            "hang: -1",
+            "hang: 86401",
+            "hang: 1\n    reply: 1",
+            "hang: 1\n    fail: 1",
+            "reply: 1\n    fail: 1",
+            "expect-prompt: x",
+            "reply: 1\n    expect-prompt: x",
+            "reply: 1\n    expect-prompt: [x, 2]",
+            "rply: 1",
+            "hang: 1\n    repeat: true",
+            "hang: 1\n    repeat: false",
+            "reply: 1\n    repeat: yes",
+            "{}",
+        ];
+        for entry in entries {
+            let script = format!("a:\n  - {entry}\n");
+            let value = Document::parse(&script, "s.yaml").unwrap().value;
+            let refused = schema.violations(&value);
+            assert_eq!(roles(&script, "s.yaml").is_ok(), refused.is_empty(), "{script}{refused:?}");
+        }
+    }
+
     #[test]
     fn every_problem_is_told_with_its_place() {
         let script = r"
@@ -269,7 +323,7 @@ b:
   - garbage: x
     repeat: true
 ";
-        let problems = roles(script, "s.yaml").unwrap_err().message;
+        let problems = told(script);
         let problems: Vec<&str> = problems.lines().filter_map(|line| line.strip_prefix("s.yaml:")).collect();
         assert_eq!(
             problems,

@@ -14,10 +14,10 @@ pub(crate) const DEFAULT_CURRENCY: &str = "USD";
 const PER: f64 = 1_000_000.0;
 
 /// Keys of `prices`.
-const PRICES_KEYS: [&str; 3] = ["date", "currency", "models"];
+pub(crate) const PRICES_KEYS: [&str; 3] = ["date", "currency", "models"];
 
 /// Keys of a price.
-const PRICE_KEYS: [&str; 4] = ["input", "output", "cached", "reasoning"];
+pub(crate) const PRICE_KEYS: [&str; 4] = ["input", "output", "cached", "reasoning"];
 
 /// A table of prices as they were on a day.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,7 +17,7 @@ use json_cas::nearest::did_you_mean;
 use yaml_tree::{Data, Entry, Node};
 
 /// The top-level keys.
-pub const CONFIG_KEYS: [&str; 21] = [
+pub const CONFIG_KEYS: [&str; 22] = [
     "providers",
     "models",
     "agents",
@@ -39,13 +39,14 @@ pub const CONFIG_KEYS: [&str; 21] = [
     "extract",
     "notify",
     "prices",
+    "otel",
 ];
 /// Bytes below which a prompt has no room for the format of the answer and the task.
-const MIN_PROMPT_BUDGET: u64 = 1000;
+pub(crate) const MIN_PROMPT_BUDGET: u64 = 1000;
 
-const PROVIDER_KEYS: [&str; 3] = ["baseUrl", "apiKeyEnv", "kind"];
-const MODEL_KEYS: [&str; 2] = ["provider", "name"];
-const AGENT_KEYS: [&str; 11] = [
+pub(crate) const PROVIDER_KEYS: [&str; 3] = ["baseUrl", "apiKeyEnv", "kind"];
+pub(crate) const MODEL_KEYS: [&str; 2] = ["provider", "name"];
+pub(crate) const AGENT_KEYS: [&str; 11] = [
     "command",
     "args",
     "output",
@@ -58,8 +59,8 @@ const AGENT_KEYS: [&str; 11] = [
     "config",
     "describe",
 ];
-const NOTIFY_KEYS: [&str; 4] = ["on", "command", "webhook", "webhookEnv"];
-const EXTRACT_KEYS: [&str; 4] = ["submit", "frontmatter", "feedback", "llm"];
+pub(crate) const NOTIFY_KEYS: [&str; 4] = ["on", "command", "webhook", "webhookEnv"];
+pub(crate) const EXTRACT_KEYS: [&str; 4] = ["submit", "frontmatter", "feedback", "llm"];
 
 /// Reads a file over the configuration `base`. `project` is the directory of a project whose file it is, see
 /// [`Config::with_project`].
@@ -93,6 +94,7 @@ impl ConfigReader {
             None => {
                 config.providers = self.named(fields, "providers", ConfigReader::provider);
                 config.secrets = self.texts(fields, "secrets").into_iter().collect();
+                config.otel = self.otel(fields);
             }
         }
         config.agents.extend(agents);
@@ -249,7 +251,7 @@ impl ConfigReader {
         Some(found)
     }
 
-    fn switch(&mut self, fields: Fields<'_>, key: &str, default: bool) -> bool {
+    pub(super) fn switch(&mut self, fields: Fields<'_>, key: &str, default: bool) -> bool {
         let Some(entry) = fields.get(key) else { return default };
         entry.value.as_bool().unwrap_or_else(|| {
             wrong_type(&entry.value, key, "true or false", &mut self.problems);

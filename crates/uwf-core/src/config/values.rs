@@ -13,7 +13,10 @@ use json_cas::nearest::did_you_mean;
 use yaml_tree::{Data, Entry};
 
 /// Rounds of feedback or extraction one may ask for. Each costs a model call, so a large number is a slip.
-const MAX_ROUNDS: u64 = 10;
+pub(crate) const MAX_ROUNDS: u64 = 10;
+
+/// Keys of a description in place.
+pub(crate) const DESCRIBE_KEYS: [&str; 4] = ["name", "version", "capabilities", "configSchema"];
 
 /// No single run of an agent is known to take longer.
 const DAY: Duration = Duration::from_hours(24);
@@ -152,8 +155,7 @@ impl ConfigReader {
             wrong_type(&entry.value, "describe", "true, false or a mapping", &mut self.problems);
             return None;
         }
-        let known = ["name", "version", "capabilities", "configSchema"];
-        Fields::of(&entry.value, "describe", &mut self.problems)?.warn_unknown(&known, &mut self.problems);
+        Fields::of(&entry.value, "describe", &mut self.problems)?.warn_unknown(&DESCRIBE_KEYS, &mut self.problems);
         match serde_json::from_value(Value::Object(self.object(fields, "describe"))) {
             Ok(description) => Some(Describe::Given(description)),
             Err(error) => {

@@ -58,8 +58,10 @@ pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<Node>, SyntaxE
 }
 
 /// Whether a text says nothing: there are only comments in it, or not even those.
-pub(crate) fn has_no_content(text: &str) -> bool {
-    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+#[must_use]
+pub fn has_no_content(text: &str) -> bool {
+    // A line ends where YAML says, also at a lone CR.
+    let mut lines = text.trim_start_matches('\u{feff}').split(['\n', '\r']).map(str::trim);
     lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }
 

@@ -121,14 +121,18 @@ impl Search<'_> {
     }
 }
 
+/// What is said of an answer that stands in the midst of a text.
+pub(super) const IN_THE_TEXT: [&str; 2] =
+    ["the header stood in a code block within the text", "the answer was an object in braces within the text"];
+
 /// What was tolerated about where the header stands.
 fn place_fix(place: &AnswerPlace) -> Option<&'static str> {
     match place.mark {
         AnswerMark::Start if place.wrapped => Some("the answer stood in a code block"),
         AnswerMark::Start => None,
         AnswerMark::Rules => Some("there was text before the header"),
-        AnswerMark::Fence => Some("the header stood in a code block within the text"),
-        AnswerMark::Braces => Some("the answer was an object in braces within the text"),
+        AnswerMark::Fence => Some(IN_THE_TEXT[0]),
+        AnswerMark::Braces => Some(IN_THE_TEXT[1]),
         AnswerMark::Unclosed => Some("the header was not closed"),
         AnswerMark::Bare => Some("the header had no `---` lines"),
     }

@@ -6,9 +6,7 @@ use serde_json::Value;
 
 use super::scalar::normal;
 use crate::schema_shape::Shape;
-
-/// Keys every header may carry: kept for the detail where the schema lacks them, never part of the output.
-pub const ALWAYS_ALLOWED: [&str; 5] = ["status", "next", "confidence", "artifacts", "scope"];
+use crate::thread::ALWAYS_ALLOWED;
 
 /// The keys of one object, found in any case and with any separators.
 #[derive(Debug, Clone)]

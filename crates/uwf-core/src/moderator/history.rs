@@ -25,8 +25,8 @@ pub struct History {
     /// Steps per role, for the roles of [`Reads::count_of`](super::Reads::count_of); an absent role has none.
     #[serde(default)]
     pub counts: BTreeMap<String, usize>,
-    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first, with how their outputs were obtained where
-    /// [`Reads::extracted_by`](super::Reads::extracted_by) asks for it. When it holds all [`total`](History::total) steps,
+    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first, with what their details say where
+    /// [`Reads::details`](super::Reads::details) asks for it. When it holds all [`total`](History::total) steps,
     /// the three maps are not looked at.
     pub steps: Vec<Step>,
     /// First output of each role of [`Reads::first_of`](super::Reads::first_of) that has run.

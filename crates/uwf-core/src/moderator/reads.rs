@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// always at hand and not part of this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// Every step. The other fields then need no attention, except [`extracted_by`](Reads::extracted_by).
+    /// Every step. The other fields then need no attention, except [`details`](Reads::details).
     pub all: bool,
     /// This many of the newest steps, without gaps.
     pub last: usize,
@@ -24,8 +24,8 @@ pub struct Reads {
     pub counts: bool,
     /// The number of steps of these roles.
     pub count_of: BTreeSet<String>,
-    /// How the outputs of the steps asked for were obtained, which is in their details.
-    pub extracted_by: bool,
+    /// How the outputs of the steps asked for were obtained, and what else their headers said: that is in their details.
+    pub details: bool,
     /// What the thread has used so far, which is in the details of all its steps.
     pub usage: bool,
 }
@@ -40,7 +40,7 @@ impl Reads {
     /// Every step with everything about it: what an arbitrary expression may read.
     #[must_use]
     pub fn everything() -> Reads {
-        Reads { all: true, extracted_by: true, usage: true, ..Reads::default() }
+        Reads { all: true, details: true, usage: true, ..Reads::default() }
     }
 
     /// Widens this to cover `other` as well.
@@ -52,7 +52,7 @@ impl Reads {
         self.last_of.extend(other.last_of.iter().cloned());
         self.counts |= other.counts;
         self.count_of.extend(other.count_of.iter().cloned());
-        self.extracted_by |= other.extracted_by;
+        self.details |= other.details;
         self.usage |= other.usage;
     }
 
@@ -90,7 +90,7 @@ mod tests {
     fn a_union_covers_both() {
         let mut reads = Reads { last: 1, first: 3, counts: true, ..Reads::none() };
         reads.last_of.insert("coder".into());
-        let mut other = Reads { last: 2, extracted_by: true, ..Reads::none() };
+        let mut other = Reads { last: 2, details: true, ..Reads::none() };
         other.last_of.insert("tester".into());
         other.count_of.insert("coder".into());
         reads.union(&other);
@@ -104,7 +104,7 @@ mod tests {
                 last_of: ["coder".into(), "tester".into()].into(),
                 counts: true,
                 count_of: ["coder".into()].into(),
-                extracted_by: true,
+                details: true,
                 usage: false,
             }
         );

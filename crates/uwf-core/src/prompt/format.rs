@@ -46,7 +46,7 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
     if form == AnswerForm::Frontmatter && shape(schema, &[schema]).may_be(schema, "object") {
         text.push_str("\nA text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.\n");
     }
-    text.push_str(&extras(schema));
+    text.push_str(&extras(schema, form));
     text
 }
 
@@ -60,24 +60,34 @@ pub(crate) fn json_example(schema: &Value) -> String {
     fenced("json", &format!("{:#}", example(schema)))
 }
 
-/// The keys that may always be there, as far as the schema has none of that name.
-fn extras(schema: &Value) -> String {
+/// The keys that may always be there, as far as the schema has none of that name, and how to ask a person by one of them.
+fn extras(schema: &Value, form: AnswerForm) -> String {
     let keys = shape(schema, &[schema]).keys_of_all(schema);
-    let allowed: Vec<String> = EXTRAS
-        .iter()
-        .filter(|(key, _)| !keys.contains(key))
-        .map(|(key, meaning)| format!("`{key}` ({meaning})"))
-        .collect();
-    if keys.is_empty() || allowed.is_empty() {
+    let free: Vec<&(&str, &str)> = EXTRAS.iter().filter(|(key, _)| !keys.contains(key)).collect();
+    if keys.is_empty() || free.is_empty() {
         return String::new();
     }
-    format!("\nThese keys may be there too; they are noted, but have no effect: {}.\n", allowed.join(", "))
+    let allowed: Vec<String> = free.iter().map(|(key, meaning)| format!("`{key}` ({meaning})")).collect();
+    let mut text = format!("\nThese keys may be there too: {}.\n", allowed.join(", "));
+    if free.iter().any(|(key, _)| *key == "status") {
+        text.push_str(match form {
+            AnswerForm::Frontmatter => concat!(
+                "\nIf you cannot go on without a word from a person, answer with `status: needs_input` alone in the header and ",
+                "your question below it. You get the reply, and go on.\n"
+            ),
+            AnswerForm::Json => concat!(
+                "\nIf you cannot go on without a word from a person, print `{\"status\": \"needs_input\", \"question\": ",
+                "\"…\"}` instead. You get the reply, and go on.\n"
+            ),
+        });
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::ALWAYS_ALLOWED;
+    use crate::thread::ALWAYS_ALLOWED;
 
     #[test]
     fn every_key_that_is_always_allowed_is_mentioned() {

@@ -2,7 +2,10 @@
 
 use json_cas::Hash;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// Keys every header may carry, for people and conditions; where the role's schema lacks them, they are not part of the output.
+pub const ALWAYS_ALLOWED: [&str; 5] = ["status", "next", "confidence", "artifacts", "scope"];
 
 /// A step of a thread. Its reader loads what it needs: a part that is not loaded is empty, 0 or `None`.
 ///
@@ -33,6 +36,9 @@ pub struct Step {
     /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), when the detail says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted_by: Option<String>,
+    /// What its header said beside the output, of the keys every header may carry, when the detail says so.
+    #[serde(default, rename = "frontmatter", skip_serializing_if = "Map::is_empty")]
+    pub header: Map<String, Value>,
     /// Failed attempts before the one that made it.
     #[serde(skip)]
     pub failed_attempts: usize,
@@ -67,6 +73,7 @@ impl Step {
             timestamp: 0,
             alias: None,
             extracted_by: None,
+            header: Map::new(),
             failed_attempts: 0,
             is_child_thread: false,
             unreadable: Unreadable::default(),

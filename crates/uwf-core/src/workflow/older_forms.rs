@@ -11,7 +11,7 @@ use crate::document::join;
 use yaml_tree::{Entry, Node};
 
 /// Keys of a role, today's first. `name` repeats the key the role stands under.
-pub(super) const ROLE_KEYS: [&str; 11] = [
+pub(crate) const ROLE_KEYS: [&str; 11] = [
     "description",
     "goal",
     "capabilities",
@@ -25,13 +25,13 @@ pub(super) const ROLE_KEYS: [&str; 11] = [
     "name",
 ];
 
-const TABLE_KEYS: [&str; 3] = ["from", "to", "when"];
+pub(crate) const TABLE_KEYS: [&str; 3] = ["from", "to", "when"];
 
 /// What people write instead, in the words of today's form.
 const TABLE_MEANT: [(&str, &str); 4] = [("condition", "when"), ("if", "when"), ("expression", "when"), ("role", "to")];
 
 /// The names a role's field had before.
-pub(super) fn older_names(key: &str) -> &'static [&'static str] {
+pub(crate) fn older_names(key: &str) -> &'static [&'static str] {
     match key {
         "goal" => &["systemPrompt"],
         "output" => &["extractPrompt"],

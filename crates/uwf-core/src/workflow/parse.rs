@@ -90,9 +90,9 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
     (draft, reader.positions, reader.problems)
 }
 
-const WORKFLOW_KEYS: [&str; 8] =
+pub(crate) const WORKFLOW_KEYS: [&str; 8] =
     ["name", "description", "roles", "conditions", "graph", "moderator", "limits", "workspace"];
-const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
+pub(crate) const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
 impl WorkflowReader {
     fn workflow(&mut self, root: &Node) -> Option<WorkflowDraft> {

@@ -9,7 +9,7 @@ use crate::document::fields::{Fields, list, text};
 use crate::document::join;
 use yaml_tree::{Entry, Node};
 
-const TRANSITION_KEYS: [&str; 2] = ["role", "condition"];
+pub(crate) const TRANSITION_KEYS: [&str; 2] = ["role", "condition"];
 
 /// What people write instead, in the words of other tools and of the older table.
 const MEANT: [(&str, &str); 7] = [

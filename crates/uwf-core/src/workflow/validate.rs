@@ -7,6 +7,7 @@ mod schema_paths;
 mod schemas;
 mod transitions;
 
+pub(crate) use names::MAX_NAME;
 pub(super) use schemas::check_stored;
 
 use super::model::WorkflowDraft;

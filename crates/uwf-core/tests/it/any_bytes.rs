@@ -1,9 +1,9 @@
 //! Whatever a file of a person or the answer of a model holds. The checks are those that libFuzzer runs too (`fuzz/`).
 
 mod condition;
-mod config_file;
+pub(crate) mod config_file;
 mod frontmatter;
-mod workflow_file;
+pub(crate) mod workflow_file;
 
 #[test]
 fn workflow_file() {

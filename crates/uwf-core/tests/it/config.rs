@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_core::config::{
-    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Happening, Limits, Model, Notify, NotifyBy,
+    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, Happening, Limits, Model, Notify, NotifyBy, Otel,
     OutputMode, Price, Prices, Provider, Workspace,
 };
 use uwf_core::usage::ThreadLimits;
 
+use crate::file_schema::agrees_on_config;
 use crate::workflow::{lines, shared};
 
 /// A config without problems.
@@ -19,11 +20,15 @@ use crate::workflow::{lines, shared};
 fn sound(text: &str) -> Config {
     let (config, problems) = Config::parse(text, "config.yaml");
     assert_eq!(lines(&problems), "");
+    agrees_on_config(text, &problems);
     config
 }
 
+#[track_caller]
 fn problems_of(text: &str) -> String {
-    lines(&Config::parse(text, "config.yaml").1)
+    let (_, problems) = Config::parse(text, "config.yaml");
+    agrees_on_config(text, &problems);
+    lines(&problems)
 }
 
 fn some(text: &str) -> Option<String> {
@@ -80,6 +85,7 @@ promptBudget: 5000
 outputCap: 1024
 killGrace: 500ms
 notify: { on: [ended, stuck], webhookEnv: HOOK }
+otel: { endpoint: "https://otlp.example", headers: { x-team: a }, headersEnv: { authorization: OTLP_AUTH }, content: true }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
@@ -155,6 +161,12 @@ prices:
                 ("small".to_owned(), Price { input: 0.5, output: 2.0, cached: Some(0.0), reasoning: None }),
                 ("gpt-4.1".to_owned(), Price { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
             ]),
+        }),
+        otel: Some(Otel {
+            endpoint: "https://otlp.example".to_owned(),
+            headers: [("x-team".to_owned(), "a".to_owned())].into(),
+            headers_env: [("authorization".to_owned(), "OTLP_AUTH".to_owned())].into(),
+            content: true,
         }),
     };
     let config = sound(text);

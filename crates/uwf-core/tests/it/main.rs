@@ -3,6 +3,7 @@
 mod any_bytes;
 mod config;
 mod extract;
+mod file_schema;
 mod moderator;
 mod prompt;
 mod view;

@@ -31,6 +31,9 @@ fn history(steps: &[(&str, Value)]) -> History {
             .map(|(index, (role, output))| Step {
                 detail: Hash::from_u64(index as u64),
                 agent: "mock".into(),
+                header: [("confidence".to_owned(), json!(0.5)), ("status".to_owned(), json!("done"))]
+                    .into_iter()
+                    .collect(),
                 extracted_by: Some(if index == 0 { "llm" } else { "frontmatter" }.into()),
                 ..Step::new(index + 1, *role, output.clone())
             })

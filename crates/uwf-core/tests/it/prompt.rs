@@ -47,6 +47,7 @@ fn input<'a>(role: &'a Role, schema: &'a Value) -> PromptInput<'a> {
         budget: 100_000,
         context_command: "uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer",
         output: AnswerForm::Frontmatter,
+        replies: &[],
     }
 }
 
@@ -115,7 +116,7 @@ fn kinds(prompt: &Prompt) -> Vec<PartKind> {
 #[test]
 fn first_step_of_a_thread() {
     let (role, schema) = (role(), review_schema());
-    insta::assert_snapshot!(built(&input(&role, &schema), &[]).text(), @r#"
+    insta::assert_snapshot!(built(&input(&role, &schema), &[]).text(), @"
     # How to answer
 
     Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
@@ -136,7 +137,9 @@ fn first_step_of_a_thread() {
 
     A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
 
-    These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    These keys may be there too: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+
+    If you cannot go on without a word from a person, answer with `status: needs_input` alone in the header and your question below it. You get the reply, and go on.
 
     # Your role
 
@@ -165,7 +168,7 @@ fn first_step_of_a_thread() {
     Fix issue 42:
     # Login fails
     ```
-    "#);
+    ");
 }
 
 #[test]
@@ -430,7 +433,7 @@ fn a_nested_schema_is_shown_as_a_form() {
     let role = role();
     let text = built(&input(&role, &schema), &[]).text();
     let form = text.split("\n# Your role").next().unwrap();
-    insta::assert_snapshot!(form, @r#"
+    insta::assert_snapshot!(form, @"
     # How to answer
 
     Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
@@ -478,8 +481,8 @@ fn a_nested_schema_is_shown_as_a_form() {
 
     A text of several lines goes below its key, which then ends in ` |`, each line indented by two blanks.
 
-    These keys may be there too; they are noted, but have no effect: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
-    "#);
+    These keys may be there too: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    ");
 }
 
 #[test]
@@ -506,7 +509,9 @@ fn a_role_with_json_output_is_shown_its_form() {
     - `comments` (required): text
     - `severity` (optional): one of `low`, `high`
 
-    These keys may be there too; they are noted, but have no effect: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+    These keys may be there too: `status` (one word), `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (what the work covered).
+
+    If you cannot go on without a word from a person, print `{"status": "needs_input", "question": "…"}` instead. You get the reply, and go on.
     "#);
 }
 

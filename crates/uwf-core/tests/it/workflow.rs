@@ -5,6 +5,8 @@ use std::path::Path;
 use uwf_core::document::Problem;
 use uwf_core::workflow::{WorkflowDraft, check};
 
+use crate::file_schema::agrees_on_workflow;
+
 mod examples;
 mod older;
 mod payload;
@@ -21,8 +23,11 @@ pub(crate) fn lines(problems: &[Problem]) -> String {
 }
 
 /// All problems of a file called `w.yaml`.
+#[track_caller]
 fn problems_of(text: &str) -> String {
-    lines(&check(text, "w.yaml", None).problems)
+    let problems = check(text, "w.yaml", None).problems;
+    agrees_on_workflow(text, &problems);
+    lines(&problems)
 }
 
 /// The draft of a file that has no problem at all.
@@ -30,6 +35,7 @@ fn problems_of(text: &str) -> String {
 fn sound(text: &str) -> WorkflowDraft {
     let parsed = check(text, "w.yaml", None);
     assert_eq!(lines(&parsed.problems), "");
+    agrees_on_workflow(text, &parsed.problems);
     parsed.draft.expect("a file without problems has a draft")
 }
 

@@ -91,12 +91,16 @@ pub(crate) fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Re
     recorded::closed(home, &attempt.opened, Outcome::Suspended, why, None)
 }
 
-/// Keeps a failed attempt as a node and concludes its record. Returns the node.
+/// Keeps an attempt that failed, or whose agent asks something, as a node and concludes its record. Returns the node.
 ///
 /// # Errors
 /// Those of the store and the record.
 pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str) -> Result<Hash> {
     let opened = &attempt.opened;
+    // The rest of a question is in what the agent said.
+    let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_ref()?.lines().next());
+    let asked = question.map(|line| format!("{}{line}", node::ASKED));
+    let error = asked.as_deref().unwrap_or(error);
     let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
     // Without the secrets nothing can be redacted, and a node is for ever: then the output stays where it is.
     let env_file = env_file::read(&home.env_file())?;
@@ -128,7 +132,8 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
         }
         kept => kept,
     }?;
-    recorded::closed(home, opened, Outcome::Failed, Some(redactor.text(error)), Some(hash))?;
+    let outcome = if attempt.asks() { Outcome::Asked } else { Outcome::Failed };
+    recorded::closed(home, opened, outcome, Some(redactor.text(error)), Some(hash))?;
     Ok(hash)
 }
 

@@ -110,6 +110,7 @@ impl Plan {
     /// # Errors
     /// Those of [`recorded::boot_id`].
     pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<Opened> {
+        let last = recorded::read(thread.home(), &thread.id)?;
         Ok(Opened {
             attempt: crate::root::ids::new_ulid().to_string(),
             thread: thread.id.clone(),
@@ -124,7 +125,8 @@ impl Plan {
             rereads: 0,
             output_cap: self.config.limits.output_cap,
             digest: None,
-            earlier: Vec::new(),
+            replies: last.as_ref().map(|last| last.replies_at(thread.head, role)).unwrap_or_default(),
+            earlier: last.map(|last| last.earlier_at(thread.head)).unwrap_or_default(),
             keeper: std::process::id(),
             boot_id: recorded::boot_id()?,
             opened_at: crate::root::ids::now_ms(),
@@ -140,10 +142,14 @@ impl Plan {
         let above = self.above(thread)?;
         let plans = || std::iter::once((thread, self)).chain(above.iter().map(|(thread, plan)| (thread, plan)));
         let reads_usage = plans().any(|(_, plan)| plan.limits().read_usage());
-        let mut used = if reads_usage { usage::of_attempts(thread.home().store(), failed)? } else { Amount::default() };
+        let mut used = if reads_usage {
+            usage::of_attempts(thread.home().store(), &self.config, failed)?
+        } else {
+            Amount::default()
+        };
         for (thread, plan) in plans() {
             if reads_usage {
-                used.add(usage::of(thread)?.total);
+                used.add(usage::priced(thread, &plan.config)?.total);
             }
             used.steps = thread.chain()?.len() as u64;
             if let Some(reached) = plan.limits().reached(used, age(thread)) {

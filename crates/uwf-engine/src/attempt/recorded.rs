@@ -11,6 +11,7 @@
 //! | `finished` | agent process | when its nodes are stored, before it reports them; fsynced |
 //! | `gaveUp` | agent process | instead, when it knows why there is no result |
 //! | `closed` | keeper | when the head moved, or the attempt failed |
+//! | `replied` | `thread answer` | when a person has replied to what the agent asked; fsynced |
 //! | `ended` | whoever ended the thread | when its line is in the history: a second copy of it |
 //!
 //! A line of another attempt (a late result) is ignored: the `opened` line says whose record it is.
@@ -29,7 +30,7 @@ use uwf_core::thread::ThreadId;
 pub use self::attempt::Attempt;
 pub(crate) use self::by_hand::{dir_by_hand, is_by_hand, open_by_hand};
 use self::lines::Line;
-pub use self::lines::{Answered, Closed, Finished, GaveUp, Named, Opened, Outcome, Started};
+pub use self::lines::{Answered, Closed, Exchange, Finished, GaveUp, Named, Opened, Outcome, Replied, Started};
 pub(crate) use self::output::hand_on;
 pub use self::output::{OutputFiles, sweep};
 use crate::attempt::error::Result;
@@ -133,6 +134,25 @@ pub(crate) fn of_step(home: &Home, thread: &ThreadId, step: Hash) -> Result<Opti
     Ok(None)
 }
 
+/// All attempts the record still has, oldest first.
+///
+/// # Errors
+/// `Io` when the file cannot be read.
+pub(crate) fn all(home: &Home, thread: &ThreadId) -> Result<Vec<Attempt>> {
+    let record = record::read(home, thread)?;
+    let (mut attempts, mut later) = (Vec::new(), Vec::new());
+    for line in record::newest_first(&record).filter_map(Line::parse) {
+        match line {
+            Line::Opened(opened) if opened.thread == *thread => {
+                attempts.push(later.drain(..).rev().fold(Attempt::begun(*opened), Attempt::with));
+            }
+            other => later.push(other),
+        }
+    }
+    attempts.reverse();
+    Ok(attempts)
+}
+
 /// What the record says last about the thread's end; `None` when it has not ended, or was begun anew since.
 ///
 /// # Errors
@@ -147,7 +167,8 @@ pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished
         | Line::Named(_)
         | Line::Finished(_)
         | Line::GaveUp(_)
-        | Line::Closed(_) => None,
+        | Line::Closed(_)
+        | Line::Replied(_) => None,
     });
     Ok(newest.flatten())
 }
@@ -226,6 +247,16 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
     }
     record::append(home, thread, &Line::GaveUp(gave_up))?;
     Ok(())
+}
+
+/// Records durably what a person said to the question of an attempt.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: Hash, reply: Hash) -> Result<()> {
+    let line = Replied { attempt: attempt.to_owned(), question, reply, replied_at: ids::now_ms() };
+    let file = record::append(home, thread, &Line::Replied(line))?;
+    Ok(file.sync_data().at("sync", home.record_file(thread))?)
 }
 
 /// Records how an attempt was concluded: why it failed, and its node, if it did.

@@ -102,7 +102,7 @@ fn of_root(error: RootError) -> Error {
         }
         Root::SteppedBy { .. } => of(ErrorKind::Busy).hint("only they can end it, or wait until the step has ended"),
         Root::NotOurs { .. } => of(ErrorKind::Io).hint("`uwf doctor` says how a storage root is shared with a group"),
-        Root::NoIndex(_) | Root::NotAThreadId { .. } => of(ErrorKind::Usage),
+        Root::NoIndex(_) | Root::NoFiles(_) | Root::NotAThreadId { .. } => of(ErrorKind::Usage),
         Root::StoredId(_) => of(ErrorKind::Data),
         Root::NoWorkflow(_) | Root::FewThreads { .. } => of(ErrorKind::NotFound),
         Root::RecordLine(_) => of(ErrorKind::Internal),
@@ -328,6 +328,9 @@ impl From<VerbError> for Error {
             Verb::OtherAnswer { thread, output, .. } => of(ErrorKind::Busy)
                 .hint(format!("`uwf cas get {output}` shows it, `uwf thread step {thread}` takes it over"))
                 .hint("nothing of this one was recorded"),
+            Verb::OtherReply { thread, reply } => of(ErrorKind::Busy)
+                .hint(format!("`uwf cas get {reply}` shows it, `uwf thread step {thread}` goes on with it"))
+                .hint("nothing of this one was recorded"),
             Verb::TooLate { thread, .. } => of(ErrorKind::Busy)
                 .hint(format!("`uwf thread read {thread}` shows what was answered; nothing of yours was recorded")),
             Verb::Unfollowed { hint, source, .. } => {
@@ -343,6 +346,9 @@ impl From<VerbError> for Error {
             Verb::RegistryGone(_) => of(ErrorKind::Data)
                 .hint("restore it from a backup")
                 .hint("or, if no workflow had a name, let it be made anew: `uwf workflow put FILE`"),
+            Verb::HeaderNotSet { variable } => {
+                of(ErrorKind::Config).hint(format!("put it into the environment or into `.env`: {variable}=…"))
+            }
             Verb::GcBusy(_) => of(ErrorKind::Busy).hint("try again when it has finished"),
             Verb::Reachable { .. } => of(ErrorKind::Usage).hint("nothing was removed"),
             Verb::Referred { referrer, .. } => of(ErrorKind::Usage).hint(format!(
@@ -473,6 +479,10 @@ fn of_store(mut error: Error, source: &StoreError) -> Error {
             error = error.hint("it is one of uwf's own types: `uwf recover` stores it again");
         }
         error = error.hint(format!("`uwf cas verify {hash}` checks it; putting the same content again repairs it"));
+    }
+    if let StoreError::DamagedPack { .. } = source {
+        error =
+            error.hint("restore that file from a backup; nodes that are not in it can be read and stored all the same");
     }
     if let StoreError::Collision { hash } = source {
         error = error.hint(format!("`uwf cas get {hash}` shows the other one, which is the file cas/{hash}.bin"));

@@ -315,6 +315,14 @@ pub enum VerbError {
         /// The other answer.
         output: Hash,
     },
+    /// Somebody has replied otherwise.
+    #[error("the agent's question has another reply already, {reply}")]
+    OtherReply {
+        /// The thread.
+        thread: ThreadId,
+        /// The `Content` node of that reply.
+        reply: Hash,
+    },
     /// Somebody else has played a role.
     #[error("role `{role}` was played by somebody else meanwhile: {now}")]
     TooLate {
@@ -374,9 +382,15 @@ pub enum VerbError {
     /// The registry is gone, so it is not known which workflows have names.
     #[error("cannot tell which workflows have names: {} is gone; nothing was removed", .0.display())]
     RegistryGone(PathBuf),
-    /// Another process removes nodes.
-    #[error("another process removes nodes: {} stayed locked", .0.display())]
+    /// Another process removes or packs nodes.
+    #[error("another process removes or packs nodes: {} stayed locked", .0.display())]
     GcBusy(PathBuf),
+    /// A header of the collector that spans are sent to is in a variable that is not set.
+    #[error("{variable} is not set, which holds a header for `otel`")]
+    HeaderNotSet {
+        /// The variable.
+        variable: String,
+    },
     /// A node that was to be removed is reachable.
     #[error("node {hash} is in use: {from} leads to it")]
     Reachable {

@@ -43,6 +43,9 @@ pub enum RootError {
     /// The heads are kept elsewhere than in files of this root.
     #[error("the heads of this storage root are not in files of it: there is no index to recover")]
     NoIndex(PathBuf),
+    /// The nodes are kept elsewhere than in files of this root.
+    #[error("the nodes of this storage root are not in files of it: there is nothing to pack")]
+    NoFiles(PathBuf),
 
     /// A file of the configuration is not UTF-8.
     #[error("{0} is not UTF-8 text")]

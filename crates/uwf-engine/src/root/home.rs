@@ -38,6 +38,7 @@ pub struct Home {
     heads: Arc<dyn Heads>,
     journal: Arc<dyn Journal>,
     index: Option<FsHeads>,
+    files: Option<FsObjects>,
 }
 
 impl Home {
@@ -51,8 +52,9 @@ impl Home {
             lock: heads_lock(&root),
             name_key: HISTORY_KEY.to_owned(),
         });
-        let objects = Arc::new(FsObjects::new(objects_dir(&root)));
-        Home { index: Some(index.clone()), ..Home::over(root, bin, objects, Arc::new(index)) }
+        let files = FsObjects::new(objects_dir(&root));
+        let over = Home::over(root, bin, Arc::new(files.clone()), Arc::new(index.clone()));
+        Home { index: Some(index), files: Some(files), ..over }
     }
 
     /// A storage root whose nodes and heads are kept elsewhere. What belongs to this machine stays in files below `root`:
@@ -62,7 +64,15 @@ impl Home {
         H: Heads + Journal + 'static,
     {
         let store = Store::new(objects).with_known(foreign::known_schema);
-        Home { store, heads: heads.clone(), journal: heads, index: None, bin: bin.into(), root: root.into() }
+        Home {
+            store,
+            heads: heads.clone(),
+            journal: heads,
+            index: None,
+            files: None,
+            bin: bin.into(),
+            root: root.into(),
+        }
     }
 
     /// Opens the root the environment names, `~/.uncaged/workflow` when it names none.
@@ -123,6 +133,14 @@ impl Home {
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn index(&self) -> Result<&FsHeads> {
         self.index.as_ref().ok_or_else(|| RootError::NoIndex(self.root.clone()))
+    }
+
+    /// Nodes as files, for whoever packs them.
+    ///
+    /// # Errors
+    /// `Usage` when they are kept elsewhere.
+    pub(crate) fn files(&self) -> Result<&FsObjects> {
+        self.files.as_ref().ok_or_else(|| RootError::NoFiles(self.root.clone()))
     }
 
     /// The configuration; defaults when there is no file.
@@ -207,7 +225,7 @@ impl Home {
         self.root.join("registry.lock")
     }
 
-    /// Held by whoever removes nodes.
+    /// Held by whoever removes or packs nodes.
     pub(crate) fn gc_lock(&self) -> PathBuf {
         self.root.join("gc.lock")
     }
@@ -215,6 +233,11 @@ impl Home {
     /// Directory of the nodes' files; missing in a root whose nodes are kept elsewhere.
     pub fn objects_dir(&self) -> PathBuf {
         objects_dir(&self.root)
+    }
+
+    /// Directory of packs of nodes.
+    pub(crate) fn packs_dir(&self) -> PathBuf {
+        self.objects_dir().join("packs")
     }
 
     /// Directory of all threads' local records.
@@ -283,9 +306,9 @@ impl Home {
         self.cache_dir().join("chains").join(thread.as_str())
     }
 
-    /// What the steps of a thread used, as far as it was summed up.
-    pub(crate) fn usage_file(&self, thread: &ThreadId) -> PathBuf {
-        self.cache_dir().join("usage").join(thread.as_str())
+    /// What the steps of a thread used, as far as it was summed up, by a table of prices or without one.
+    pub(crate) fn usage_file(&self, thread: &ThreadId, is_priced: bool) -> PathBuf {
+        self.cache_dir().join(if is_priced { "usage-priced" } else { "usage" }).join(thread.as_str())
     }
 
     /// What the heads of a large index said the last time.
@@ -328,8 +351,8 @@ impl Home {
     }
 
     /// Directories in which files are written under a temporary name first.
-    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 4] {
-        [self.root().to_owned(), self.objects_dir(), self.threads_dir(), self.cache_dir()]
+    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 5] {
+        [self.root().to_owned(), self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir()]
     }
 
     /// Creates the storage root if it is missing, for its owner alone: prompts and answers may be anything. Whoever wants

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use durable_files::regular;
 use uwf_core::config::Config;
-use uwf_core::document::Problem;
+use uwf_core::document::{Problem, has_no_content};
 
 use crate::root::config_file;
 use crate::root::error::{AtPath, Result, RootError};
@@ -51,15 +51,21 @@ impl Project {
         self.file.parent().and_then(Path::parent).unwrap_or(&self.file)
     }
 
+    /// Whether there are only comments in it.
+    fn says_nothing(&self) -> bool {
+        has_no_content(&self.text)
+    }
+
     /// What the file itself says.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Why it does not count; `None` when it does.
+    /// Why it does not count; `None` when it does, or says nothing.
     pub fn ignored(&self) -> Option<String> {
         let why = match self.trust {
             Trust::Trusted => return None,
+            Trust::Changed | Trust::Unknown if self.says_nothing() => return None,
             Trust::Changed => "it has changed since it was trusted",
             Trust::Unknown => "it is not trusted",
         };

@@ -13,7 +13,7 @@ use crate::root::home::Home;
 pub const DIR: &str = ".workflows";
 
 /// The project's configuration, in the same directory.
-pub(crate) const CONFIG: &str = "config.yaml";
+pub const CONFIG: &str = "config.yaml";
 
 /// Names of the project's workflow files with their paths, sorted.
 pub fn all(cwd: &Path) -> Vec<(String, PathBuf)> {

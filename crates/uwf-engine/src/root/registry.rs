@@ -11,7 +11,7 @@ use json_cas::{Hash, HashError};
 use serde::Serialize;
 use yaml_tree::{Data, Node, Position};
 
-use crate::root::error::{Result, RootError};
+use crate::root::error::{AtPath, Result, RootError};
 use crate::root::home::Home;
 
 /// How long to wait for another writer of the registry.
@@ -87,9 +87,20 @@ pub fn read(home: &Home) -> Result<Registry> {
 }
 
 /// Whether the registry is gone: there is none, but somebody has written one before, or was about to.
-pub(crate) fn is_gone(home: &Home) -> bool {
-    let files = [home.registry_file(), home.older_registry_file(), home.oldest_registry_file()];
-    home.registry_lock().exists() && !files.iter().any(|file| file.exists())
+///
+/// # Errors
+/// `Io` when that cannot be told just now.
+pub(crate) fn is_gone(home: &Home) -> Result<bool> {
+    let is_there = |path: PathBuf| path.try_exists().at("look at", &path);
+    if !is_there(home.registry_lock())? {
+        return Ok(false);
+    }
+    for file in [home.registry_file(), home.older_registry_file(), home.oldest_registry_file()] {
+        if is_there(file)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Changes the registry under its lock. `change` returns what the caller wants to know.

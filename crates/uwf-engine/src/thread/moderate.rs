@@ -144,10 +144,10 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         ..History::default()
     };
     if reads.usage {
-        history.usage = Some(usage::of(thread)?);
+        history.usage = Some(usage::reported(thread)?);
     }
     for position in reads.positions(chain.len()) {
-        history.steps.push(thread.step(position, Parts { extracted_by: reads.extracted_by, ..Parts::NONE })?);
+        history.steps.push(thread.step(position, Parts { detail: reads.details, ..Parts::NONE })?);
     }
     if history.is_complete() {
         return Ok(history);

@@ -2,7 +2,7 @@
 
 use json_cas::{Hash, Node, Store};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uwf_core::node::{Attempt, NodeKind, Payload, StepNode};
 use uwf_core::workflow::Workflow;
 
@@ -33,7 +33,7 @@ pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
 }
 
 /// How many child threads a detail may lead through. `maxDepth` keeps threads from being nested deeper.
-const MAX_NESTING: usize = 64;
+pub(crate) const MAX_NESTING: usize = 64;
 
 /// The node that says how an output was made. If a workflow played the role, the detail is the last step of a child thread,
 /// and this is the node that says it of that step.
@@ -62,6 +62,11 @@ pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
 
 pub(crate) fn extracted_by_of(detail: &Node) -> Option<String> {
     detail.payload.get("extractedBy").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// What the header of an answer said beside the output, of the keys every header may carry.
+pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
+    detail.payload.get("extras").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// Reads a payload as its Rust type.
@@ -95,6 +100,11 @@ pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
         return Err(wrong_kind(store, hash, NodeKind::Attempt.title(), &node));
     }
     payload(hash, &node)
+}
+
+/// Whether an attempt failed; of one that is not readable nothing better is known.
+pub(crate) fn has_failed(store: &Store, hash: Hash) -> bool {
+    attempt(store, hash).map_or(true, |attempt| attempt.has_failed())
 }
 
 pub(crate) fn wrong_kind(store: &Store, hash: Hash, wanted: &'static str, node: &Node) -> ThreadError {

@@ -17,13 +17,13 @@ pub struct Parts {
     pub message: bool,
     /// What the configuration calls the agent; none where the detail is not readable.
     pub alias: bool,
-    /// How the output was obtained.
-    pub extracted_by: bool,
+    /// How the output was obtained, and what else the header said.
+    pub detail: bool,
 }
 
 impl Parts {
     /// The StepNode and the output.
-    pub const NONE: Parts = Parts { message: false, alias: false, extracted_by: false };
+    pub const NONE: Parts = Parts { message: false, alias: false, detail: false };
 
     /// What agents are given: the message too.
     pub const MESSAGE: Parts = Parts { message: true, ..Parts::NONE };
@@ -35,8 +35,13 @@ impl Parts {
 /// The step of a StepNode that is known already; `index` from 1.
 pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, u64), parts: Parts) -> Result<Step> {
     let output = store.get(node.0.output)?.payload;
-    let step = with_output(index, hash, node, output);
+    let mut step = with_output(index, hash, node, output);
     let detail = step.detail;
+    if parts.detail {
+        let (_, telling) = nodes::telling(store, detail)?;
+        step.extracted_by = nodes::extracted_by_of(&telling);
+        step.header = nodes::header_of(&telling);
+    }
     Ok(Step {
         message: if parts.message { message::of_detail(store, detail)? } else { None },
         alias: if parts.alias {
@@ -44,7 +49,6 @@ pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, 
         } else {
             None
         },
-        extracted_by: if parts.extracted_by { nodes::extracted_by(store, detail)? } else { None },
         ..step
     })
 }
@@ -90,9 +94,7 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()
         Some(NodeKind::ReactSession) => {
             let session: ReactSession = nodes::payload(step.detail, &detail)?;
             // The try that succeeded is among them when it said something on stderr.
-            let has_failed =
-                |hash: &&Hash| nodes::attempt(store, **hash).map_or(true, |attempt| attempt.error.is_some());
-            step.failed_attempts = session.attempts.iter().filter(has_failed).count();
+            step.failed_attempts = session.attempts.iter().filter(|hash| nodes::has_failed(store, **hash)).count();
             step.alias = alias(store, &session);
             step.extracted_by = nodes::extracted_by_of(&detail);
         }

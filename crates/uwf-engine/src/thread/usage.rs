@@ -1,20 +1,23 @@
 //! What a thread has used so far: tokens, money and time, as the details of its steps have it.
+//!
+//! Conditions see what the nodes alone say ([`reported`]). Whoever takes over the result of a killed step decides again which role
+//! was next, and a table of prices that was changed meanwhile must not make that another one. Limits count by the prices, too
+//! ([`priced`]).
 
 use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::{Hash, Node, Store};
+use json_cas::{Hash, Store};
 use serde::{Deserialize, Serialize};
-use uwf_core::node::{NodeKind, ReactSession, StepNode, Tokens};
+use uwf_core::config::Config;
+use uwf_core::spending;
 use uwf_core::usage::{Amount, Usage};
 
 use crate::thread::error::{Result, ThreadError};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-
-/// How deep child threads may be nested in a step. `maxDepth` keeps threads from being nested deeper.
-const MAX_NESTING: usize = 64;
+use crate::thread::runs::{KnownRun, RunReader};
 
 /// What was summed up the last time: a file of the cache, so that a step of a long thread reads its newest steps only.
 #[derive(Serialize, Deserialize)]
@@ -23,29 +26,43 @@ struct Sum {
     head: Hash,
     /// How many steps those are.
     steps: usize,
+    /// By which prices.
+    prices: String,
     usage: Usage,
 }
 
-/// What all steps of a thread used, with their failed attempts and child threads.
+/// What all steps of a thread used, with their failed attempts and child threads; of money what providers reported.
 ///
 /// # Errors
 /// Those of the nodes.
-pub fn of(thread: &Thread<'_>) -> Result<Usage> {
+pub fn reported(thread: &Thread<'_>) -> Result<Usage> {
+    sum_up(thread, &Config::default())
+}
+
+/// The same, and where a provider reported no money, the tokens by the prices of a configuration.
+///
+/// # Errors
+/// Those of the nodes.
+pub fn priced(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
+    sum_up(thread, config)
+}
+
+fn sum_up(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
     let chain = thread.chain()?;
-    let store = thread.home().store();
-    let file = thread.home().usage_file(&thread.id);
+    let prices = fingerprint(config);
+    let file = thread.home().usage_file(&thread.id, config.prices.is_some());
     let known = read(&file).filter(|sum| {
         let last = sum.steps.checked_sub(1).and_then(|last| chain.get(last));
-        last.is_some_and(|record| record.step == sum.head)
+        sum.prices == prices && last.is_some_and(|record| record.step == sum.head)
     });
-    let Sum { steps: summed, mut usage, .. } =
-        known.unwrap_or_else(|| Sum { head: thread.head, steps: 0, usage: Usage::default() });
+    let (summed, mut usage) = known.map_or_else(Default::default, |sum| (sum.steps, sum.usage));
+    let mut ledger = Ledger::new(thread.home().store(), config);
     for record in &chain.records()[summed..] {
-        let (step, _) = nodes::step_node(store, record.step)?;
-        usage.add(&step.role, Amount { steps: 1, ..of_detail(store, step.detail, MAX_NESTING)? });
+        let (step, _) = nodes::step_node(ledger.store, record.step)?;
+        usage.add(&step.role, Amount { steps: 1, ..ledger.of_step(record.step, nodes::MAX_NESTING)? });
     }
     if summed < chain.len() && !thread.is_past() {
-        write(&file, &Sum { head: thread.head, steps: chain.len(), usage: usage.clone() });
+        write(&file, &Sum { head: thread.head, steps: chain.len(), prices, usage: usage.clone() });
     }
     Ok(usage)
 }
@@ -54,54 +71,61 @@ pub fn of(thread: &Thread<'_>) -> Result<Usage> {
 ///
 /// # Errors
 /// Those of the nodes.
-pub(crate) fn of_attempts(store: &Store, attempts: &[Hash]) -> Result<Amount> {
+pub(crate) fn of_attempts(store: &Store, config: &Config, attempts: &[Hash]) -> Result<Amount> {
+    let mut ledger = Ledger::new(store, config);
     let mut sum = Amount::default();
     for attempt in attempts {
-        sum.add(of_attempt(&store.get(*attempt)?));
+        if let Some(run) = ledger.runs.failed(*attempt)? {
+            sum.add(ledger.amount(&run));
+        }
     }
     Ok(sum)
 }
 
-/// An attempt without a trace says nothing of tokens.
-fn of_attempt(node: &Node) -> Amount {
-    let tokens = node.payload.get("tokens").and_then(|tokens| Tokens::deserialize(tokens).ok());
-    tokens.as_ref().map(Tokens::amount).unwrap_or_default()
+struct Ledger<'h> {
+    store: &'h Store,
+    config: &'h Config,
+    runs: RunReader<'h>,
 }
 
-/// What a detail says: of an agent's session, or of all steps of a child thread.
-fn of_detail(store: &Store, detail: Hash, nesting: usize) -> Result<Amount> {
-    let node = store.get(detail)?;
-    match NodeKind::of(node.type_hash) {
-        Some(NodeKind::ReactSession) => of_session(store, &nodes::payload(detail, &node)?),
-        Some(NodeKind::StepNode) => of_child(store, nodes::payload(detail, &node)?, nesting),
-        // Texts, and what other implementations record: they count no tokens.
-        _ => Ok(Amount::default()),
+impl<'h> Ledger<'h> {
+    fn new(store: &'h Store, config: &'h Config) -> Ledger<'h> {
+        Ledger { store, config, runs: RunReader::new(store, config) }
+    }
+
+    fn amount(&self, known: &KnownRun) -> Amount {
+        known.run.amount(spending::price(self.config, known.model.as_deref()))
+    }
+
+    /// What the runs of a step used, or all steps of the child thread that played it: those are no steps of the thread itself.
+    fn of_step(&mut self, step: Hash, nesting: usize) -> Result<Amount> {
+        let runs = self.runs.of_step(step)?;
+        let mut sum = Amount::default();
+        runs.runs.iter().for_each(|run| sum.add(self.amount(run)));
+        // What cannot be read may have cost anything.
+        if let Some(unread) = runs.unreadable {
+            return Err(unread);
+        }
+        let mut next = runs.child;
+        let nesting = nesting.checked_sub(usize::from(next.is_some()));
+        while let Some(at) = next {
+            let nesting = nesting.ok_or(ThreadError::TooDeep { detail: at, most: nodes::MAX_NESTING })?;
+            sum.add(self.of_step(at, nesting)?);
+            next = nodes::step_node(self.store, at)?.0.prev;
+        }
+        Ok(sum)
     }
 }
 
-fn of_session(store: &Store, session: &ReactSession) -> Result<Amount> {
-    let mut sum = session.tokens.as_ref().map(Tokens::amount).unwrap_or_default();
-    if session.tokens.is_none() {
-        sum.tokens = session.total_tokens.unwrap_or(0);
+/// What names the prices that a sum was made by.
+fn fingerprint(config: &Config) -> String {
+    match &config.prices {
+        None => String::new(),
+        Some(prices) => {
+            let all = format!("{prices:?} {:?} {:?}", config.models, config.default_model);
+            json_cas::xxh64(all.as_bytes()).to_string()
+        }
     }
-    sum.seconds = session.duration_ms as f64 / 1000.0;
-    sum.add(of_attempts(store, &session.attempts)?);
-    Ok(sum)
-}
-
-/// The last step of a child thread, and all before it. They are no steps of the thread itself.
-fn of_child(store: &Store, last: StepNode, nesting: usize) -> Result<Amount> {
-    let Some(nesting) = nesting.checked_sub(1) else {
-        return Err(ThreadError::TooDeep { detail: last.detail, most: MAX_NESTING });
-    };
-    let mut sum = of_detail(store, last.detail, nesting)?;
-    let mut next = last.prev;
-    while let Some(at) = next {
-        let (step, _) = nodes::step_node(store, at)?;
-        sum.add(of_detail(store, step.detail, nesting)?);
-        next = step.prev;
-    }
-    Ok(sum)
 }
 
 /// Anything but a whole sum is none: it can be made again.

@@ -8,9 +8,11 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
+use crate::attempt::environment::Redactor;
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
+use crate::attempt::turns::Batch;
 use crate::error::{Error, ErrorKind, Result, VerbError};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -19,8 +21,8 @@ use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::verbs::child_threads;
-use crate::verbs::notify;
-use crate::verbs::step::{self, Step, StepReport, StepRequest, Stored};
+use crate::verbs::step::{self, Step, StepReport, StepRequest, Stored, Upcoming};
+use crate::verbs::{notify, otel};
 
 /// Threads below a thread that are looked through for the one that waits. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -38,6 +40,17 @@ pub struct Asked {
     pub agent: AgentSpec,
     /// Unix milliseconds since when the thread waits; `None` when nobody stepped it to here.
     pub since: Option<u64>,
+    /// What the agent that plays the role asks; `None` when the role itself is to be played.
+    pub question: Option<Question>,
+}
+
+/// What an agent asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Id of the attempt that asks.
+    attempt: String,
+    /// The question.
+    pub text: String,
 }
 
 /// Whom a thread asks: it waits, or its next role is bound to a person. Where a child thread plays that role, its only child
@@ -58,7 +71,13 @@ fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked>
         return Err(VerbError::AsksNobody(id.clone()).into());
     };
     let mark = marks::get(home, id, Mark::Waiting);
-    let waiting = recorded::read(home, id)?.filter(|last| mark.is_some() && last.was_suspended_at(head.hash, &role));
+    let last = recorded::read(home, id)?;
+    let question = last.as_ref().and_then(|last| {
+        let text = last.question_at(head.hash, &role)?.question.clone()?;
+        Some(Question { attempt: last.opened.attempt.clone(), text })
+    });
+    let asks = question.is_some();
+    let waiting = last.filter(|last| asks || mark.is_some() && last.was_suspended_at(head.hash, &role));
     let agent = match waiting {
         Some(last) => last.opened.agent,
         None => plan.agent(&role, None).map(named_human)?,
@@ -78,10 +97,10 @@ fn asked_within(home: &Home, id: &ThreadId, generations: usize) -> Result<Asked>
             _ => Err(VerbError::SeveralWait { thread: id.clone(), children: waiting }.into()),
         };
     }
-    if mark.is_none() && !agent.is_built_in(HUMAN) {
+    if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {
         return Err(VerbError::PlayedByAgent { thread: id.clone(), role, agent: agent.name }.into());
     }
-    Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since })
+    Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since, question })
 }
 
 /// An agent without an alias goes by the name of the built-in one.
@@ -116,6 +135,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
         return Err(too_late(asked, format!("the head is {} now", head.hash)));
     }
     step::refuse_paused(home, id)?;
+    let before = otel::Before::of(home, id);
     let plan = Plan::load(&thread, None)?;
     let request = StepRequest::plain(id.clone());
     let step = Step::new(&thread, &head, &plan, &request);
@@ -125,7 +145,9 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
         Left::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
             let linked = step.adopt(&attempt, recorded)?;
-            return Ok(StepReport { adopted: true, ..linked.look_ahead(&mut signals) });
+            let report = linked.look_ahead(&mut signals);
+            before.send(home, id);
+            return Ok(StepReport { adopted: true, ..report });
         }
     };
     let attempt = step.begin_by(&asked.role, asked.agent.clone(), earlier)?;
@@ -145,7 +167,42 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
     if report.done {
         notify::tell(home, id, Happening::Ended);
     }
+    before.send(home, id);
     Ok(report)
+}
+
+/// Records what a person says to the question of an agent, which its next attempt gets. Where the same was recorded before,
+/// nothing more is.
+///
+/// # Errors
+/// `Busy` when somebody else steps the thread, has replied otherwise, or played the role; those of the store and the record.
+pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Result<StepReport> {
+    let id = &asked.thread;
+    let lock = lock::take(home, id)?;
+    lock.write_owner(&std::process::id().to_string())?;
+    let (thread, head) = match Thread::active(home, id).map_err(Error::from) {
+        Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(asked, "the thread has ended")),
+        other => other?,
+    };
+    let last = recorded::read(home, id)?.filter(|last| last.opened.attempt == question.attempt);
+    let Some(last) = last.filter(|_| head.hash == asked.head) else {
+        return Err(too_late(asked, format!("the head is {} now", head.hash)));
+    };
+    let redactor = Redactor::of(home)?;
+    let mut batch = Batch::default();
+    let [question, reply] = [&question.text, text].map(|text| batch.content(redactor.text(text)));
+    let _hold = home.hold_nodes()?;
+    match last.replied {
+        None => {
+            home.store().put_all(&batch.drafts)?;
+            recorded::replied(home, id, &last.opened.attempt, question, reply)?;
+        }
+        Some(earlier) if earlier.reply == reply => {}
+        Some(earlier) => return Err(VerbError::OtherReply { thread: id.clone(), reply: earlier.reply }.into()),
+    }
+    marks::clear(home, id, &[Mark::Waiting])?;
+    let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);
+    Ok(StepReport { next: Some(Upcoming::Role(asked.role.clone())), ..standing })
 }
 
 /// Of two answers the one that was recorded counts, and whoever gives the other is told so.

@@ -1,6 +1,6 @@
 //! `cas rm`: one node is removed that nothing leads to.
 
-use json_cas::{Hash, StoreError};
+use json_cas::{Hash, Reclaim, StoreError};
 use serde::Serialize;
 
 use crate::error::{Result, VerbError};
@@ -38,7 +38,10 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
     let sweep = objects.sweep()?;
     refuse_reached(&mut marked, hash)?;
     let Some(stored) = objects.stored(hash)? else { return Err(not_found.into()) };
-    objects.remove(&sweep, hash)?;
+    objects.remove_all(&sweep, &[hash])?;
+    drop(sweep);
+    // Of a node in a pack the bytes are still there, and somebody may want to be rid of them.
+    objects.reclaim(Reclaim::These(&[hash]))?;
     Ok(Removed { hash, bytes: stored.bytes })
 }
 

@@ -1,21 +1,19 @@
 //! `thread cost`: what threads spent, by the details of their steps and of the attempts that failed.
 //!
-//! A step costs reading one node, its detail; one more for each failed attempt before it, and those of its turns where only they
+//! A step costs reading its node and its detail; one more for each failed attempt before it, and those of its turns where only they
 //! have tokens. A step that several threads share is read once, and counts once in the total.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use json_cas::{Hash, Node};
+use json_cas::Hash;
 use serde::Serialize;
-use serde_json::Value;
 use uwf_core::config::Config;
-use uwf_core::node::{self, EndStatus, NodeKind, ReactTurn, StepNode, Tokens};
-use uwf_core::spending::{Priced, Run, Spent};
+use uwf_core::node::{self, EndStatus, StepNode};
+use uwf_core::spending::{self, Spent};
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
-use crate::attempt::agents::BUILT_IN_PREFIX;
 use crate::attempt::recorded;
 use crate::error::Result;
 use crate::root::history;
@@ -23,16 +21,8 @@ use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
+use crate::thread::runs::{KnownRun, RunReader, StepRuns};
 use crate::verbs::overview;
-
-/// Built-in agents that take no model.
-const WITHOUT_MODEL: [&str; 4] = ["docx-diff", "human", "mock", "office"];
-
-/// Built-in agents that take the default model when they are given none.
-const WITH_DEFAULT_MODEL: [&str; 2] = ["llm", "react"];
-
-/// Threads inside threads that are followed; `maxDepth` keeps them from being nested deeper.
-const MAX_NESTING: usize = 64;
 
 /// Which threads, and how their costs are put together.
 #[derive(Debug, Clone, Default)]
@@ -127,9 +117,15 @@ pub struct UnreadableThread {
 /// threads that were not named, what is not readable is part of the report.
 pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs> {
     let mut ledger = Ledger {
+        config,
         by: request.by,
         since: request.since.unwrap_or(0),
-        reader: CostReader { home, config, agents: HashMap::new(), steps: HashMap::new(), workflows: HashMap::new() },
+        reader: CostReader {
+            home,
+            runs: RunReader::new(home.store(), config),
+            steps: HashMap::new(),
+            workflows: HashMap::new(),
+        },
         rows: BTreeMap::new(),
         total: Spent::default(),
         counted: HashSet::new(),
@@ -179,37 +175,10 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
     Ok(threads.into_iter().rev().collect())
 }
 
-/// One run with what rows go by.
-#[derive(Debug)]
-struct KnownRun {
-    run: Run,
-    role: String,
-    agent: Option<String>,
-    model: Option<String>,
-    at_ms: u64,
-}
-
-/// What is known of a step: its runs, and the child thread that played it.
-#[derive(Debug, Default)]
-struct StepRuns {
-    runs: Vec<KnownRun>,
-    child: Option<Hash>,
-    unreadable: Option<String>,
-}
-
-/// An agent as far as costs go.
-#[derive(Debug, Clone, Default)]
-struct Spender {
-    alias: Option<String>,
-    model: Option<String>,
-    is_free: bool,
-}
-
-/// Reads nodes, each once.
+/// Reads steps, each once.
 struct CostReader<'h> {
     home: &'h Home,
-    config: &'h Config,
-    agents: HashMap<Hash, Spender>,
+    runs: RunReader<'h>,
     /// By the hash of the StepNode.
     steps: HashMap<Hash, Rc<StepRuns>>,
     workflows: HashMap<Hash, Option<String>>,
@@ -221,112 +190,14 @@ impl CostReader<'_> {
         self.workflows.entry(hash).or_insert_with(|| overview::workflow_name(home, hash)).clone()
     }
 
-    fn step(&mut self, step: Hash, detail: Hash) -> Rc<StepRuns> {
+    fn step(&mut self, step: Hash) -> Rc<StepRuns> {
         if let Some(known) = self.steps.get(&step) {
             return Rc::clone(known);
         }
-        let runs = self
-            .runs(step, detail)
-            .unwrap_or_else(|error| StepRuns { unreadable: Some(error.to_string()), ..StepRuns::default() });
-        let runs = Rc::new(runs);
+        let runs = self.runs.of_step(step);
+        let runs = Rc::new(runs.unwrap_or_else(|error| StepRuns { unreadable: Some(error), ..StepRuns::default() }));
         self.steps.insert(step, Rc::clone(&runs));
         runs
-    }
-
-    fn runs(&mut self, step: Hash, detail: Hash) -> Result<StepRuns> {
-        let node = self.home.store().get(detail)?;
-        match NodeKind::of(node.type_hash) {
-            Some(NodeKind::StepNode) => Ok(StepRuns { child: Some(detail), ..StepRuns::default() }),
-            Some(NodeKind::ReactSession) => self.session(&node, detail),
-            // What another program recorded: that it ran is all that is known.
-            _ => {
-                let (step, _) = nodes::step_node(self.home.store(), step)?;
-                let agent = Some(step.agent);
-                let run = KnownRun { run: Run::default(), role: step.role, agent, model: None, at_ms: node.timestamp };
-                Ok(StepRuns { runs: vec![run], ..StepRuns::default() })
-            }
-        }
-    }
-
-    fn session(&mut self, node: &Node, hash: Hash) -> Result<StepRuns> {
-        let session: node::ReactSession = nodes::payload(hash, node)?;
-        let spender = self.spender(session.agent);
-        let (tokens, is_partial) = self.tokens(session.tokens, &session.turns);
-        let run =
-            Run { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free: spender.is_free };
-        let Spender { alias, model, .. } = spender;
-        let mut runs = vec![KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp }];
-        let mut unreadable = None;
-        for attempt in session.attempts {
-            match self.failed(attempt) {
-                Ok(failed) => runs.extend(failed),
-                Err(error) => unreadable = Some(error.to_string()),
-            }
-        }
-        Ok(StepRuns { runs, child: None, unreadable })
-    }
-
-    /// A failed attempt; `None` when it has not failed.
-    fn failed(&mut self, hash: Hash) -> Result<Option<KnownRun>> {
-        let node = self.home.store().get(hash)?;
-        let attempt: node::Attempt = nodes::payload(hash, &node)?;
-        if attempt.error.is_none() {
-            return Ok(None);
-        }
-        let spender = self.spender(attempt.agent);
-        let traced: Option<node::TracedAttempt> = nodes::payload(hash, &node).ok();
-        let turns = traced.as_ref().map(|traced| traced.turns.clone()).unwrap_or_default();
-        let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);
-        let duration_ms = turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).sum();
-        let run = Run { tokens, is_partial, duration_ms, has_failed: true, is_free: spender.is_free };
-        let Spender { alias, model, .. } = spender;
-        Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
-    }
-
-    /// The tokens of a run: as counted for the whole, else the sum of its turns; and whether that lacks some.
-    fn tokens(&self, whole: Option<Tokens>, turns: &[Hash]) -> (Option<Tokens>, bool) {
-        if whole.is_some() {
-            return (whole, false);
-        }
-        let counted: Vec<Tokens> = turns.iter().filter_map(|turn| self.turn(*turn)?.tokens).collect();
-        let is_partial = counted.len() < turns.len();
-        (counted.into_iter().reduce(|sum, tokens| sum.plus(&tokens)), is_partial)
-    }
-
-    fn turn(&self, hash: Hash) -> Option<ReactTurn> {
-        nodes::typed(self.home.store(), hash).ok()
-    }
-
-    fn spender(&mut self, hash: Hash) -> Spender {
-        if let Some(known) = self.agents.get(&hash) {
-            return known.clone();
-        }
-        let spender = match nodes::typed::<node::Agent>(self.home.store(), hash) {
-            Ok(agent) => self.known(&agent),
-            Err(_) => Spender::default(),
-        };
-        self.agents.insert(hash, spender.clone());
-        spender
-    }
-
-    fn known(&self, agent: &node::Agent) -> Spender {
-        let built_in = agent.command.strip_prefix(BUILT_IN_PREFIX).unwrap_or_default();
-        let configured = agent.config.get("model").and_then(Value::as_str).map(str::to_owned);
-        let by_default = || self.config.default_model.clone().filter(|_| WITH_DEFAULT_MODEL.contains(&built_in));
-        Spender {
-            alias: Some(agent.name.clone()),
-            model: agent.model.clone().or(configured).or_else(by_default),
-            is_free: WITHOUT_MODEL.contains(&built_in),
-        }
-    }
-
-    /// The price of a model, which the table has by its alias, or by its provider's name for it.
-    fn price(&self, model: Option<&str>) -> Option<Priced<'_>> {
-        let prices = self.config.prices.as_ref()?;
-        let model = model?;
-        let name = self.config.models.get(model).map(|model| &model.name);
-        let price = prices.models.get(model).or_else(|| prices.models.get(name?))?;
-        Some(Priced { price, currency: &prices.currency })
     }
 }
 
@@ -335,6 +206,7 @@ type RowKey = (Option<String>, Option<String>);
 
 /// Adds up.
 struct Ledger<'h> {
+    config: &'h Config,
     by: CostBy,
     since: u64,
     reader: CostReader<'h>,
@@ -367,7 +239,7 @@ impl Ledger<'_> {
         match thread.chain() {
             Ok(chain) => {
                 for record in chain.records() {
-                    self.step(&mut account, record.step, record.detail, 0);
+                    self.step(&mut account, record.step, 0);
                 }
                 if may_have_failed {
                     self.failures(&mut account, thread);
@@ -382,8 +254,8 @@ impl Ledger<'_> {
         self.unreadable.extend(account.why.map(|why| UnreadableThread { thread: thread.id.clone(), why }));
     }
 
-    fn step(&mut self, account: &mut Account, hash: Hash, detail: Hash, depth: usize) {
-        let step = self.reader.step(hash, detail);
+    fn step(&mut self, account: &mut Account, hash: Hash, depth: usize) {
+        let step = self.reader.step(hash);
         let is_new = self.counted.insert(hash);
         if !is_new {
             self.shared.insert(hash);
@@ -392,9 +264,9 @@ impl Ledger<'_> {
             self.run(account, run, is_new);
         }
         if let Some(error) = &step.unreadable {
-            account.why = Some(error.clone());
+            account.why = Some(error.to_string());
         }
-        if let Some(child) = step.child.filter(|_| depth < MAX_NESTING) {
+        if let Some(child) = step.child.filter(|_| depth < nodes::MAX_NESTING) {
             let own = account.workflow.clone();
             if let Err(error) = self.child(account, child, depth + 1) {
                 account.why = Some(error.to_string());
@@ -415,7 +287,7 @@ impl Ledger<'_> {
                 start = Some(node.start);
                 account.workflow = self.reader.workflow(of.workflow);
             }
-            self.step(account, hash, node.detail, depth);
+            self.step(account, hash, depth);
             next = node.prev;
         }
         Ok(())
@@ -425,7 +297,7 @@ impl Ledger<'_> {
     fn failures(&mut self, account: &mut Account, thread: &Thread<'_>) {
         let Ok(Some(attempt)) = recorded::read(self.reader.home, &thread.id) else { return };
         for hash in attempt.earlier_at(thread.head) {
-            match self.reader.failed(hash) {
+            match self.reader.runs.failed(hash) {
                 Ok(failed) => failed.iter().for_each(|run| self.run(account, run, true)),
                 Err(error) => account.why = Some(error.to_string()),
             }
@@ -436,7 +308,7 @@ impl Ledger<'_> {
         if known.at_ms < self.since {
             return;
         }
-        let price = self.reader.price(known.model.as_deref());
+        let price = spending::price(self.config, known.model.as_deref());
         if is_new {
             self.total.add(&known.run, price);
             let mut alone = Spent::default();
@@ -469,7 +341,7 @@ impl Ledger<'_> {
                 rows.sort_by_key(|row| std::cmp::Reverse(tokens(row)));
             }
         }
-        let table = self.reader.config.prices.as_ref();
+        let table = self.config.prices.as_ref();
         Costs {
             by: self.by,
             rows,

@@ -8,7 +8,8 @@
 //! it. A put that finds an old node makes it young. While an attempt is open, what is younger than the attempt stays
 //! whatever the grace, since its agent may store nodes one by one.
 //!
-//! Referrers are removed before what they refer to, so that a killed `gc` leaves no node that lacks another.
+//! Referrers are removed before what they refer to, so that a killed `gc` leaves no node that lacks another. Nodes in packs are
+//! gone at once; at the end packs are written anew of which enough is.
 
 pub(crate) mod roots;
 
@@ -16,7 +17,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use durable_files::FileLock;
-use json_cas::{Hash, Missing, Reached, StoreError};
+use json_cas::{Hash, Missing, Reached, Reclaim, StoreError};
 use serde::Serialize;
 
 use self::roots::{Root, Roots};
@@ -27,8 +28,8 @@ use crate::verbs::worktrees;
 /// How long one sweep may remove before it lets others go on: they wait for it.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// Nodes that are removed between two looks at the clock.
-const BETWEEN_LOOKS: usize = 64;
+/// Nodes that are removed between two looks at the clock. For those in packs a list is written each time.
+const BETWEEN_LOOKS: usize = 256;
 
 /// Clocks of files are coarser than that of the system by some milliseconds, on some file systems by two seconds.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(2);
@@ -81,6 +82,10 @@ pub struct Collected {
 pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
     // Where nothing is, nothing is made.
     let _lock = if home.root().exists() && !request.dry_run { Some(lock(home)?) } else { None };
+    if !request.dry_run {
+        // A pack of somebody who was killed counts from now on, and not when its nodes were removed from elsewhere.
+        home.store().objects().reclaim(Reclaim::Worthwhile)?;
+    }
     let begun = SystemTime::now();
     let mut marked = Marked::of(home);
     let first = marked.update(progress)?;
@@ -117,6 +122,7 @@ pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize))
     }
     let order = home.store().referrers_first(&candidates)?;
     sweep(home, &mut marked, order, (begun, request.grace), &mut done)?;
+    home.store().objects().reclaim(Reclaim::Worthwhile)?;
     Ok(done)
 }
 
@@ -144,12 +150,14 @@ fn sweep(
         let until = Instant::now() + SWEEP;
         let mut removed = 0;
         for some in order.chunks(BETWEEN_LOOKS) {
+            let mut sizes = Vec::with_capacity(some.len());
             for hash in some {
-                let bytes = objects.stored(*hash)?.map_or(0, |stored| stored.bytes);
-                if objects.remove(&sweep, *hash)? {
-                    done.deleted_entries += 1;
-                    done.bytes += bytes;
-                }
+                sizes.push(objects.stored(*hash)?.map_or(0, |stored| stored.bytes));
+            }
+            let gone = objects.remove_all(&sweep, some)?;
+            for (bytes, _) in sizes.into_iter().zip(gone).filter(|(_, was_there)| *was_there) {
+                done.deleted_entries += 1;
+                done.bytes += bytes;
             }
             removed += some.len();
             if Instant::now() >= until {

@@ -14,7 +14,7 @@ use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::{history, lock, sharing};
 use crate::thread::load::Thread;
-use crate::verbs::{child_threads, end, notify};
+use crate::verbs::{child_threads, end, notify, otel};
 
 /// Beyond the agent's own grace: time for the keeper to store what the agent printed.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);
@@ -30,6 +30,7 @@ const TRIES: usize = 50;
 /// gone then, too. Others after which the thread has ended say so.
 pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     sharing::check(home, id)?;
+    let before = otel::Before::of_killed(home, id);
     let dropped = drop_from_index(home, id);
     match &dropped {
         Err(error) if error.kind != ErrorKind::NotFound || !was_killed(home, id)? => return dropped,
@@ -39,6 +40,7 @@ pub fn kill(home: &Home, id: &ThreadId) -> Result<Option<Hash>> {
     }
     if dropped.is_ok() {
         notify::tell(home, id, Happening::Ended);
+        before.send(home, id);
     }
     dropped
 }

@@ -69,8 +69,9 @@ pub struct Limits {
 /// `NotFound` when it is not active, those of its record, its workflow and the nodes of its steps.
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
     let (thread, _) = Thread::active(home, id)?;
-    let limits = Plan::load(&thread, None)?.limits();
-    Ok(report(&thread, limits, usage::of(&thread)?.total, plan::age(&thread)))
+    let plan = Plan::load(&thread, None)?;
+    let used = usage::priced(&thread, &plan.config)?.total;
+    Ok(report(&thread, plan.limits(), used, plan::age(&thread)))
 }
 
 /// Gives a thread other limits. One that stood at a limit goes on with its next step, if it is not at another one.
@@ -82,7 +83,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes) -> Result<Limits> {
     let _lock = lock::take(home, id)?;
     let (thread, _) = Thread::active(home, id)?;
     let plan = Plan::load(&thread, None)?;
-    let (limits, used) = (plan.limits(), usage::of(&thread)?.total);
+    let (limits, used) = (plan.limits(), usage::priced(&thread, &plan.config)?.total);
     let age = plan::age(&thread);
     let mut settings = plan.settings;
     let own = &mut settings.limits;

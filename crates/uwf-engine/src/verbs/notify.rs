@@ -16,9 +16,10 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::settings::Settings;
 use crate::error::Result;
 use crate::root::env_file;
-use crate::root::home::{Home, ROOT_VARIABLES};
+use crate::root::home::Home;
 use crate::root::log::{Log, log};
 use crate::root::marks::{self, Mark, Reason};
+use crate::verbs::after_step;
 use crate::verbs::overview;
 use crate::verbs::show;
 
@@ -69,10 +70,7 @@ pub(crate) fn tell(home: &Home, thread: &ThreadId, happening: Happening) {
     if wanted.is_empty() || is_child() {
         return;
     }
-    let mut command = Command::new(home.bin());
-    command.args([NOTIFY_ARGUMENT, thread.as_str(), happening.name()]).env(ROOT_VARIABLES[0], home.root());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    if let Err(error) = command.spawn() {
+    if let Err(error) = after_step::start(home, &[NOTIFY_ARGUMENT, thread.as_str(), happening.name()]) {
         let log = Log::open(&home.log_file(thread));
         log!(log, "W4T6N9QB", Error, "nobody is told that the thread is {}: {error}", happening.name());
     }

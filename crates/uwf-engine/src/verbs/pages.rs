@@ -29,8 +29,9 @@ pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
 /// Those of the attempt record.
 pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> {
     let Some(attempt) = recorded::read(home, id)? else { return Ok(Vec::new()) };
-    let failed = attempt.earlier_at(head);
-    Ok(failed.into_iter().map(|hash| failure(home.store(), hash, &attempt.opened.role)).collect())
+    let store = home.store();
+    let failed = attempt.earlier_at(head).into_iter().filter(|hash| nodes::has_failed(store, *hash));
+    Ok(failed.map(|hash| failure(store, hash, &attempt.opened.role)).collect())
 }
 
 /// A failed try, as far as its node is readable; `role` is what it is said to have been at.
@@ -92,7 +93,8 @@ pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
         State::Limited => at("At a limit"),
         State::Stuck => at("Stuck"),
     };
-    Some(Ending { title, text: format!("{since}{why}") })
+    let asks = shown.asks.as_ref().map(|asks| format!("\n\n{}", asks.trim())).unwrap_or_default();
+    Some(Ending { title, text: format!("{since}{why}{asks}") })
 }
 
 fn finished(home: &Home, shown: &ThreadStatus) -> Ending {

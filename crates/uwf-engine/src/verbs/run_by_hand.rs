@@ -10,7 +10,7 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::agent_process::{self, Signals};
 use crate::attempt::environment;
 use crate::attempt::plan::Plan;
-use crate::attempt::recorded;
+use crate::attempt::recorded::{self, Opened};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
@@ -33,7 +33,9 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     let plan = Plan::load(&thread, None)?;
     plan.check_role(role)?;
     node_types::ensure(home)?;
-    let opened = recorded::open_by_hand(home, plan.attempt(&thread, role, plan.built_in(name, role)?)?)?;
+    // It is none of the thread's attempts, so it inherits nothing from them.
+    let planned = plan.attempt(&thread, role, plan.built_in(name, role)?)?;
+    let opened = recorded::open_by_hand(home, Opened { earlier: Vec::new(), replies: Vec::new(), ..planned })?;
     let mut signals = Signals::listen()?;
     let argv = crate::attempt::agents::built_in_command_line(home.bin(), name, id.as_str(), role);
     let mut process = Command::new(&argv[0])

@@ -143,7 +143,7 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
         shown.asks = reason.asks.filter(|_| state == State::Waiting);
     }
     if let Some(attempt) = attempt.filter(|attempt| attempt.opened.expected_head == head)
-        && let Some(closed) = attempt.closed.filter(|closed| closed.outcome == Outcome::Failed)
+        && let Some(closed) = attempt.closed.filter(|closed| matches!(closed.outcome, Outcome::Failed | Outcome::Asked))
     {
         shown.agent = Some(attempt.opened.agent.name);
         shown.attempt = closed.node;

@@ -40,7 +40,7 @@ use crate::thread::load::Thread;
 use crate::thread::moderate::{self, Explained};
 use crate::verbs::child_threads;
 use crate::verbs::end;
-use crate::verbs::notify;
+use crate::verbs::{notify, otel};
 
 /// What to step, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,9 +86,10 @@ pub fn in_keeper(
 pub fn keeper_main(request: &str) -> Result<()> {
     let performed = |request: &StepRequest| -> Result<StepReport> {
         let home = Home::from_environment()?;
-        let before = notify::Before::of(&home, &request.thread);
+        let before = (notify::Before::of(&home, &request.thread), otel::Before::of(&home, &request.thread));
         let report = perform(&home, request, &mut Signals::listen()?);
-        before.tell(&home, &request.thread, report.as_ref().is_ok_and(|report| report.done));
+        before.0.tell(&home, &request.thread, report.as_ref().is_ok_and(|report| report.done));
+        before.1.send_step(&home, &request.thread, report.is_ok());
         report
     };
     Ok(keeper::main(request, performed)?)

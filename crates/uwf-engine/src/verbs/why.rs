@@ -262,9 +262,7 @@ fn with_detail(home: &Home, obtained: Obtained, hash: Hash, detail: &Node) -> Ob
         }
         Some(NodeKind::ReactSession) => match nodes::payload::<ReactSession>(hash, detail) {
             Ok(session) => {
-                let is_failure =
-                    |hash: &Hash| nodes::attempt(store, *hash).map_or(true, |attempt| attempt.error.is_some());
-                let failed = session.attempts.iter().copied().filter(is_failure);
+                let failed = session.attempts.iter().copied().filter(|hash| nodes::has_failed(store, *hash));
                 let failed = failed.map(|hash| failed_attempt(pages::failure(store, hash, &session.role))).collect();
                 let extracted_by = nodes::extracted_by_of(detail);
                 Obtained { extracted_by, rungs: session.extraction, failed, ..obtained }

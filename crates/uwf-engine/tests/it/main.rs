@@ -9,6 +9,7 @@ mod fork;
 mod kill;
 mod list;
 mod memory;
+mod pack;
 mod pause;
 mod put;
 mod recover;

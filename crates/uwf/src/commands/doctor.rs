@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use uwf_agents::probe;
+use uwf_agents::{capabilities, probe};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::verbs::doctor::{self, Finding, Remedy, Status};
@@ -65,6 +65,7 @@ fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
     let env_file = env_file::read(&context.home.env_file()).unwrap_or_default();
     let secrets: BTreeSet<String> = config.secret_names();
     findings.extend(probe::agents(&config, &secrets));
+    findings.extend(capabilities::findings(&context.home, &config));
     if offline {
         return findings;
     }

@@ -19,13 +19,13 @@ const PACE: Duration = Duration::from_millis(250);
 /// Arguments of `uwf log`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf log 7Q2M\n  uwf log --level warn           what may need a look, of all threads on this machine\n  uwf log --tag 7Q2M9XKA         one place in the code\n  uwf log @ --follow --format json\n\nWhat keepers noted while they worked; what agents print is shown by `uwf live` and `uwf thread step-details`. In JSON each line is\n{thread, tag, level, content, timestamp}, the time in Unix milliseconds."
+    after_help = "Examples:\n  uwf log 7Q2M\n  uwf log --level warn           what may need a look, of all threads on this machine\n  uwf log --tag 7Q2M9XKA         one place in the code\n  uwf log --tag otel             what was sent to a collector, or not; `notify` is the other such name\n  uwf log @ --follow --format json\n\nWhat keepers noted while they worked; what agents print is shown by `uwf live` and `uwf thread step-details`. In JSON each line is\n{thread, tag, level, content, timestamp}, the time in Unix milliseconds."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique beginning or end of it, @ for the newest); all when absent.
     #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
-    /// Only lines with this tag.
+    /// Only lines with this tag; `notify` and `otel` stand for those of what is done after steps.
     #[arg(long)]
     tag: Option<String>,
     /// Only lines that matter at least so much.

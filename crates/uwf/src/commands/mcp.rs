@@ -180,7 +180,12 @@ const TOOLS: &[Tool] = &[
         command: &["thread", "answer"],
         arguments: &[
             THREAD,
-            option("text", "string", "--text", "The answer as text, with a header if the role asks for keys."),
+            option(
+                "text",
+                "string",
+                "--message",
+                "The answer as text, with a header if the role asks for keys; or the reply to an agent's question.",
+            ),
             option("data", "string", "--data", "The answer as JSON, valid under the role's schema."),
         ],
         changes: true,
@@ -343,4 +348,30 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let commands = Commands { bin: home.bin(), root: home.root(), cwd, read_only: args.read_only };
     mcp::serve_tools(commands, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
     Ok(Printed::nothing())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// An option that the command does not have would make every call with that argument fail.
+    #[test]
+    fn each_tool_is_a_command_with_these_options() {
+        for tool in TOOLS {
+            let mut command = Cli::command();
+            let words = tool.command.iter().skip_while(|word| word.starts_with("--") || **word == "text");
+            for word in words {
+                command =
+                    command.find_subcommand(word).unwrap_or_else(|| panic!("`{word}` of `{}`", tool.name)).clone();
+            }
+            for option in tool.arguments.iter().filter_map(|argument| argument.option) {
+                let long = option.trim_start_matches("--");
+                let has = command.get_arguments().any(|arg| arg.get_long() == Some(long));
+                assert!(has, "`{}` has no {option}", tool.command.join(" "));
+            }
+        }
+    }
 }

@@ -17,6 +17,9 @@ pub(crate) fn run(thread: &str, happening: &str) -> Result<(), CommandError> {
     let unknown = || CommandError::usage(format!("nobody can be told of `{happening}` in `{thread}`"));
     let thread: ThreadId = thread.parse().map_err(|_| unknown())?;
     let happening = Happening::named(happening).ok_or_else(unknown)?;
-    let post = |url: &str, report: &_| uwf_llm::post_json(url, report, LIMIT).map_err(|error| error.to_string());
+    let post = |url: &str, report: &_| match uwf_llm::post_json(url, &[], report, LIMIT) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    };
     Ok(notify::perform(&Home::from_environment()?, &thread, happening, &post)?)
 }

@@ -2,7 +2,7 @@
 
 mod agent_args;
 mod answer;
-mod cost;
+pub(crate) mod cost;
 mod diff;
 mod eval;
 mod explanation;
@@ -12,6 +12,7 @@ mod limit;
 mod limit_args;
 pub(crate) mod list;
 pub(crate) mod live;
+pub(crate) mod live_line;
 mod merge;
 mod pause;
 mod ps;

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::fixtures::described::{started, with_described};
-use crate::home;
+use crate::{home, told};
 
 #[test]
 fn an_agent_of_somebody_else_describes_itself() {
@@ -138,4 +138,45 @@ fn agents_describe_themselves() {
     hint: a program is found on PATH, or by a path relative to the thread's workspace
     hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
+}
+
+/// A planner that flies, and a diver.
+const FLIGHTS: &str = "name: flights\nroles:\n  pilot: { goal: Fly, capabilities: [Fly, to-land], meta: { type: object } }\n  \
+                       diver: { goal: Dive, capabilities: [dive], meta: { type: object } }\n\
+                       graph: { $START: [ { role: pilot } ], pilot: [ { role: diver } ], diver: [ { role: $END } ] }\n";
+
+#[test]
+fn what_roles_ask_for_is_compared_with_what_their_agents_say_they_can_do() {
+    let home = with_described();
+    home.config(&format!(
+        "{}defaultAgent: asked\nagentOverrides: {{ flights: {{ diver: plain }} }}\n",
+        std::fs::read_to_string(home.root().join("config.yaml")).unwrap()
+    ));
+    let file = home.file("flights.yaml", FLIGHTS);
+    insta::assert_snapshot!(told(&home, &["workflow", "validate", "flights.yaml", "--format", "text"]), @"
+    exit 0
+    flights.yaml:3:43: warning[capability]: role `pilot` asks for `to-land`, which its agent `asked` does not name among its capabilities
+      |
+    3 |   pilot: { goal: Fly, capabilities: [Fly, to-land], meta: { type: object } }
+      |                                           ^
+      = hint: `asked` names fly; give the role another one: uwf config set agentOverrides.flights.pilot AGENT
+
+    flights.yaml: valid, 1 warning
+    ");
+    assert_eq!(home.uwf(&["workflow", "validate", "--strict", "flights.yaml"]).code, Some(65));
+    home.json(&["workflow", "put", file.to_str().unwrap()]);
+    let stored = home.json(&["workflow", "validate", "flights"]);
+    assert_eq!(stored[0]["problems"][0]["code"], "capability", "of a stored one too: {stored}");
+    let findings = || {
+        let ran = home.uwf(&["doctor", "--offline", "--format", "text"]);
+        let told: Vec<&str> = ran.stdout.lines().skip_while(|line| !line.contains("capabilities:")).take(2).collect();
+        told.join("\n")
+    };
+    insta::assert_snapshot!(findings(), @"
+    ! capabilities:flights: role `pilot` asks for `to-land`, which its agent `asked` does not name among its capabilities
+        hint: `asked` names fly; give the role another one: uwf config set agentOverrides.flights.pilot AGENT
+    ");
+    home.json(&["config", "set", "agents.asked.describe", "{capabilities: [fly, TO_LAND, dive]}"]);
+    assert_eq!(home.json(&["workflow", "validate", "--strict", "flights.yaml"])[0]["problems"], serde_json::json!([]));
+    assert_eq!(findings(), "", "it matches");
 }

@@ -52,6 +52,11 @@ fn commands_and_options_are_completed() {
     assert_eq!(offered(&home, &["uwf", "--format", "j"]), ["json"]);
     assert_eq!(offered(&home, &["uwf", "help", "thread", "st"]), ["start", "step", "steps", "step-details"]);
     assert_eq!(offered(&home, &["uwf", "help", "workflow-"]), ["workflow-format"]);
+    assert_eq!(offered(&home, &["uwf", "schema", "w"]), ["workflow"]);
+    assert_eq!(offered(&home, &["uwf", "skill", "install", "--for", "c"]), ["claude", "codex", "cursor"]);
+    assert_eq!(offered(&home, &["uwf", "skill", "a"]), ["author"]);
+    let templates = ["review", "solve-issue", "develop", "research"];
+    assert_eq!(offered(&home, &["uwf", "init", "workflow", "x", "--template", ""]), templates);
 }
 
 #[test]

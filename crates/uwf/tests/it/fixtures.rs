@@ -4,6 +4,7 @@ pub(crate) mod acp;
 pub(crate) mod answering;
 pub(crate) mod built_in;
 pub(crate) mod child_threads;
+pub(crate) mod collector;
 pub(crate) mod configuration;
 pub(crate) mod described;
 pub(crate) mod faults;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, numbered, text};
+use uwf_testing::{Ran, TestHome, numbered, text};
 
 use crate::fixtures::notes::{file_of, note, put_text};
 use crate::fixtures::review::{reviewing_home, step};
@@ -67,6 +68,28 @@ fn what_only_a_removed_thread_led_to_goes_and_all_else_stays() {
     let expected =
         format!("exit 0\nremoved 0 nodes, 0 bytes\n{used} nodes in use by 2 threads and names of workflows\n");
     assert_eq!(told, expected);
+}
+
+#[test]
+fn of_several_at_once_each_node_is_removed_by_one() {
+    let home = reviewing_home();
+    let (gone, kept) = (ended(&home, "one task"), ended(&home, "another task"));
+    home.json(NOW);
+    let before = nodes(&home).len();
+    home.json(&["thread", "rm", &gone]);
+    let begin = |args: &[&str]| home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let several: Vec<Child> = (0..4).map(|_| begin(NOW)).collect();
+    let removed: u64 = several
+        .into_iter()
+        .map(|gc| {
+            let ran: Ran = gc.wait_with_output().unwrap().into();
+            ran.json()["deletedEntries"].as_u64().unwrap()
+        })
+        .sum();
+    assert_eq!(removed as usize, before - nodes(&home).len());
+    assert!(removed > 0);
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+    assert_eq!(home.uwf(&["thread", "verify", &kept]).code, Some(0));
 }
 
 #[test]

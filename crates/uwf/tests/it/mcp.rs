@@ -97,6 +97,19 @@ fn an_agent_runs_a_thread_from_its_start_to_its_end() {
 }
 
 #[test]
+fn what_a_person_says_goes_back_to_the_agent_that_asks() {
+    let home = counting(
+        "#!/bin/sh\nif grep -q Apples; then echo '{\"n\": 1}'; else echo '{\"status\": \"needs_input\", \"question\": \"Which?\"}'; fi\n",
+    );
+    let thread = home.start("count-rounds", "count");
+    let mut client = Client::start(&home, &[]);
+    let (said, is_error) = client.call("step", json!({ "thread": thread }));
+    assert!(!is_error && said.contains("Which?"), "{said}");
+    client.report("answer", json!({ "thread": thread, "text": "Apples." }));
+    assert_eq!(client.report("step", json!({ "thread": thread }))["role"], "worker");
+}
+
+#[test]
 fn what_takes_long_goes_on_when_nobody_waits() {
     let home = counting("#!/bin/sh\ntouch working\nuntil [ -e go ]; do sleep 0.05; done\necho '{\"n\": 1}'\n");
     let thread = home.start("count-rounds", "count");

@@ -198,6 +198,11 @@ fn the_page_about_watching_does_what_it_says() {
 }
 
 #[test]
+fn the_guide_to_tracing_holds() {
+    follow(&home(), "docs/guide/tracing.md");
+}
+
+#[test]
 fn the_page_about_explaining_does_what_it_says() {
     follow(&home(), "docs/guide/explaining.md");
 }

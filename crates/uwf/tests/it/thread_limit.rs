@@ -70,6 +70,35 @@ fn a_thread_stops_at_its_cost_and_goes_on_when_it_may_cost_more() {
 }
 
 #[test]
+fn money_that_no_provider_reports_is_counted_by_the_prices() {
+    let usage = Usage { input: 1_000_000, output: 100_000, cached: None, reasoning: None, cost: None };
+    let server = LlmServer::start(vec![Say::text("---\nn: 1\n---\nCounted.\n").usage(usage); 4]);
+    let prices = "prices:\n  date: 2026-11-01\n  models: { scripted-model: { input: 2, output: 10 } }\n";
+    let home = with_model(&server, prices);
+    home.put("count-rounds", &counting_workflow(4));
+    let thread = start(&home, &["--max-cost", "5"]);
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!((ran.code, server.asked().len()), (Some(30), 2), "{ran:?}");
+    assert_eq!(state(&home, &thread), (json!("limited"), json!("the thread has cost $6.00, its limit is $5.00")));
+
+    // A cheaper table counts for what was spent before, too.
+    let cheaper = prices.replace("output: 10", "output: 0");
+    home.config(&std::fs::read_to_string(home.root().join("config.yaml")).unwrap().replace(prices, &cheaper));
+    assert_eq!(home.json(&["thread", "limit", &thread])["used"]["cost"], 4.0);
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(30));
+    assert_eq!(server.asked().len(), 3);
+
+    // Limits are in US dollars. Prices in another currency are for `thread cost` only.
+    home.config(
+        &std::fs::read_to_string(home.root().join("config.yaml"))
+            .unwrap()
+            .replace("date: 2026-11-01\n", "date: 2026-11-01\n  currency: EUR\n"),
+    );
+    assert_eq!(home.json(&["thread", "limit", &thread])["used"]["cost"], 0.0);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+}
+
+#[test]
 fn what_is_told_last_holds() {
     let server = costly(8);
     let home = with_model(&server, "maxTokens: 1000\n");

@@ -55,12 +55,14 @@ fn a_step_whose_keeper_was_killed_does_not_run() {
 #[test]
 fn a_broken_thread_breaks_no_list() {
     let home = home();
-    home.worker("output: json", WAITING);
+    home.worker("output: json", &WAITING.replace("echo thinking", "echo $$ >> working\necho thinking"));
     let [sound, broken] = ["x", "y"].map(|prompt| home.start_counting(1, prompt));
     let mut steps = [&sound, &broken].map(|thread| {
         home.command(&["thread", "step", thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     });
-    until("both run", || home.json(&["thread", "ps"]).as_array().unwrap().len() == 2);
+    // A step that has not come to its agent yet would fail for want of the node.
+    let working = || std::fs::read_to_string(home.work().join("working")).unwrap_or_default();
+    until("both agents are at work", || working().lines().count() == 2);
     let head = home.head(&broken).unwrap();
     std::fs::write(home.root().join(format!("cas/{head}.bin")), "x").unwrap();
     let running = home.json(&["thread", "ps"]);

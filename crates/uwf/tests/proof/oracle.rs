@@ -171,13 +171,8 @@ fn check_leftovers(play: &Play, shape: &Shape) -> Result<(), String> {
         // A run goes to the end, and a run of a thread that has ended is content with that.
         let has_ended = runs || next.code == Some(NOT_FOUND);
         let (marks, attempts) = (marks(play), attempts(&root));
-        let most = if !has_ended {
-            1
-        } else if runs {
-            ROUNDS
-        } else {
-            2
-        };
+        // The step before, the last one, and the summary; or each step of a run.
+        let most = if has_ended { ROUNDS } else { 1 };
         if !marks.is_empty() || attempts.len() > most {
             return Err(format!("{marks:?} and output of {attempts:?} outlived the next command: {next:?}"));
         }

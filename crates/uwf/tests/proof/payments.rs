@@ -89,6 +89,13 @@ fn records(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
                         of.answered |= event == "answered";
                         of.finished = line["step"].as_str().map(str::to_owned).or(of.finished.take());
                     }
+                    // Who asks something has not answered.
+                    Some("gaveUp") if line["question"].is_string() => {
+                        attempts
+                            .iter_mut()
+                            .filter(|known| known.attempt == field("attempt"))
+                            .for_each(|of| of.answered = false);
+                    }
                     _ => {}
                 }
             }

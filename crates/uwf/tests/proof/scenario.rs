@@ -1,5 +1,6 @@
 //! The commands that change something, each with the root it is run on.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -35,6 +36,8 @@ pub(crate) struct Scenario {
     pub(crate) targets: &'static [(Target, &'static [i32])],
     /// Builds the root; gives the arguments of the command.
     build: fn(&TestHome) -> Vec<String>,
+    /// Whether it is done only once nodes have files, or none, as it leaves them.
+    moves_nodes: bool,
     /// Whether it is one change: then a command that fails for what it reads has changed nothing.
     pub(crate) is_one_change: bool,
     /// Whether the command meets a step of its thread with its agent at work.
@@ -56,6 +59,8 @@ pub(crate) struct Play {
     removes: Vec<Hash>,
     /// Nodes that were there before and stay.
     keeps: Vec<Hash>,
+    /// Nodes that have files afterwards, where that counts.
+    files: Option<BTreeSet<String>>,
 }
 
 /// A test for each scenario, which runs a campaign on it.
@@ -89,6 +94,7 @@ macro_rules! campaigns {
             thread_rm_worktree: RM_WORKTREE,
             thread_answer: ANSWER,
             thread_answer_last: ANSWER_LAST,
+            thread_answer_reply: REPLY,
             thread_step_child: CHILD,
             thread_step_child_last: CHILD_LAST,
             thread_step_reextract: REEXTRACT,
@@ -99,6 +105,12 @@ macro_rules! campaigns {
             cas_put_of_a_type: CAS_PUT_TYPED,
             gc: GC,
             cas_rm: CAS_RM,
+            pack: PACK,
+            pack_undo: PACK_UNDO,
+            gc_packed: GC_PACKED,
+            cas_rm_packed: CAS_RM_PACKED,
+            cas_put_packed: CAS_PUT_PACKED,
+            thread_fork_packed: FORK_PACKED,
             config_set: CONFIG_SET,
             recover: RECOVER,
             setup: SETUP,
@@ -120,12 +132,14 @@ impl Scenario {
         let before = Shape::read(&stage.engine()).unwrap();
         let (stores, removes) = (None, Vec::new());
         let keeps = stage.engine().store().objects().list(None).unwrap();
-        let mut play = Play { scenario: self, stage, args, after: before.clone(), before, stores, removes, keeps };
+        let mut play =
+            Play { scenario: self, stage, args, after: before.clone(), before, stores, removes, keeps, files: None };
         play.begin();
         let report = play.stage.home().json(&play.args);
         let left = play.stage.engine().store().objects().list(None).unwrap();
         play.removes = play.keeps.extract_if(.., |hash| left.binary_search(hash).is_err()).collect();
         play.after = Shape::read(&play.stage.engine()).unwrap();
+        play.files = self.moves_nodes.then(|| play.node_files());
         play.stores = report["hash"].as_str().map(|hash| hash.parse().unwrap());
         play
     }
@@ -147,7 +161,16 @@ impl Play {
     pub(crate) fn is_done(&self, shape: &Shape) -> bool {
         let is_stored = |hash| self.stage.engine().store().get(hash).is_ok();
         let is_there = |hash: &Hash| self.stage.engine().store().has(*hash).unwrap();
-        shape.is(&self.after, &self.before) && self.stores.is_none_or(is_stored) && !self.removes.iter().any(is_there)
+        shape.is(&self.after, &self.before)
+            && self.stores.is_none_or(is_stored)
+            && !self.removes.iter().any(is_there)
+            && self.files.as_ref().is_none_or(|files| *files == self.node_files())
+    }
+
+    fn node_files(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(self.stage.home().root().join("cas")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".bin")).collect()
     }
 
     /// A node that was to stay and is gone.
@@ -198,6 +221,7 @@ const PLAIN: Scenario = Scenario {
     name: "",
     targets: ALONE,
     build: |_| Vec::new(),
+    moves_nodes: false,
     is_one_change: true,
     is_live: false,
     next: |play, _| play.args.clone(),
@@ -496,6 +520,21 @@ pub(crate) const ANSWER_LAST: Scenario = Scenario {
     ..PLAIN
 };
 
+pub(crate) const REPLY: Scenario = Scenario {
+    name: "thread answer, the reply to a question",
+    build: |home| {
+        let thread = counting(home, "json", 1);
+        home.script(
+            "asking",
+            "#!/bin/sh\ncat > /dev/null\necho '{\"status\": \"needs_input\", \"question\": \"Which one?\"}'\n",
+        );
+        home.config("agents:\n  asking: { command: asking, output: json }\ndefaultAgent: asking\nkillGrace: 1\n");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+        args(&["thread", "answer", &thread, "-m", "The second."])
+    },
+    ..PLAIN
+};
+
 pub(crate) const CHILD: Scenario = Scenario {
     name: "thread step, a role played by a child thread",
     targets: STEP,
@@ -624,6 +663,88 @@ pub(crate) const CAS_RM: Scenario = Scenario {
         counting(home, "json", 1);
         let text = text(&home.json(&["cas", "put-text", "nobody needs this"]), "hash");
         args(&["cas", "rm", &text])
+    },
+    ..PLAIN
+};
+
+/// Of three threads that have ended one is packed, and the pack becomes part of the new one.
+pub(crate) const PACK: Scenario = Scenario {
+    name: "pack",
+    build: |home| {
+        counting(home, "json", ROUNDS);
+        home.json(&["pack"]);
+        for task in ["one", "another"] {
+            let thread = home.start("count-rounds", task);
+            home.json(&["run", &thread]);
+        }
+        let open = home.start("count-rounds", "a fourth");
+        home.json(&["thread", "step", &open]);
+        args(&["pack"])
+    },
+    moves_nodes: true,
+    is_one_change: false,
+    ..PLAIN
+};
+
+pub(crate) const PACK_UNDO: Scenario = Scenario {
+    name: "pack --undo",
+    build: |home| {
+        counting(home, "json", ROUNDS);
+        home.json(&["pack"]);
+        home.start("count-rounds", "another");
+        args(&["pack", "--undo"])
+    },
+    moves_nodes: true,
+    is_one_change: false,
+    ..PLAIN
+};
+
+/// Nodes in a pack and nodes in files go, and the pack is written anew.
+pub(crate) const GC_PACKED: Scenario = Scenario {
+    name: "gc, of packs",
+    build: |home| {
+        let gone = counting(home, "json", ROUNDS);
+        let kept = home.start("count-rounds", "one");
+        home.json(&["run", &kept]);
+        home.json(&["pack"]);
+        home.json(&["thread", "rm", &gone]);
+        home.json(&["cas", "put-text", "nobody needs this"]);
+        args(&["gc", "--grace", "0s"])
+    },
+    is_one_change: false,
+    ..PLAIN
+};
+
+pub(crate) const CAS_RM_PACKED: Scenario = Scenario {
+    name: "cas rm, of a node in a pack",
+    build: |home| {
+        let gone = counting(home, "json", ROUNDS);
+        home.json(&["pack"]);
+        let history = fs::read_to_string(home.root().join("history.jsonl")).unwrap();
+        home.json(&["thread", "rm", &gone]);
+        let line: serde_json::Value = serde_json::from_str(history.trim()).unwrap();
+        args(&["cas", "rm", &text(&line, "end")])
+    },
+    ..PLAIN
+};
+
+/// Of a node in a pack a put changes only that it is young.
+pub(crate) const CAS_PUT_PACKED: Scenario = Scenario {
+    name: "cas put, of a node in a pack",
+    build: |home| {
+        counting(home, "json", ROUNDS);
+        home.json(&["pack"]);
+        args(&["cas", "put-text", "count"])
+    },
+    ..PLAIN
+};
+
+pub(crate) const FORK_PACKED: Scenario = Scenario {
+    name: "thread fork, of a thread in a pack",
+    build: |home| {
+        let thread = counting(home, "json", ROUNDS);
+        home.json(&["pack"]);
+        args(&["thread", "fork", &thread])
     },
     ..PLAIN
 };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use json_cas::{Hash, HeadsError};
 use uwf_core::node::{EndStatus, NodeKind, StepNode};
+use uwf_engine::attempt::recorded;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::marks::{self, Mark};
@@ -54,6 +55,8 @@ pub(crate) struct Shape {
     paused: BTreeSet<String>,
     /// How far each thread may go that was told so.
     limits: BTreeMap<String, String>,
+    /// What a person replied to the question of a thread's newest attempt.
+    replies: BTreeMap<String, Hash>,
     /// What each name stands for, and stood for.
     names: BTreeMap<String, Vec<Hash>>,
     config: Option<String>,
@@ -90,6 +93,11 @@ impl Shape {
             (!settings.limits.is_empty()).then(|| (thread.clone(), format!("{:?}", settings.limits)))
         });
         let limits = limits.collect();
+        let replies = threads.keys().filter_map(|thread| {
+            let last = recorded::read(home, &thread.parse().ok()?).ok().flatten()?;
+            last.replied.map(|replied| (thread.clone(), replied.reply))
+        });
+        let replies = replies.collect();
         let names = registry::read(home).map_err(|error| told(&error))?;
         let names = names.into_iter().map(|(name, entry)| {
             let past = entry.history.into_iter().map(|past| past.hash);
@@ -100,7 +108,7 @@ impl Shape {
         let paused = marks.filter(|(_, marks)| marks.contains(&Mark::Paused)).map(|(thread, _)| thread).collect();
         let text = |path| std::fs::read_to_string(path).ok();
         let (config, env) = (text(home.config_file()), text(home.env_file()));
-        Ok(Shape { threads, damaged, paused, limits, names: names.collect(), config, env })
+        Ok(Shape { threads, damaged, paused, limits, replies, names: names.collect(), config, env })
     }
 
     /// Whether this is what came before, what comes after, or a state the way leads through: each thread has come from
@@ -130,6 +138,7 @@ impl Shape {
             ("threads.yaml", self.damaged == before.damaged || self.damaged == after.damaged),
             ("the paused", self.paused == before.paused || self.paused == after.paused),
             ("limits", self.limits == before.limits || self.limits == after.limits),
+            ("replies", self.replies == before.replies || self.replies == after.replies),
             ("names", self.names == before.names || self.names == after.names),
             ("config.yaml", self.config == before.config || self.config == after.config),
             (".env", self.env == before.env || self.env == after.env),

@@ -9,6 +9,7 @@ mod gemini;
 mod hermes;
 mod mcp;
 mod opencode;
+mod skills;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,6 @@
 //! Nodes are removed again and again, without any grace, while threads are stepped, started, forked, killed and removed and
-//! workflows are put: nothing that leads anywhere ever lacks what it leads to.
+//! workflows are put; those that have ended are packed, and sometimes unpacked: nothing that leads anywhere ever lacks what it leads
+//! to.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,9 +18,25 @@ struct Swept {
     done: AtomicUsize,
     busy: AtomicUsize,
     nodes: AtomicUsize,
+    packs: AtomicUsize,
+    packed: AtomicUsize,
 }
 
 impl Swept {
+    /// Packs what has ended, or takes it out of packs again.
+    fn pack(&self, stage: &Stage, undo: bool) {
+        let ran = stage.home.uwf(if undo { &["pack", "--undo"] } else { &["pack"] });
+        match ran.code {
+            Some(0) => {
+                let nodes = ran.json()["packedNodes"].as_u64().unwrap_or_default();
+                self.packs.fetch_add(1, Ordering::Relaxed);
+                self.packed.fetch_add(usize::try_from(nodes).unwrap(), Ordering::Relaxed);
+            }
+            Some(75) => drop(self.busy.fetch_add(1, Ordering::Relaxed)),
+            _ => panic!("{ran:?}"),
+        }
+    }
+
     /// Removes everything nothing leads to.
     fn sweep(&self, stage: &Stage) {
         let ran = stage.home.uwf(&["gc", "--grace", "0s"]);
@@ -88,6 +105,10 @@ fn come_and_go(stage: &Stage, number: usize) {
     for thread in [&started, &forked] {
         ok(&["thread", "verify", thread]);
         ok(&["thread", "kill", thread]);
+    }
+    // By now they may be packed.
+    for thread in [&started, &forked] {
+        ok(&["thread", "verify", thread]);
         ok(&["thread", "rm", thread]);
     }
 }
@@ -125,15 +146,27 @@ fn nothing_that_leads_anywhere_loses_a_node_to_a_sweep_without_grace() {
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
+        scope.spawn(move || {
+            let mut number = 0;
+            while working.load(Ordering::SeqCst) > 0 {
+                swept.pack(stage, number % 7 == 6);
+                number += 1;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
     });
     stage.settle();
+    swept.pack(&stage, false);
     swept.sweep(&stage);
-    let [done, busy, nodes] = [&swept.done, &swept.busy, &swept.nodes].map(|count| count.load(Ordering::Relaxed));
+    let [done, busy, nodes, packs, packed] = [&swept.done, &swept.busy, &swept.nodes, &swept.packs, &swept.packed]
+        .map(|count| count.load(Ordering::Relaxed));
     campaign.tell(format!(
-        "{threads} threads of {rounds} steps; {done} sweeps removed {nodes} nodes, {busy} were busy; {} rounds of coming and going",
+        "{threads} threads of {rounds} steps; {done} sweeps removed {nodes} nodes, {packs} packs took {packed}, {busy} were busy; \
+         {} rounds of coming and going",
         rounds_gone.load(Ordering::Relaxed)
     ));
     assert!(done > 1 && nodes > 0, "{done} sweeps removed {nodes} nodes");
+    assert!(packs > 1 && packed > 0, "{packs} packs took {packed} nodes");
     stage.check_store();
     let home = stage.engine();
     let history = uwf_engine::root::history::all(&home).unwrap();

@@ -166,7 +166,7 @@ impl Objects for OneOdd {
         self.base.sweep()
     }
 
-    fn remove(&self, sweep: &Sweep, hash: Hash) -> Result<bool, StoreError> {
-        self.base.remove(sweep, hash)
+    fn remove_all(&self, sweep: &Sweep, hashes: &[Hash]) -> Result<Vec<bool>, StoreError> {
+        self.base.remove_all(sweep, hashes)
     }
 }

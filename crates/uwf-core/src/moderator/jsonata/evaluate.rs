@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use jsonata_core::evaluator::{Context, Evaluator, EvaluatorError};
-use jsonata_core::value::{JArray, JValue};
+use jsonata_core::value::{JArray, JMap, JValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use super::super::{History, Reads};
 use super::{Program, names, parse};
+use crate::thread::ALWAYS_ALLOWED;
 
 /// Deepest nesting a result may have: whatever a stored output can have, and the steps around it. The JSON that
 /// carries it between processes is read up to 128 levels.
@@ -93,6 +94,8 @@ struct Facts {
     last_of: HashMap<String, JValue>,
     /// By hash of the detail: how an output was obtained is written there, so it goes with the hash.
     extracted_by: HashMap<String, Rc<str>>,
+    /// By hash of the detail, too: what is in headers beside the outputs.
+    headers: HashMap<String, Map<String, Value>>,
 }
 
 impl Facts {
@@ -103,6 +106,7 @@ impl Facts {
             first_of: HashMap::new(),
             last_of: HashMap::new(),
             extracted_by: HashMap::new(),
+            headers: HashMap::new(),
         };
         let mut steps = Vec::with_capacity(history.steps.len());
         for step in &history.steps {
@@ -114,6 +118,9 @@ impl Facts {
             }
             if let Some(how) = &step.extracted_by {
                 facts.extracted_by.insert(step.detail.to_string(), how.as_str().into());
+            }
+            if !step.header.is_empty() {
+                facts.headers.insert(step.detail.to_string(), step.header.clone());
             }
             steps.push(object([
                 ("role", JValue::string(step.role.as_str())),
@@ -145,10 +152,12 @@ fn register(evaluator: &mut Evaluator, facts: &Rc<Facts>) {
     let first = Rc::clone(facts);
     let last = Rc::clone(facts);
     let extracted = Rc::clone(facts);
+    let headers = Rc::clone(facts);
     let registered = [
         evaluator.register_fn(names::FIRST, move |args: &[JValue]| of_role(names::FIRST, &first.first_of, args)),
         evaluator.register_fn(names::LAST, move |args: &[JValue]| of_role(names::LAST, &last.last_of, args)),
         evaluator.register_fn(names::EXTRACTED_BY, move |args: &[JValue]| extracted_by(&extracted.extracted_by, args)),
+        evaluator.register_fn(names::FRONTMATTER, move |args: &[JValue]| frontmatter(&headers.headers, args)),
     ];
     for result in registered {
         result.expect("a test checks that the library has no functions of these names");
@@ -164,18 +173,48 @@ fn of_role(function: &str, outputs: &HashMap<String, JValue>, args: &[JValue]) -
 }
 
 fn extracted_by(known: &HashMap<String, Rc<str>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
-    let refused = || Err(EvaluatorError::TypeError("T0410: $extractedBy takes one step, such as steps[-1]".to_owned()));
-    let detail = match args {
-        [JValue::Undefined] => return Ok(JValue::Undefined),
-        [JValue::Object(step)] => step.get("detail"),
-        _ => return refused(),
+    let Some(Argument { detail, .. }) = step_argument(names::EXTRACTED_BY, args)? else { return Ok(JValue::Undefined) };
+    Ok(known.get(detail).map_or(JValue::Undefined, |how| JValue::String(Rc::clone(how))))
+}
+
+/// Of the keys that every header may carry, those of the output and those beside it.
+fn frontmatter(headers: &HashMap<String, Map<String, Value>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
+    let Some(Argument { detail, output }) = step_argument(names::FRONTMATTER, args)? else {
+        return Ok(JValue::Undefined);
     };
-    match detail {
-        Some(JValue::String(hash)) => {
-            Ok(known.get(&**hash).map_or(JValue::Undefined, |how| JValue::String(Rc::clone(how))))
-        }
-        _ => refused(),
-    }
+    let beside = headers.get(detail);
+    let value = |key: &str| {
+        let own = output.and_then(|output| output.get(key)).cloned();
+        own.or_else(|| beside?.get(key).map(library_value))
+    };
+    let found = ALWAYS_ALLOWED.into_iter().filter_map(|key| Some((key.to_owned(), value(key)?)));
+    Ok(JValue::object(found.collect()))
+}
+
+/// A step that a function was given.
+struct Argument<'v> {
+    detail: &'v str,
+    /// Its output, if that is an object.
+    output: Option<&'v JMap>,
+}
+
+/// The step that is the only argument; `None` when that is missing.
+fn step_argument<'v>(function: &str, args: &'v [JValue]) -> Result<Option<Argument<'v>>, EvaluatorError> {
+    let step = match args {
+        [JValue::Undefined] => return Ok(None),
+        [JValue::Object(step)] => step,
+        _ => return Err(no_step(function)),
+    };
+    let Some(JValue::String(detail)) = step.get("detail") else { return Err(no_step(function)) };
+    let output = match step.get("output") {
+        Some(JValue::Object(output)) => Some(&**output),
+        _ => None,
+    };
+    Ok(Some(Argument { detail, output }))
+}
+
+fn no_step(function: &str) -> EvaluatorError {
+    EvaluatorError::TypeError(format!("T0410: ${function} takes one step, such as steps[-1]"))
 }
 
 fn object<const N: usize>(fields: [(&str, JValue); N]) -> JValue {

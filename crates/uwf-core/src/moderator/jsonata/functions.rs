@@ -109,6 +109,7 @@ const PLAIN: &[(&str, usize)] = &[
     ("extractedBy", 1),
     ("first", 1),
     ("floor", 1),
+    ("frontmatter", 1),
     ("last", 1),
     ("length", 1),
     ("lookup", 2),

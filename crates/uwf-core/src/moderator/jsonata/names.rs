@@ -16,11 +16,13 @@ pub(super) const FIRST: &str = "first";
 pub(super) const LAST: &str = "last";
 /// `$extractedBy(step)`: how the step's output was obtained.
 pub(super) const EXTRACTED_BY: &str = "extractedBy";
+/// `$frontmatter(step)`: those of the keys that are always allowed which its answer had.
+pub(super) const FRONTMATTER: &str = "frontmatter";
 
 /// Variables an expression may use without binding them.
 pub(super) const VARIABLES: [&str; 5] = [START, STEPS, THREAD_ID, DEPTH, USAGE];
 /// Functions registered beside the built-in ones.
-pub(super) const FUNCTIONS: [&str; 3] = [FIRST, LAST, EXTRACTED_BY];
+pub(super) const FUNCTIONS: [&str; 4] = [FIRST, LAST, EXTRACTED_BY, FRONTMATTER];
 
 // Rewritten references. No expression can spell these: a variable's name has no space.
 

@@ -82,7 +82,7 @@ impl HistoryReader {
             names::STEPS => self.reads.all = true,
             // As values, to be called with any role.
             names::FIRST | names::LAST => self.reads.all = true,
-            names::EXTRACTED_BY => self.reads.extracted_by = true,
+            names::EXTRACTED_BY | names::FRONTMATTER => self.reads.details = true,
             names::USAGE => self.reads.usage = true,
             _ => {}
         }
@@ -100,7 +100,7 @@ impl HistoryReader {
                 return true;
             }
             (names::FIRST | names::LAST, _) => self.reads.all = true,
-            (names::EXTRACTED_BY, _) => self.reads.extracted_by = true,
+            (names::EXTRACTED_BY | names::FRONTMATTER, _) => self.reads.details = true,
             _ if functions::reads_context(name, args.len()) => self.context(focus),
             _ => {}
         }

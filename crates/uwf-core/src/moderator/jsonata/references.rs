@@ -10,7 +10,8 @@ use super::walk::{self, Focus};
 use super::{names, parse, text};
 
 /// Functions that are shown with what they make of the history: of all steps their number says more than the steps.
-const SHOWN_WITH_CALL: [&str; 5] = ["count", "exists", names::FIRST, names::LAST, names::EXTRACTED_BY];
+const SHOWN_WITH_CALL: [&str; 6] =
+    ["count", "exists", names::FIRST, names::LAST, names::EXTRACTED_BY, names::FRONTMATTER];
 
 /// The parts, in source order, each once. A part that uses what the expression itself binds has no value of its own and is left
 /// out.

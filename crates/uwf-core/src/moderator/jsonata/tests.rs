@@ -7,7 +7,7 @@ use json_cas::Hash;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::{History, Reads};
 use super::evaluate::{EvalError, EvaluationSession};
@@ -19,8 +19,9 @@ fn partial(full: &History, reads: &Reads) -> History {
     let mut part = History { steps: Vec::new(), ..full.clone() };
     for position in reads.positions(full.total) {
         let mut step = full.steps[position].clone();
-        if !reads.extracted_by {
+        if !reads.details {
             step.extracted_by = None;
+            step.header = Map::new();
         }
         part.steps.push(step);
     }
@@ -76,6 +77,7 @@ fn history() -> impl Strategy<Value = History> {
                 detail: Hash::from_u64(index as u64),
                 agent: "mock".into(),
                 extracted_by: (index % 2 == 0).then(|| "llm".into()),
+                header: json!({ "status": "done", "confidence": index }).as_object().cloned().unwrap(),
                 ..Step::new(index + 1, role, output)
             })
             .collect();
@@ -144,6 +146,7 @@ fn expression() -> impl Strategy<Value = String> {
         "[output.x=$count(steps)]",
         "[agent='mock'][0]",
         "[$extractedBy($)='llm']",
+        "[$frontmatter($).confidence=1]",
     ]);
     let step = select(vec![
         ".output",
@@ -180,6 +183,7 @@ fn expression() -> impl Strategy<Value = String> {
             "$sum",
             "$type",
             "$extractedBy",
+            "$frontmatter",
             "$reverse",
             "$lookup",
             "$distinct",
@@ -226,6 +230,9 @@ const WRITTEN: &[&str] = &[
     "$exists($last('nobody'))",
     "$extractedBy(steps[-1]) = 'llm'",
     "$extractedBy(steps[role='a'][-1])",
+    "$frontmatter(steps[-1]).confidence < 2",
+    "$frontmatter(steps[role='a'][-1]).status = 'done'",
+    "steps.$frontmatter($).confidence",
     "steps[-1][role='a'].output.x",
     "steps[output.ok].role",
     "steps.output.list[id=1].t",

@@ -78,6 +78,7 @@ fn history() -> History {
         detail: Hash::from_u64(index as u64),
         agent: "mock".to_owned(),
         extracted_by: Some("llm".to_owned()),
+        header: serde_json::Map::from_iter([("confidence".to_owned(), json!(0.5))]),
         ..Step::new(index + 1, role, output)
     };
     let steps: Vec<Step> = steps.into_iter().enumerate().map(step).collect();
@@ -89,7 +90,8 @@ fn part(whole: &History, reads: &Reads) -> History {
     let mut part = History { steps: Vec::new(), ..whole.clone() };
     for position in reads.positions(whole.total) {
         let step = whole.steps[position].clone();
-        part.steps.push(Step { extracted_by: step.extracted_by.filter(|_| reads.extracted_by), ..step });
+        let (extracted_by, header) = if reads.details { (step.extracted_by, step.header) } else { Default::default() };
+        part.steps.push(Step { extracted_by, header, ..step });
     }
     let named = |roles: &BTreeSet<String>, step: &Step| roles.contains(&step.role);
     for step in &whole.steps {

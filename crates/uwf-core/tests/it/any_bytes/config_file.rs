@@ -27,6 +27,7 @@ modelOverrides: { extract: m }
 maxSteps: 7
 maxTokens: 1000
 notify: [ { on: stuck, command: x } ]
+otel: { endpoint: "http://x", headers: { a: b }, headersEnv: { c: D }, content: true }
 maxCost: 0.5
 maxTime: 1h
 futureKey: |

@@ -175,6 +175,10 @@ fn everything_the_design_promises_is_bound() {
         ("$last(steps[-2].role).n", json!(2)),
         ("$extractedBy(steps[0])", json!("llm")),
         ("steps[$extractedBy($) = 'llm'].role", json!("planner")),
+        ("$frontmatter(steps[1])", json!({"confidence": 0.5, "status": "done"})),
+        // A key of the output itself is the one that counts.
+        ("$frontmatter(steps[0])", json!({"confidence": 0.5, "status": "planned"})),
+        ("steps[$frontmatter($).status = 'planned'].role", json!("planner")),
         ("$count(steps[role='coder'])", json!(2)),
     ] {
         assert_eq!(value(expression), Ok(Some(expected)), "{expression}");
@@ -184,6 +188,8 @@ fn everything_the_design_promises_is_bound() {
         value("$extractedBy($last('coder'))"),
         Err("$extractedBy takes one step, such as steps[-1] (T0410)".into())
     );
+    assert_eq!(value("$frontmatter(steps[9]).status"), Ok(None));
+    assert_eq!(value("$frontmatter('x')"), Err("$frontmatter takes one step, such as steps[-1] (T0410)".into()));
     assert_eq!(value("$last(1)"), Err("$last takes the name of a role (T0410)".into()));
 }
 

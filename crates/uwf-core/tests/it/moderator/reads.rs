@@ -55,8 +55,9 @@ fn the_start_is_always_at_hand() {
 
 #[test]
 fn how_an_output_was_obtained_is_a_reading_of_its_own() {
-    assert_eq!(reads("$extractedBy(steps[-1]) = 'llm'"), Reads { last: 1, extracted_by: true, ..Reads::none() });
-    assert_eq!(reads("$map(steps, $extractedBy)"), Reads { all: true, extracted_by: true, ..Reads::none() });
+    assert_eq!(reads("$extractedBy(steps[-1]) = 'llm'"), Reads { last: 1, details: true, ..Reads::none() });
+    assert_eq!(reads("$frontmatter(steps[-1]).confidence < 0.5"), Reads { last: 1, details: true, ..Reads::none() });
+    assert_eq!(reads("$map(steps, $extractedBy)"), Reads { all: true, details: true, ..Reads::none() });
 }
 
 #[test]

@@ -9,6 +9,7 @@ fn example(name: &str, stem: &str) -> Option<(Workflow, String)> {
     let text = shared(&format!("examples/{name}"))?;
     let parsed = check(&text, name, Some(stem));
     assert!(!parsed.has_errors(), "{}", lines(&parsed.problems));
+    crate::file_schema::agrees_on_workflow(&text, &parsed.problems);
     let workflow = parsed
         .draft
         .expect("no errors")

@@ -2,7 +2,7 @@
 
 use json_cas::Hash;
 
-use super::lines::{Answered, Closed, Finished, GaveUp, Line, Named, Opened, Outcome, Started};
+use super::lines::{Answered, Closed, Exchange, Finished, GaveUp, Line, Named, Opened, Outcome, Replied, Started};
 use super::output::size;
 use super::{OutputFiles, boot_id};
 use crate::attempt::agents::HUMAN;
@@ -32,12 +32,23 @@ pub struct Attempt {
     pub gave_up: Option<GaveUp>,
     /// How it was concluded.
     pub closed: Option<Closed>,
+    /// What a person said to its question.
+    pub replied: Option<Replied>,
 }
 
 impl Attempt {
     /// One of which nothing is known but how it was planned.
     pub fn begun(opened: Opened) -> Attempt {
-        Attempt { opened, started: None, answered: None, named: None, finished: None, gave_up: None, closed: None }
+        Attempt {
+            opened,
+            started: None,
+            answered: None,
+            named: None,
+            finished: None,
+            gave_up: None,
+            closed: None,
+            replied: None,
+        }
     }
 
     /// The same with what one more line says about it; a line of another attempt says nothing.
@@ -50,6 +61,7 @@ impl Attempt {
             Line::Finished(finished) if finished.attempt == *id => Attempt { finished: Some(finished), ..self },
             Line::GaveUp(gave_up) if gave_up.attempt == *id => Attempt { gave_up: Some(gave_up), ..self },
             Line::Closed(closed) if closed.attempt == *id => Attempt { closed: Some(closed), ..self },
+            Line::Replied(replied) if replied.attempt == *id => Attempt { replied: Some(replied), ..self },
             Line::Opened(_)
             | Line::Started(_)
             | Line::Answered(_)
@@ -57,6 +69,7 @@ impl Attempt {
             | Line::Finished(_)
             | Line::GaveUp(_)
             | Line::Closed(_)
+            | Line::Replied(_)
             | Line::Ended(_) => self,
         }
     }
@@ -109,7 +122,34 @@ impl Attempt {
     /// a person's.
     pub(crate) fn only_waits(&self) -> bool {
         let waits = self.gave_up.as_ref().is_some_and(|gave_up| gave_up.kind == ErrorKind::Waiting);
-        self.finished.is_none() && (waits || self.opened.agent.is_built_in(HUMAN))
+        self.finished.is_none() && !self.asks() && (waits || self.opened.agent.is_built_in(HUMAN))
+    }
+
+    /// Whether its agent asks a person something.
+    pub(crate) fn asks(&self) -> bool {
+        self.gave_up.as_ref().is_some_and(|gave_up| gave_up.question.is_some())
+    }
+
+    /// What the agent of this role asks at this head, as long as nobody has replied.
+    pub(crate) fn question_at(&self, head: Hash, role: &str) -> Option<&GaveUp> {
+        let has_asked = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Asked);
+        let is_open = has_asked && self.replied.is_none();
+        self.gave_up.as_ref().filter(|_| is_open && self.opened.expected_head == head && self.opened.role == role)
+    }
+
+    /// What a next try of this role at this head knows of questions and replies.
+    pub(crate) fn replies_at(&self, head: Hash, role: &str) -> Vec<Exchange> {
+        if self.opened.expected_head != head || self.opened.role != role {
+            return Vec::new();
+        }
+        let node = self.closed.as_ref().and_then(|closed| closed.node);
+        let exchange = |(attempt, replied): (Hash, &Replied)| Exchange {
+            attempt,
+            question: replied.question,
+            reply: replied.reply,
+        };
+        let own = node.zip(self.replied.as_ref()).map(exchange);
+        self.opened.replies.iter().copied().chain(own).collect()
     }
 
     /// Whether it was the wait of this role at this head.
@@ -157,8 +197,14 @@ mod tests {
         record::write(home, &thread, &file, &Line::Opened(Box::new(opened))).unwrap();
         super::super::answered(home, &thread, &attempt).unwrap();
         if let Some(kind) = gave_up {
-            let line =
-                GaveUp { attempt: attempt.clone(), kind, error: String::new(), hints: Vec::new(), exit_code: None };
+            let line = GaveUp {
+                attempt: attempt.clone(),
+                kind,
+                error: String::new(),
+                hints: Vec::new(),
+                exit_code: None,
+                question: None,
+            };
             super::super::gave_up(home, &thread, line).unwrap();
         }
         let node = Some(Hash::from_u64(2));

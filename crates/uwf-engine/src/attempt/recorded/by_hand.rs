@@ -27,6 +27,13 @@ pub(crate) fn is_by_hand(attempt: &str) -> bool {
     ulid.len() == 26 && ulid.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
+impl Opened {
+    /// Whether somebody runs the agent by hand: of that the record of the thread knows nothing.
+    pub fn is_by_hand(&self) -> bool {
+        is_by_hand(&self.attempt)
+    }
+}
+
 /// Directory of the files of such an attempt.
 pub(crate) fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> PathBuf {
     home.thread_dir(thread).join("by-hand").join(attempt)

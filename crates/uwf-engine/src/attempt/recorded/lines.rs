@@ -24,6 +24,7 @@ pub(super) enum Line {
     Finished(Finished),
     GaveUp(GaveUp),
     Closed(Closed),
+    Replied(Replied),
     Ended(history::Finished),
 }
 
@@ -40,6 +41,7 @@ impl Line {
             "finished" => Line::Finished(serde_json::from_slice(line).ok()?),
             "gaveUp" => Line::GaveUp(serde_json::from_slice(line).ok()?),
             "closed" => Line::Closed(serde_json::from_slice(line).ok()?),
+            "replied" => Line::Replied(serde_json::from_slice(line).ok()?),
             "ended" => Line::Ended(serde_json::from_slice(line).ok()?),
             _ => return None,
         })
@@ -82,6 +84,9 @@ pub struct Opened {
     pub digest: Option<Digest>,
     /// Attempt nodes of earlier failed tries at this position, oldest first.
     pub earlier: Vec<Hash>,
+    /// What the agent has asked a person at this position, oldest first, and what that said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<Exchange>,
     /// Process id of the keeper.
     pub keeper: u32,
     /// Boot the process ids belong to.
@@ -107,6 +112,18 @@ impl Opened {
             None => self.agent.command_line(bin, self.thread.as_str(), &self.role),
         }
     }
+}
+
+/// What an agent asked, and the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exchange {
+    /// The attempt that asked.
+    pub attempt: Hash,
+    /// A `Content` node with the question.
+    pub question: Hash,
+    /// A `Content` node with the reply.
+    pub reply: Hash,
 }
 
 /// The agent's process exists.
@@ -169,6 +186,23 @@ pub struct GaveUp {
     pub hints: Vec<String>,
     /// Exit code of the command inside, if there was one.
     pub exit_code: Option<i32>,
+    /// What the agent asks a person; it goes on when that has replied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+}
+
+/// A person has replied to what the attempt asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replied {
+    /// Attempt.
+    pub attempt: String,
+    /// A `Content` node with the question.
+    pub question: Hash,
+    /// A `Content` node with what the person said.
+    pub reply: Hash,
+    /// Unix milliseconds.
+    pub replied_at: u64,
 }
 
 /// The attempt is over.
@@ -202,6 +236,8 @@ pub enum Outcome {
     Failed,
     /// It has a result, but the head had moved: kept, not linked.
     Quarantined,
+    /// Its agent asked a person something. What it said is kept, and it goes on with the reply.
+    Asked,
     /// It waits for a person or for room below a limit: nothing has failed, and nothing came of it yet.
     Suspended,
 }
@@ -229,6 +265,7 @@ mod tests {
             json!({ "event": "named", "attempt": attempt, "step": step }),
             json!({ "event": "finished", "attempt": attempt, "step": step, "finishedAt": 5 }),
             json!({ "event": "gaveUp", "attempt": attempt, "kind": "waiting", "error": "e\n", "exitCode": 2 }),
+            json!({ "event": "replied", "attempt": attempt, "question": step, "reply": step, "repliedAt": 6 }),
             json!({ "event": "closed", "attempt": attempt, "outcome": "failed", "node": step, "closedAt": 6 }),
             json!({ "event": "ended", "thread": thread, "workflow": step, "head": step, "completedAt": 1, "status": "killed" }),
         ];

@@ -108,11 +108,14 @@ pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
 /// How much there is.
 pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let nodes = home.store().objects().list(None)?.len();
-    let size = match std::fs::read_dir(home.objects_dir()) {
-        Ok(files) => format!(", {}", bytes(files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum())),
-        // Nothing is stored yet, or elsewhere.
-        Err(_) => String::new(),
+    let size_of = |dir| {
+        let files = std::fs::read_dir(dir).ok()?.flatten().filter_map(|file| file.metadata().ok());
+        Some(files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>())
     };
+    // Nothing is stored yet, or elsewhere.
+    let size = size_of(home.objects_dir()).map_or_else(String::new, |files| {
+        format!(", {}", bytes(files + size_of(home.packs_dir()).unwrap_or_default()))
+    });
     Ok(vec![match nodes {
         0 => Finding::ok("store", "no node is stored yet"),
         nodes => Finding::ok("store", format!("{}{size}", counted(nodes, "node"))),

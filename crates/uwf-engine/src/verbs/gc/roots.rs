@@ -154,7 +154,7 @@ impl Roots {
 
     fn add_registry(&mut self, home: &Home) -> Result<()> {
         let registry = registry::read(home)?;
-        if registry::is_gone(home) {
+        if registry::is_gone(home)? {
             return Err(VerbError::RegistryGone(home.registry_file()).into());
         }
         for (name, entry) in registry {

@@ -111,7 +111,7 @@ impl<'h> Evidence<'h> {
         let at = |head, from, pending_from| Known { head, from, pending_from };
         let outcome = attempt.closed.as_ref().map(|closed| closed.outcome);
         // A keeper that is at it moves the head itself.
-        if matches!(outcome, Some(Outcome::Failed | Outcome::Quarantined | Outcome::Suspended))
+        if matches!(outcome, Some(Outcome::Failed | Outcome::Asked | Outcome::Quarantined | Outcome::Suspended))
             || self.get(lock::is_held(self.home, id)).unwrap_or(true)
         {
             return at(before, Source::Attempt, None);

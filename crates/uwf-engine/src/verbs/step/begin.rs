@@ -40,6 +40,9 @@ impl Step<'_, '_> {
             let attempt = self.begin_reading(role, nodes, newest.as_deref().filter(|_| rereads))?;
             return Ok(Begun { attempt, rereads });
         }
+        if let Some(waits) = self.unreplied(newest.as_deref(), role) {
+            return Err(waits);
+        }
         if let Some(asked) = &self.request.agent {
             asked.refuse_secret(&Redactor::of(self.home)?)?;
         }
@@ -72,6 +75,17 @@ impl Step<'_, '_> {
         }
         let reason = marks::get(self.home, &self.thread.id, Mark::Waiting)?;
         Some(VerbError::Waits { thread: self.thread.id.clone(), why: reason.message() }.into())
+    }
+
+    /// What the agent of the last attempt asks, while nobody has replied. An agent that is given for this step begins anew.
+    fn unreplied(&self, last: Option<&Attempt>, role: &str) -> Option<Error> {
+        let last = last.filter(|_| self.request.agent.is_none())?;
+        let why = &last.question_at(self.head.hash, role)?.error;
+        // Its keeper may have died before it came to that.
+        if marks::get(self.home, &self.thread.id, Mark::Waiting).is_none() {
+            self.mark(Mark::Waiting, role, why);
+        }
+        Some(VerbError::Waits { thread: self.thread.id.clone(), why: why.clone() }.into())
     }
 
     /// An attempt in which uwf reads what the agent of an earlier one wrote; of one that is `unread` also the value it

@@ -86,6 +86,7 @@ impl Step<'_, '_> {
         let is_unfinished = record.as_ref().is_none_or(|record| record.result().is_none());
         let error = if is_unfinished { self.with_withheld(opened, error) } else { error };
         let exit_code = record.as_ref().and_then(|record| record.gave_up.as_ref()?.exit_code);
+        let attempt = record.as_ref().unwrap_or(attempt);
         let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
         if self.still_active() {
             self.mark(mark, &opened.role, &error.message);
@@ -100,6 +101,8 @@ impl Step<'_, '_> {
             _ => error,
         };
         match kept {
+            // All it said that matters is the question.
+            Ok(_) if attempt.asks() => error,
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) => {
                 let dir = self.home.attempts_dir(&self.thread.id);

@@ -3,6 +3,7 @@
 mod ask;
 mod editor;
 mod given;
+mod reply;
 
 use std::path::PathBuf;
 
@@ -49,7 +50,8 @@ Examples:
 
 On a terminal it shows the last step, which is most often what is to be approved, and asks; so does `uwf run`. Of a thread \
 whose role is played by a child thread, its only child that waits is answered.\n\nThe answer is checked against the role's schema and recorded as the step of that role; the report is that of `thread \
-step`. Only a thread that waits, or whose next role is bound to the agent `human`, takes an answer. Exit 41 says what \
+step`. If an agent asks something (`status: needs_input`), the answer is its reply: a text, which the agent gets at the next \
+step; --data plays the role in its place.\n\nOnly a thread that waits, or whose next role is bound to the agent `human`, takes an answer. Exit 41 says what \
 does not fit; 75 that somebody else was first."
 )]
 pub(crate) struct Args {
@@ -80,6 +82,14 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     if asked.thread != id {
         context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));
     }
+    // With `--data` a person plays the role instead of the agent that asks.
+    if let Some(question) = asked.question.as_ref().filter(|_| args.data.is_none()) {
+        let reply = reply::of_arguments(context, &args, &asked, question)?;
+        let report = answer::reply(&context.home, &asked, question, &reply)?;
+        editor::forget(context, &asked);
+        context.printer.talk(&format!("go on with: uwf run {id}"));
+        return step::printed(context, report, args.exit_code);
+    }
     let answer =
         if args.editor { editor::write(context, &agent, &asked)? } else { of_arguments(context, &args, &agent)? };
     let report = record(context, &asked, &agent, answer)?;
@@ -100,6 +110,10 @@ fn asked_agent<'c>(context: &'c Context, asked: &Asked) -> Result<AgentContext<'
 /// # Errors
 /// `Interrupted` when nobody answers; the thread goes on waiting.
 pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport, CommandError> {
+    if let Some(question) = &asked.question {
+        let reply = reply::ask_person(context, question)?;
+        return Ok(answer::reply(&context.home, asked, question, &reply)?);
+    }
     let agent = asked_agent(context, asked)?;
     let answer = ask_person(context, &agent)?;
     record(context, asked, &agent, answer)

@@ -180,7 +180,7 @@ fn tokens(sum: Option<u64>, is_whole: bool, spent: &Spent) -> String {
     }
 }
 
-fn cost_of(spent: &Spent) -> String {
+pub(crate) fn cost_of(spent: &Spent) -> String {
     let sums: Vec<String> = spent.by_currency().iter().map(|(currency, amount)| money(*amount, currency)).collect();
     match (sums.is_empty(), spent.cost_unknown > 0) {
         (true, true) => "unknown".to_owned(),

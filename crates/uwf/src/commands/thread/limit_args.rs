@@ -17,7 +17,7 @@ pub(crate) struct LimitArgs {
     /// Most tokens it may use, as agents report them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
-    /// Most US dollars it may cost, as providers report them.
+    /// Most US dollars it may cost, as providers report them, else by the `prices` of the configuration.
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     pub(crate) max_cost: Option<f64>,
 }

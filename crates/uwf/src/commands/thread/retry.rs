@@ -37,6 +37,10 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         State::Stuck | State::Completed | State::Killed | State::Running => {
             step::run(context, step::Args::again(&thread, args.agent, args.exit_code))
         }
+        State::Waiting => {
+            Err(CommandError::usage(format!("thread {thread} has no failed attempt: it waits for a person"))
+                .hint(format!("answer it: uwf thread answer {thread}")))
+        }
         state => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is {}", state.name()))
             .hint(format!("to do its next step: uwf thread step {thread}"))),
     }

@@ -1,16 +1,13 @@
 //! `uwf thread run`, also `uwf run`
 
 use clap_complete::engine::ArgValueCompleter;
-use std::io::IsTerminal;
 use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::moderator::Next;
-use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::{Signals, last_line};
-use uwf_engine::attempt::recorded::{self, OutputFiles};
+use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::settings;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project;
@@ -22,16 +19,14 @@ use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
 
 use crate::ask::Asker;
+use crate::commands::thread::live_line::LiveLine;
 use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{answer, run_all, start, step};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
-use crate::{style, table, terminal};
-
-/// Columns of the live line on a terminal that does not say how many it has.
-const LINE: usize = 79;
+use crate::{style, table};
 
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
@@ -111,6 +106,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         known_thread(context, &target, args.options)?
     };
     let mut signals = Signals::listen()?;
+    let mut line = LiveLine::of(context, &thread);
     let mut steps = 0;
     loop {
         if let Some(role) = &args.until
@@ -119,7 +115,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             context.printer.talk(&format!("`{role}` is next; go on with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: 0 });
         }
-        let report = match one_step(context, &thread, &mut signals) {
+        let report = match one_step(context, &thread, &mut signals, &mut line) {
             Ok(report) => report,
             Err(error) => match completed(context, &thread) {
                 Some(report) if error.kind == ErrorKind::NotFound => {
@@ -168,7 +164,7 @@ fn before(context: &Context, thread: &ThreadId, role: &str) -> Result<Option<Ste
 }
 
 /// Asks the person at the terminal what a waiting thread asks for: the step of the thread, or `None` when it was a child that
-/// waited. What waits for something else goes on waiting.
+/// waited, or an agent that goes on with what was said. What waits for something else goes on waiting.
 fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
     // Paused, say, or there are several children that wait.
     let Ok(asked) = uwf_engine::verbs::answer::asked(&context.home, thread) else { return Err(waits) };
@@ -181,7 +177,7 @@ fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result
             report.agent.as_deref().unwrap_or_default()
         ));
     }
-    Ok(Some(report).filter(|report| report.thread == *thread))
+    Ok(Some(report).filter(|report| report.role.is_some() && report.thread == *thread))
 }
 
 /// What there is to report of a thread that has come to its end before.
@@ -231,12 +227,17 @@ fn known_thread(context: &Context, target: &str, options: start::Options) -> Res
 }
 
 /// One step with progress on stderr: a live line on a terminal, a line a step elsewhere.
-fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Result<StepReport, CommandError> {
+fn one_step(
+    context: &Context,
+    thread: &ThreadId,
+    signals: &mut Signals,
+    line: &mut LiveLine<'_>,
+) -> Result<StepReport, CommandError> {
     let request = StepRequest::plain(thread.clone());
     let begun = Instant::now();
-    let mut live = Live { context, thread, begun, is_terminal: std::io::stderr().is_terminal(), shown: false };
-    let report = in_keeper(&context.home, &request, signals, &mut || live.show());
-    live.clear();
+    line.begin();
+    let report = in_keeper(&context.home, &request, signals, &mut || line.show());
+    line.clear();
     let report = report?;
     if let Some(role) = &report.role {
         let agent = report.agent.as_deref().unwrap_or_default();
@@ -255,69 +256,4 @@ fn one_step(context: &Context, thread: &ThreadId, signals: &mut Signals) -> Resu
         context.printer.warn(error);
     }
     Ok(report)
-}
-
-struct Live<'c> {
-    context: &'c Context,
-    thread: &'c ThreadId,
-    begun: Instant,
-    is_terminal: bool,
-    shown: bool,
-}
-
-impl Live<'_> {
-    fn show(&mut self) {
-        if !self.is_terminal {
-            return;
-        }
-        let Ok(Some(attempt)) = recorded::read(&self.context.home, self.thread) else { return };
-        if attempt.closed.is_some() {
-            return;
-        }
-        let files = OutputFiles::of(&self.context.home, self.thread, &attempt.opened.attempt);
-        let last =
-            [&files.raw, &files.err, &files.out].into_iter().find_map(|path| last_line(path)).unwrap_or_default();
-        let (role, agent) = (&attempt.opened.role, &attempt.opened.agent.name);
-        let known = format!("{role} by {agent}, {}: ", table::duration(self.begun.elapsed()));
-        let columns = terminal::size(&std::io::stderr()).map_or(LINE, |size| size.columns.saturating_sub(1));
-        self.context.printer.live(&live_line(&known, &last, columns));
-        self.shown = true;
-    }
-
-    fn clear(&mut self) {
-        if self.shown {
-            self.context.printer.clear_line();
-        }
-    }
-}
-
-/// What is known, then the end of what was said last: a text that grows is seen growing.
-fn live_line(known: &str, said: &str, columns: usize) -> String {
-    let known = table::excerpt(known, columns);
-    let said = one_line(said);
-    let room = columns.saturating_sub(style::width(&known) + 1);
-    let symbols = said.char_indices().rev();
-    // Symbols from the end on that have room.
-    let widths = symbols.scan(0, |taken, (at, _)| {
-        *taken = style::width(&said[at..]);
-        (*taken <= room).then_some(at)
-    });
-    let from = widths.last().unwrap_or(said.len());
-    format!("{known} {}", &said[from..])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_growing_line_is_seen_growing() {
-        assert_eq!(live_line("coder by llm, 3.0 s: ", "reads\u{1b}[2J\u{7}", 80), "coder by llm, 3.0 s: reads");
-        let said = format!("{{\"text\": \"{} the end", "word ".repeat(50));
-        let grown = live_line("coder by llm, 3.0 s: ", &said, 60);
-        assert_eq!(style::width(&grown), 60);
-        assert!(grown.starts_with("coder by llm, 3.0 s: ") && grown.ends_with("word the end"), "{grown}");
-        assert_eq!(live_line("coder by llm: ", "日本語", 19), "coder by llm: 本語");
-        assert_eq!(live_line("coder by llm: ", "said", 8), "coder b… ");
-    }
 }

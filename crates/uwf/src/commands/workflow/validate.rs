@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
+use uwf_core::document::Problem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project_files;
 use uwf_engine::verbs::find_workflow::{self, Located};
@@ -57,10 +58,19 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let typed = if args.workflows.is_empty() { of_project(context)? } else { args.workflows.clone() };
     let mut files = Vec::with_capacity(typed.len());
     for typed in &typed {
-        let (origin, Validated { text, problems, .. }) = validated(context, typed)?;
+        let (origin, Validated { text, mut problems, .. }) = validated(context, typed)?;
+        problems.extend(capabilities(context, &text, &origin));
+        problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
         files.push(Checked::new(origin, text, problems, args.strict));
     }
     Printed::new(&Files(files))
+}
+
+/// Where roles ask for what the agents that would play them here do not say they can do.
+fn capabilities(context: &Context, text: &str, origin: &str) -> Vec<Problem> {
+    // A configuration that cannot be used is no fault of the workflow.
+    let config = context.config().ok();
+    config.map(|config| uwf_agents::capabilities::problems(&config, text, origin)).unwrap_or_default()
 }
 
 /// The files of the project's workflows.

@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use serde_json::{Value, json};
 use uwf_testing::processes::until;
 use uwf_testing::{Ran, TestHome, counting_workflow};
 
@@ -101,6 +102,28 @@ fn two_people_cannot_end_each_others_agents_and_are_told_so_at_once() {
     assert_eq!(home.head(&thread), before, "nothing was changed");
     assert_eq!(run_as(&home, ANNA, &["thread", "kill", &thread]).code, Some(0));
     window.wait().unwrap();
+}
+
+#[test]
+fn two_people_watch_each_others_threads() {
+    let (home, thread) = of_anna(0o2775);
+    home.file("slow", "");
+    let mut window = start_as(&home, ANNA);
+    until("her agent is at work", || home.work().join("working").exists());
+    let ps = run_as(&home, BERT, &["thread", "ps"]);
+    assert_eq!(ps.json()[0]["thread"], thread.as_str(), "{ps:?}");
+    let mut live = command_as(&home, BERT, &["live", &thread, "--format", "json"]);
+    let live = live.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It ends with the thread, like a run.
+    assert_eq!(run_as(&home, ANNA, &["thread", "kill", &thread]).code, Some(0));
+    window.wait().unwrap();
+    let watched: Ran = live.wait_with_output().unwrap().into();
+    let events: Vec<Value> = watched.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_there =
+        |wanted: &[(&str, Value)]| events.iter().any(|event| wanted.iter().all(|(key, value)| event[key] == *value));
+    assert!(is_there(&[("event", json!("step")), ("index", json!(1))]), "{watched:?}");
+    assert!(is_there(&[("event", json!("end")), ("status", json!("killed"))]), "{watched:?}");
+    assert_eq!(watched.code, run_as(&home, BERT, &["run", &thread]).code, "{watched:?}");
 }
 
 /// As an earlier build left it, or by a umask of 022.

@@ -7,7 +7,7 @@ use agent_kit::AgentContext;
 use agent_kit::answer::Answer;
 use uwf_core::prompt;
 use uwf_engine::error::{AtPath, Error, ErrorKind};
-use uwf_engine::verbs::answer::Asked;
+use uwf_engine::verbs::answer::{Asked, Question};
 
 use super::given;
 use crate::ask::Asker;
@@ -37,7 +37,7 @@ pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) 
         let text = text.split(SCISSORS).next().unwrap_or_default().trim();
         if text.is_empty() || text == form.trim() {
             forget(context, asked);
-            return Err(Error::new(ErrorKind::Waiting, "nothing was written, so the thread goes on waiting").into());
+            return Err(nothing_written());
         }
         let misfit = match given::message(agent, text.to_owned()) {
             Ok(answer) => return Ok(answer),
@@ -49,6 +49,28 @@ pub(super) fn write(context: &Context, agent: &AgentContext<'_>, asked: &Asked) 
                 .hint(format!("edit it again: `uwf thread answer {} --editor`", asked.thread)));
         }
     }
+}
+
+/// Lets a person write the reply to what an agent asks.
+pub(super) fn write_reply(context: &Context, asked: &Asked, question: &Question) -> Result<String, CommandError> {
+    let path = draft(context, asked);
+    if !path.exists() {
+        context.home.make_thread_dir(&asked.thread)?;
+        let text = format!("\n\n{SCISSORS}\n\n{}\n", question.text);
+        std::fs::write(&path, text).at("write", &path)?;
+    }
+    editor::open(&path).map_err(|error| error.hint("`uwf thread answer` takes a reply by -m or --file too"))?;
+    let text = input::from_file(&path)?;
+    let text = text.split(SCISSORS).next().unwrap_or_default().trim();
+    if text.is_empty() {
+        forget(context, asked);
+        return Err(nothing_written());
+    }
+    Ok(text.to_owned())
+}
+
+fn nothing_written() -> CommandError {
+    Error::new(ErrorKind::Waiting, "nothing was written, so the thread goes on waiting").into()
 }
 
 /// Removes the draft of an answer that was recorded.

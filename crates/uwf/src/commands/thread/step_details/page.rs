@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use uwf_core::node::NodeKind;
+use uwf_core::node::{ASKED, NodeKind};
 use uwf_core::text::one_line;
 
 use crate::style;
@@ -131,9 +131,11 @@ impl Page {
         self.referred(1, &session["raw"]);
         self.turns(0, list(session, "turns"));
         for attempt in list(session, "attempts") {
-            let is_failure = attempt.get("error").is_some_and(|error| !error.is_null());
-            if is_failure || attempt.get("stderr").is_none() {
-                self.heading(0, &format!("Failed attempt {}", hash(attempt)));
+            let error = attempt.get("error").filter(|error| !error.is_null());
+            if error.is_some() || attempt.get("stderr").is_none() {
+                let has_asked = error.and_then(Value::as_str).is_some_and(|error| error.starts_with(ASKED));
+                let kind = if has_asked { "Attempt with a question," } else { "Failed attempt" };
+                self.heading(0, &format!("{kind} {}", hash(attempt)));
                 self.attempt(attempt, 1);
             } else {
                 self.heading(0, "On stderr");

@@ -1,0 +1,89 @@
+//! Questions of agents to people: an answer with `status: needs_input` is none yet. The attempt ends with the question, the thread
+//! waits, and what a person replies goes to the next attempt of the same agent.
+
+use uwf_core::extract::{self, Failure, Found};
+use uwf_core::node::{Content, Payload, TracedAttempt};
+use uwf_core::prompt::{self, AnswerForm, Prompt};
+use uwf_core::text::ellipsize;
+use uwf_engine::attempt::agents::{HUMAN, WORKFLOW};
+use uwf_engine::error::{Error, ErrorKind, Result};
+use uwf_engine::thread::nodes;
+
+use crate::answer::Answer;
+use crate::context::{AgentContext, is_session_id};
+
+/// Characters of a question that are kept apart from the answer it stands in.
+const MAX_QUESTION: usize = 16_000;
+
+/// Characters of a question in one line.
+const MAX_LINE: usize = 100;
+
+/// That an agent asks a person something, as the source of an error.
+#[derive(Debug, thiserror::Error)]
+#[error("the agent asks a person")]
+pub(crate) struct Asks {
+    pub(crate) question: String,
+}
+
+impl Asks {
+    /// What is asked, if that is why there is no result.
+    pub(crate) fn of(error: &Error) -> Option<&Asks> {
+        error.source.as_ref()?.downcast_ref()
+    }
+}
+
+/// The wait for a reply, if the answer is a question. `read` is what the first rung has made of it.
+pub(crate) fn asked(
+    context: &AgentContext<'_>,
+    answer: &Answer,
+    form: AnswerForm,
+    read: Result<&Found, &Failure>,
+) -> Option<Error> {
+    let attempt = context.attempt()?;
+    let agent = &attempt.opened.agent;
+    // A person asks nobody, and what a child thread asks, it asks itself. Of what is run by hand nothing is recorded.
+    let may_ask = !agent.is_built_in(HUMAN) && !agent.is_built_in(WORKFLOW) && !attempt.opened.is_by_hand();
+    if !may_ask || answer.value.is_some() {
+        return None;
+    }
+    let question = ellipsize(&extract::question(&answer.raw, form, read)?, MAX_QUESTION).into_owned();
+    let first = question.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let (role, id) = (context.role_name(), &context.thread().id);
+    let line = ellipsize(first.trim(), MAX_LINE);
+    let whole = if line == question.trim() { String::new() } else { format!("{question}\n\n") };
+    let message = format!(
+        "role `{role}` asks: {line}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
+    );
+    Some(Error { source: Some(Box::new(Asks { question })), ..Error::new(ErrorKind::Waiting, message) })
+}
+
+/// Whether it has asked anything at this step.
+pub(crate) fn has_asked(context: &AgentContext<'_>) -> bool {
+    !context.exchanges().is_empty()
+}
+
+/// The session in which an agent has asked, and what it is told there.
+pub(crate) struct Asked {
+    pub(crate) session: String,
+    pub(crate) reply: Prompt,
+}
+
+/// That of the last question, if the same agent with the same settings has asked it and nothing has failed since.
+///
+/// # Errors
+/// Those of the nodes.
+pub(crate) fn session(context: &AgentContext<'_>) -> Result<Option<Asked>> {
+    let (Some(attempt), Some(last)) = (context.attempt(), context.exchanges().last()) else { return Ok(None) };
+    if attempt.opened.earlier.last() != Some(&last.attempt) {
+        return Ok(None);
+    }
+    let store = context.thread().home().store();
+    // One without a trace has no session that is known.
+    let Ok(TracedAttempt { attempt: asked, session_id, .. }) = nodes::typed(store, last.attempt) else {
+        return Ok(None);
+    };
+    let agent = context.redactor()?.draft(attempt.opened.agent.payload().draft()).hash();
+    let Some(session) = session_id.filter(|id| asked.agent == agent && is_session_id(id)) else { return Ok(None) };
+    let reply = nodes::typed::<Content>(store, last.reply)?.text;
+    Ok(Some(Asked { session, reply: prompt::reply(&reply) }))
+}

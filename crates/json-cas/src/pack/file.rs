@@ -1,0 +1,245 @@
+//! Reading a pack.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use durable_files::regular::{self, MAX_OBJECT};
+use durable_files::{FileError, regular::Refused};
+use twox_hash::XxHash64;
+
+use super::format::{self, BLOCK_HEAD_LEN, ENTRY_LEN, Entry, FOOT_LEN, Foot, HEAD_LEN, PAGE_ENTRIES, SUM_LEN};
+use super::writer::block_sum;
+use crate::error::StoreError;
+use crate::hash::{Hash, HashPrefix};
+
+/// Most pages of an index that are kept: 16 MB. A command that reads that much reads them in turn.
+const MAX_PAGES: usize = 5_000;
+
+/// A part that is read at a time when all is.
+const CHUNK: usize = 1 << 20;
+
+/// Why a pack cannot be read.
+#[derive(Debug)]
+pub(crate) enum PackError {
+    /// The system says so.
+    Io(FileError),
+    /// It is not as it was written.
+    Damaged {
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl PackError {
+    /// What it means for whoever asked for an object.
+    pub(crate) fn of(self, hash: Hash) -> StoreError {
+        match self {
+            PackError::Io(error) => error.into(),
+            PackError::Damaged { path, reason } => {
+                StoreError::Corrupt { hash, reason: format!("the pack {} is damaged: {reason}", path.display()) }
+            }
+        }
+    }
+
+    fn is_missing(error: &FileError) -> bool {
+        error.source.kind() == io::ErrorKind::NotFound
+    }
+}
+
+impl From<PackError> for StoreError {
+    fn from(error: PackError) -> StoreError {
+        match error {
+            PackError::Io(error) => error.into(),
+            PackError::Damaged { path, reason } => StoreError::DamagedPack { path, reason },
+        }
+    }
+}
+
+/// An open pack. It can be read as long as it is open, even if it was removed.
+#[derive(Debug)]
+pub(crate) struct PackFile {
+    name: Hash,
+    path: PathBuf,
+    file: File,
+    size: u64,
+    foot: Foot,
+    fences: Vec<Hash>,
+    pages: Mutex<HashMap<usize, Arc<[u8]>>>,
+}
+
+impl PackFile {
+    /// Opens a pack; `None` when it is not there.
+    pub(crate) fn open(path: &Path, name: Hash) -> Result<Option<PackFile>, PackError> {
+        let io = |error: FileError| PackError::Io(error);
+        let file = match regular::open(path).map_err(FileError::at("open", path)) {
+            Err(error) if PackError::is_missing(&error) => return Ok(None),
+            // Something else is in its place.
+            Err(error) if Refused::of(&error.source).is_some() => {
+                return Err(PackError::Damaged { path: path.to_owned(), reason: error.source.to_string() });
+            }
+            other => other.map_err(io)?,
+        };
+        let size = file.metadata().map_err(FileError::at("look at", path)).map_err(io)?.len();
+        let foot = Foot { entries: 0, index: 0, fences: 0, raw: 0, sum: name };
+        let mut pack =
+            PackFile { name, path: path.to_owned(), file, size, foot, fences: Vec::new(), pages: Mutex::default() };
+        if size < (HEAD_LEN + FOOT_LEN) as u64 {
+            return Err(pack.damaged(format!("it has {size} bytes")));
+        }
+        format::check_head(&pack.read(0, HEAD_LEN)?).map_err(|reason| pack.damaged(reason))?;
+        let foot = pack.read(size - FOOT_LEN as u64, FOOT_LEN)?;
+        pack.foot = Foot::decode(&foot, size).map_err(|reason| pack.damaged(reason))?;
+        if pack.foot.sum != name {
+            return Err(pack.damaged(format!("it is pack {}", pack.foot.sum)));
+        }
+        // It fits the size of the file, so there is memory for it.
+        let fences = pack.read(pack.foot.fences, pack.foot.pages() as usize * 8 + SUM_LEN)?;
+        let fences = format::without_sum(&fences).ok_or_else(|| pack.damaged("its fences have another checksum"))?;
+        pack.fences = fences.chunks_exact(8).map(|fence| format::hash_at(fence, 0)).collect();
+        Ok(Some(pack))
+    }
+
+    pub(crate) fn name(&self) -> Hash {
+        self.name
+    }
+
+    /// Size of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Size of its objects.
+    pub(crate) fn raw(&self) -> u64 {
+        self.foot.raw
+    }
+
+    /// How many objects it has.
+    pub(crate) fn len(&self) -> u64 {
+        self.foot.entries
+    }
+
+    /// Where an object is.
+    pub(crate) fn find(&self, hash: Hash) -> Result<Option<Entry>, PackError> {
+        let Some(page) = self.fences.partition_point(|fence| *fence <= hash).checked_sub(1) else { return Ok(None) };
+        let page = self.page(page)?;
+        let (mut low, mut high) = (0, page.len() / ENTRY_LEN);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let at = middle * ENTRY_LEN;
+            match format::hash_at(&page, at).cmp(&hash) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Ok(Some(Entry::decode(&page[at..at + ENTRY_LEN]))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// All entries in order of their hashes, or those with a prefix.
+    pub(crate) fn entries(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Entry>, PackError> {
+        let (first, last) = match prefix.map(HashPrefix::range) {
+            None => (0, self.fences.len()),
+            Some(range) => (
+                self.fences.partition_point(|fence| fence <= range.start()).saturating_sub(1),
+                self.fences.partition_point(|fence| fence <= range.end()),
+            ),
+        };
+        let mut entries = Vec::new();
+        for page in first..last {
+            let all = self.page(page)?;
+            let decoded = all.chunks_exact(ENTRY_LEN).map(Entry::decode);
+            entries.extend(decoded.filter(|entry| prefix.is_none_or(|prefix| prefix.matches(entry.hash))));
+        }
+        Ok(entries)
+    }
+
+    /// The objects of a block.
+    pub(crate) fn block(&self, at: u64) -> Result<Vec<u8>, PackError> {
+        let stored = self.stored_block(at)?;
+        let raw = format::u32_at(&stored, 4) as usize;
+        let stored = &stored[BLOCK_HEAD_LEN..];
+        if stored.len() == raw {
+            return Ok(stored.to_vec());
+        }
+        let objects = zstd::bulk::decompress(stored, raw);
+        let objects = objects.map_err(|error| self.damaged(format!("the block at {at}: {error}")))?;
+        if objects.len() == raw { Ok(objects) } else { Err(self.damaged(format!("the block at {at} is shorter"))) }
+    }
+
+    /// A block as it is stored, with its head.
+    pub(crate) fn stored_block(&self, at: u64) -> Result<Vec<u8>, PackError> {
+        let room = self.foot.index.saturating_sub(at);
+        if at < HEAD_LEN as u64 || room < BLOCK_HEAD_LEN as u64 {
+            return Err(self.damaged(format!("no block can be at {at}")));
+        }
+        let head = self.read(at, BLOCK_HEAD_LEN)?;
+        let (stored, raw) = (format::u32_at(&head, 0), format::u32_at(&head, 4));
+        if u64::from(stored) > room - BLOCK_HEAD_LEN as u64 || u64::from(raw) > MAX_OBJECT || stored > raw {
+            return Err(self.damaged(format!("the block at {at} has impossible lengths")));
+        }
+        let bytes = self.read(at, BLOCK_HEAD_LEN + stored as usize)?;
+        if block_sum(&bytes[..8], &bytes[BLOCK_HEAD_LEN..]) != format::hash_at(&bytes, 8) {
+            return Err(self.damaged(format!("the block at {at} has another checksum")));
+        }
+        Ok(bytes)
+    }
+
+    /// An object in its block.
+    pub(crate) fn object<'b>(&self, entry: &Entry, block: &'b [u8]) -> Result<&'b [u8], PackError> {
+        let (at, len) = (entry.at as usize, entry.len as usize);
+        let outside = || self.damaged(format!("object {} is outside of the block at {}", entry.hash, entry.block));
+        block.get(at..at.saturating_add(len)).ok_or_else(outside)
+    }
+
+    /// Whether every byte is as it was written.
+    pub(crate) fn check(&self) -> Result<(), PackError> {
+        let mut sum = XxHash64::with_seed(0);
+        let end = self.size - FOOT_LEN as u64;
+        let mut at = 0;
+        while at < end {
+            let part = usize::try_from(end - at).map_or(CHUNK, |left| left.min(CHUNK));
+            sum.write(&self.read(at, part)?);
+            at += part as u64;
+        }
+        if sum.finish() == self.foot.sum.as_u64() { Ok(()) } else { Err(self.damaged("it has another checksum")) }
+    }
+
+    /// A page of the index without its checksum.
+    fn page(&self, number: usize) -> Result<Arc<[u8]>, PackError> {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(page) = pages.get(&number) {
+            return Ok(page.clone());
+        }
+        let full = PAGE_ENTRIES * ENTRY_LEN + SUM_LEN;
+        let at = self.foot.index + (number * full) as u64;
+        let len = full.min(usize::try_from(self.foot.fences.saturating_sub(at)).unwrap_or(full));
+        let bytes = self.read(at, len)?;
+        let page = format::without_sum(&bytes);
+        let page = page.ok_or_else(|| self.damaged(format!("page {number} of its index has another checksum")))?;
+        let page: Arc<[u8]> = page.into();
+        if pages.len() >= MAX_PAGES {
+            pages.clear();
+        }
+        pages.insert(number, page.clone());
+        Ok(page)
+    }
+
+    fn read(&self, at: u64, len: usize) -> Result<Vec<u8>, PackError> {
+        let mut bytes = vec![0; len];
+        match self.file.read_exact_at(&mut bytes, at) {
+            Ok(()) => Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.damaged("it was cut")),
+            Err(error) => Err(PackError::Io(FileError::at("read", &self.path)(error))),
+        }
+    }
+
+    fn damaged(&self, reason: impl Into<String>) -> PackError {
+        PackError::Damaged { path: self.path.clone(), reason: reason.into() }
+    }
+}

@@ -1,0 +1,101 @@
+//! Which packs count.
+//!
+//! A text of lines: `json-cas packs 1`, then `pack NAME` for each of them, the newest first, then `old NAME` for packs that were
+//! replaced and are to be deleted, then `gone HASH` for each object in packs that was removed, then `sum XXH64` of all lines before.
+//!
+//! Without the list, or when it is damaged, all packs in the directory count and nothing is gone: what was removed may be there
+//! again then, as after a power cut, but nothing is lost.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use durable_files::FileError;
+
+use crate::hash::{Hash, xxh64};
+
+/// Name of the file.
+pub(super) const NAME: &str = "current";
+
+/// Most bytes of it: a million objects that are gone. They are thrown away long before.
+pub(super) const MAX: u64 = 20 << 20;
+
+const FIRST_LINE: &str = "json-cas packs 1";
+
+/// Which packs count, and what of them does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Manifest {
+    /// Names of the packs, the newest first.
+    pub(super) packs: Vec<Hash>,
+    /// Names of packs that were replaced, and may still be there.
+    pub(super) old: BTreeSet<Hash>,
+    /// Objects that were removed, though they are still in packs.
+    pub(super) gone: BTreeSet<Hash>,
+}
+
+impl Manifest {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Manifest> {
+        let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+        let (_, last) = text.rsplit_once('\n')?;
+        let covered = &bytes[..text.len() - last.len()];
+        if last.strip_prefix("sum ")?.parse() != Ok(xxh64(covered)) {
+            return None;
+        }
+        let mut lines = std::str::from_utf8(covered).ok()?.lines();
+        if lines.next()? != FIRST_LINE {
+            return None;
+        }
+        let mut manifest = Manifest::default();
+        for line in lines {
+            match line.split_once(' ')? {
+                ("pack", name) => manifest.packs.push(name.parse().ok()?),
+                ("old", name) => drop(manifest.old.insert(name.parse().ok()?)),
+                ("gone", hash) => drop(manifest.gone.insert(hash.parse().ok()?)),
+                _ => return None,
+            }
+        }
+        Some(manifest)
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{FIRST_LINE}\n");
+        text.extend(self.packs.iter().map(|name| format!("pack {name}\n")));
+        text.extend(self.old.iter().map(|name| format!("old {name}\n")));
+        text.extend(self.gone.iter().map(|hash| format!("gone {hash}\n")));
+        let sum = xxh64(text.as_bytes());
+        text.push_str(&format!("sum {sum}\n"));
+        text
+    }
+
+    /// Puts it into the place of the one before, durably and at once.
+    pub(super) fn save(&self, dir: &Path) -> Result<(), FileError> {
+        durable_files::replace_itself(&dir.join(NAME), self.text().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else() {
+        let one = Hash::from_u64(7);
+        let list = Manifest {
+            packs: vec![Hash::from_u64(9), Hash::from_u64(8)],
+            old: BTreeSet::from([Hash::from_u64(6)]),
+            gone: BTreeSet::from([one]),
+        };
+        let text = list.text();
+        assert_eq!(
+            text,
+            "json-cas packs 1\npack 0000000000009\npack 0000000000008\nold 0000000000006\ngone 0000000000007\nsum CGMNFXS9GEJTK\n"
+        );
+        assert_eq!(Manifest::parse(text.as_bytes()), Some(list));
+        assert_eq!(Manifest::parse(Manifest::default().text().as_bytes()), Some(Manifest::default()));
+        for cut in 0..text.len() {
+            assert_eq!(Manifest::parse(&text.as_bytes()[..cut]), None, "cut at {cut}");
+            let mut changed = text.clone().into_bytes();
+            changed[cut] ^= 1;
+            assert_eq!(Manifest::parse(&changed), None, "changed at {cut}");
+        }
+    }
+}

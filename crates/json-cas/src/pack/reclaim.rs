@@ -1,0 +1,172 @@
+//! Giving back the room of objects that were removed, and keeping packs few.
+//!
+//! A new pack takes the place of old ones. It has what of them still counts, so nobody who reads notices.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+
+use durable_files::{FileError, FileLock, NewFile};
+
+use super::file::PackFile;
+use super::format::Entry;
+use super::set::{Packs, View};
+use super::writer::Writer;
+use crate::error::StoreError;
+use crate::hash::Hash;
+use crate::objects::Reclaim;
+
+/// Part of a pack that may be gone: a quarter.
+const GONE_PART: u64 = 4;
+
+/// Most objects that may be gone and still be in packs: each reader reads their names.
+const MAX_GONE: usize = 10_000;
+
+/// Size up to which packs are one, whatever the effort.
+const SMALL: u64 = 256 << 10;
+
+/// What of a pack is gone.
+struct Use {
+    pack: Arc<PackFile>,
+    gone: u64,
+    gone_bytes: u64,
+}
+
+impl Use {
+    fn of(pack: &Arc<PackFile>, view: &View) -> Result<Use, StoreError> {
+        let mut used = Use { pack: pack.clone(), gone: 0, gone_bytes: 0 };
+        for hash in view.gone() {
+            if let Some(entry) = pack.find(*hash)? {
+                used.gone += 1;
+                used.gone_bytes += u64::from(entry.len);
+            }
+        }
+        Ok(used)
+    }
+
+    fn is_worthwhile(&self) -> bool {
+        self.gone > 0 && (self.gone * GONE_PART >= self.pack.len() || self.gone_bytes * GONE_PART >= self.pack.raw())
+    }
+}
+
+/// Writes packs anew of which enough is gone, and makes one of several small ones.
+pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreError> {
+    if !packs.are_used()? {
+        return Ok(());
+    }
+    let lock = packs.lock()?;
+    packs.adopt(&lock)?;
+    packs.remove_old(&lock)?;
+    packs.remove_old_marks();
+    let view = packs.view()?;
+    let uses = view.packs().iter().map(|pack| Use::of(pack, &view)).collect::<Result<Vec<_>, _>>()?;
+    let is_too_much = view.gone().len() > MAX_GONE;
+    let is_chosen = |used: &&Use| match extent {
+        Reclaim::These(hashes) => hashes.iter().any(|hash| is_gone_in(*hash, &used.pack, &view)),
+        Reclaim::Worthwhile => used.is_worthwhile() || (is_too_much && used.gone > 0),
+    };
+    let mut chosen: Vec<Hash> = uses.iter().filter(is_chosen).map(|used| used.pack.name()).collect();
+    if extent == Reclaim::Worthwhile {
+        chosen.extend(small(&uses));
+    }
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    // In the order of the view: of an object that is in two packs the newer one counts.
+    let old: Vec<Arc<PackFile>> = view.packs().iter().filter(|pack| chosen.contains(&pack.name())).cloned().collect();
+    let new = merged(packs, &lock, &old, &view)?;
+    packs.exchange(&lock, new, &chosen)?;
+    packs.remove_old(&lock)
+}
+
+/// Whether a pack has an object that does not count. What cannot be told is not.
+fn is_gone_in(hash: Hash, pack: &PackFile, view: &View) -> bool {
+    view.gone().contains(&hash) && matches!(pack.find(hash), Ok(Some(_)))
+}
+
+/// Packs that are to be one: such that each that is left is not small, and has more than twice the size of all smaller ones, so there are never
+/// many, and an object is seldom copied.
+fn small(uses: &[Use]) -> Vec<Hash> {
+    let mut by_size: Vec<&Use> = uses.iter().collect();
+    by_size.sort_by_key(|used| used.pack.size());
+    let (mut sum, mut take) = (0, 0);
+    for (index, used) in by_size.iter().enumerate() {
+        if index > 0 && used.pack.size() <= SMALL.max(2 * sum) {
+            take = index + 1;
+        }
+        sum += used.pack.size();
+    }
+    by_size[..take].iter().map(|used| used.pack.name()).collect()
+}
+
+/// A pack of what counts of others; `None` when nothing does. It does not count yet.
+fn merged(packs: &Packs, _lock: &FileLock, old: &[Arc<PackFile>], view: &View) -> Result<Option<Hash>, StoreError> {
+    let dir = packs.dir();
+    let failed = |error: io::Error| FileError::at("write a pack in", dir)(error);
+    let mut writer = Writer::new(NewFile::create_in(dir)?).map_err(failed)?;
+    let mut added = HashSet::new();
+    for pack in old {
+        for (all, counts) in blocks(pack, view, &mut added)? {
+            if counts.len() == all {
+                writer.add_block(&pack.stored_block(counts[0].block)?, &counts).map_err(failed)?;
+            } else if let Some(first) = counts.first() {
+                let block = pack.block(first.block)?;
+                for entry in &counts {
+                    writer.add_aged(entry.hash, pack.object(entry, &block)?, entry.put_at_ms).map_err(failed)?;
+                }
+            }
+        }
+    }
+    if writer.len() == 0 {
+        return Ok(None);
+    }
+    let (file, written) = writer.finish().map_err(failed)?;
+    let path = packs.path(written.name);
+    file.publish(&path.file_name().unwrap_or_default().to_string_lossy())?;
+    verify(&packs.open(written.name)?, old, &added)?;
+    Ok(Some(written.name))
+}
+
+/// The blocks of a pack in their order: how many objects each has, and those of them that count and were not added yet.
+fn blocks(pack: &PackFile, view: &View, added: &mut HashSet<Hash>) -> Result<Vec<(usize, Vec<Entry>)>, StoreError> {
+    let mut entries = pack.entries(None)?;
+    entries.sort_unstable_by_key(|entry| (entry.block, entry.at));
+    let blocks = entries.chunk_by(|one, next| one.block == next.block);
+    let counting = |block: &[Entry]| {
+        let mut counts = block.to_vec();
+        counts.retain(|entry| !view.gone().contains(&entry.hash) && added.insert(entry.hash));
+        (block.len(), counts)
+    };
+    Ok(blocks.map(counting).collect())
+}
+
+/// Compares every object of a new pack with where it comes from.
+fn verify(new: &PackFile, old: &[Arc<PackFile>], added: &HashSet<Hash>) -> Result<(), StoreError> {
+    new.check()?;
+    let mut seen = HashSet::new();
+    for pack in old {
+        let mut entries = pack.entries(None)?;
+        entries.retain(|entry| added.contains(&entry.hash) && seen.insert(entry.hash));
+        entries.sort_unstable_by_key(|entry| (entry.block, entry.at));
+        let (mut theirs, mut ours) = ((0, Vec::new()), (0, Vec::new()));
+        for entry in entries {
+            let copy = new.find(entry.hash)?;
+            let lost = || StoreError::Corrupt { hash: entry.hash, reason: "its copy in a new pack differs".to_owned() };
+            let copy = copy.ok_or_else(lost)?;
+            read_block(pack, entry.block, &mut theirs)?;
+            read_block(new, copy.block, &mut ours)?;
+            if pack.object(&entry, &theirs.1)? != new.object(&copy, &ours.1)? {
+                return Err(lost());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads a block unless it is the one that was read the last time. No block begins at 0.
+fn read_block(pack: &PackFile, at: u64, last: &mut (u64, Vec<u8>)) -> Result<(), StoreError> {
+    if last.0 != at {
+        *last = (at, pack.block(at)?);
+    }
+    Ok(())
+}

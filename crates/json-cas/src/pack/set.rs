@@ -1,0 +1,459 @@
+//! The packs of a store, as a reader sees them.
+//!
+//! Another process may change which packs count at any time, so each look asks first whether what is known is still so: one
+//! `stat` of the list. The list is kept open meanwhile, so that no other file gets its inode number. An object that moves
+//! is in its new place before it leaves the old one; whoever finds none in a pack that was just removed looks again.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use durable_files::{Access, FileError, FileLock, regular};
+
+use super::file::{PackError, PackFile};
+use super::format::Entry;
+use super::manifest::{self, Manifest};
+use crate::error::StoreError;
+use crate::hash::{Hash, HashPrefix};
+use crate::objects::Stray;
+
+/// What names of packs end with.
+const EXTENSION: &str = ".pack";
+
+/// Directory of the marks that make objects in packs young.
+const YOUNG: &str = "young";
+
+/// Age from which such a mark says nothing any more.
+const YOUNG_FOR: Duration = Duration::from_hours(24 * 90);
+
+/// Size of blocks that are kept for the next object in them.
+const KEPT: usize = 8 << 20;
+
+/// How long to wait for somebody else who changes the packs.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// How often the packs may change while they are opened. Each change takes a sync.
+const MAX_CHANGES: usize = 100;
+
+/// The packs in a directory.
+#[derive(Debug)]
+pub(crate) struct Packs {
+    dir: PathBuf,
+    view: Mutex<Arc<View>>,
+    blocks: Mutex<Blocks>,
+}
+
+/// The packs at one moment.
+#[derive(Debug)]
+pub(crate) struct View {
+    source: Source,
+    /// What the list says, or would say.
+    manifest: Manifest,
+    packs: Vec<Arc<PackFile>>,
+    /// Why others are not among them.
+    damaged: Vec<(PathBuf, String)>,
+}
+
+/// Where it is known from.
+#[derive(Debug)]
+enum Source {
+    /// There is no directory of packs.
+    Nothing,
+    /// The list, which is kept open, so that no other file can be taken for it.
+    Listed { _file: File, seen: Seen, is_whole: bool },
+    /// There is no list, so all packs in the directory count.
+    Directory(BTreeSet<Hash>),
+}
+
+/// What tells a file from what it was before, or from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    inode: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Seen {
+    fn of(meta: &fs::Metadata) -> Seen {
+        Seen {
+            inode: (meta.dev(), meta.ino()),
+            size: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
+
+/// Where an object is.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) pack: Arc<PackFile>,
+    pub(crate) entry: Entry,
+}
+
+/// Blocks that were read last.
+#[derive(Debug, Default)]
+struct Blocks {
+    kept: VecDeque<(Hash, u64, Arc<Vec<u8>>)>,
+    size: usize,
+}
+
+impl View {
+    /// The packs that can be read, the newest first.
+    pub(crate) fn packs(&self) -> &[Arc<PackFile>] {
+        &self.packs
+    }
+
+    /// Objects that do not count, though they are in packs.
+    pub(crate) fn gone(&self) -> &BTreeSet<Hash> {
+        &self.manifest.gone
+    }
+
+    /// Whether there is a directory that may have packs.
+    pub(crate) fn is_used(&self) -> bool {
+        !matches!(self.source, Source::Nothing)
+    }
+
+    fn is_same(&self, other: &View) -> bool {
+        self.manifest == other.manifest
+    }
+
+    /// Where an object is; `None` when it is in no pack.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when a pack cannot tell, and no other one has it.
+    pub(crate) fn find(&self, hash: Hash) -> Result<Option<Found>, StoreError> {
+        if self.gone().contains(&hash) {
+            return Ok(None);
+        }
+        let mut failed = None;
+        for pack in &self.packs {
+            match pack.find(hash) {
+                Ok(Some(entry)) => return Ok(Some(Found { pack: pack.clone(), entry })),
+                Ok(None) => {}
+                // It may be in another one.
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let damaged = self.damaged.first();
+        let damaged = damaged.map(|(path, reason)| PackError::Damaged { path: path.clone(), reason: reason.clone() });
+        failed.or(damaged).map_or(Ok(None), |error| Err(error.of(hash)))
+    }
+}
+
+impl Packs {
+    /// The packs in a directory, which need not be there. Costs nothing.
+    pub(crate) fn new(dir: PathBuf) -> Packs {
+        let nothing =
+            View { source: Source::Nothing, manifest: Manifest::default(), packs: Vec::new(), damaged: Vec::new() };
+        Packs { dir, view: Mutex::new(Arc::new(nothing)), blocks: Mutex::default() }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn path(&self, pack: Hash) -> PathBuf {
+        self.dir.join(format!("{pack}{EXTENSION}"))
+    }
+
+    /// The packs as they are now.
+    pub(crate) fn view(&self) -> Result<Arc<View>, StoreError> {
+        let mut known = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..MAX_CHANGES {
+            if self.is_current(&known)? {
+                return Ok(known.clone());
+            }
+            if let Some(view) = self.load(&known)? {
+                *known = Arc::new(view);
+            }
+        }
+        let changing = io::Error::new(io::ErrorKind::ResourceBusy, "it changes all the time");
+        Err(FileError::at("read", &self.dir)(changing).into())
+    }
+
+    fn is_current(&self, view: &View) -> Result<bool, StoreError> {
+        let path = self.dir.join(manifest::NAME);
+        let there = match fs::symlink_metadata(&path) {
+            Ok(meta) => Some(meta),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(FileError::at("look at", &path)(error).into()),
+        };
+        match (&view.source, there) {
+            (Source::Listed { seen, .. }, Some(there)) => Ok(*seen == Seen::of(&there)),
+            (Source::Nothing, None) => Ok(self.in_directory()?.is_none()),
+            (Source::Directory(known), None) => Ok(self.in_directory()?.as_ref() == Some(known)),
+            (Source::Listed { .. }, None) | (Source::Nothing | Source::Directory(_), Some(_)) => Ok(false),
+        }
+    }
+
+    /// Opens the packs that count; `None` when one of them is not there any more, since others count by now.
+    fn load(&self, known: &View) -> Result<Option<View>, StoreError> {
+        let (source, manifest) = self.read_list()?;
+        let mut view = View { source, manifest, packs: Vec::new(), damaged: Vec::new() };
+        for name in view.manifest.packs.clone() {
+            let path = self.path(name);
+            match known.packs.iter().find(|pack| pack.name() == name) {
+                Some(pack) => view.packs.push(pack.clone()),
+                None => match PackFile::open(&path, name) {
+                    Ok(Some(pack)) => view.packs.push(Arc::new(pack)),
+                    Ok(None) if !self.is_current(&view)? => return Ok(None),
+                    Ok(None) => view.damaged.push((path, "it is missing".to_owned())),
+                    Err(PackError::Damaged { path, reason }) => view.damaged.push((path, reason)),
+                    Err(PackError::Io(error)) => return Err(error.into()),
+                },
+            }
+        }
+        Ok(Some(view))
+    }
+
+    fn read_list(&self) -> Result<(Source, Manifest), StoreError> {
+        let path = self.dir.join(manifest::NAME);
+        let Some(file) = regular::open_if_there(&path)? else {
+            let Some(packs) = self.in_directory()? else { return Ok((Source::Nothing, Manifest::default())) };
+            let manifest = of_all(&packs);
+            return Ok((Source::Directory(packs), manifest));
+        };
+        let seen = Seen::of(&file.metadata().map_err(FileError::at("look at", &path))?);
+        let mut bytes = Vec::new();
+        (&file).take(manifest::MAX).read_to_end(&mut bytes).map_err(FileError::at("read", &path))?;
+        let (manifest, is_whole) = match Manifest::parse(&bytes) {
+            Some(manifest) => (manifest, true),
+            None => (of_all(&self.in_directory()?.unwrap_or_default()), false),
+        };
+        Ok((Source::Listed { _file: file, seen, is_whole }, manifest))
+    }
+
+    /// Names of the packs in the directory, whether they count or not; `None` when there is no directory.
+    fn in_directory(&self) -> Result<Option<BTreeSet<Hash>>, StoreError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(FileError::at("list", &self.dir)(error).into()),
+        };
+        let mut packs = BTreeSet::new();
+        for entry in entries {
+            let name = entry.map_err(FileError::at("list", &self.dir))?.file_name();
+            let name = name.to_str().and_then(|name| name.strip_suffix(EXTENSION));
+            packs.extend(name.and_then(|name| name.parse::<Hash>().ok().filter(|hash| hash.to_string() == name)));
+        }
+        Ok(Some(packs))
+    }
+
+    /// Whether objects may be in packs at all.
+    pub(crate) fn are_used(&self) -> Result<bool, StoreError> {
+        Ok(self.view()?.is_used())
+    }
+
+    /// Where an object is; `None` when it is in no pack.
+    pub(crate) fn find(&self, hash: Hash) -> Result<Option<Found>, StoreError> {
+        self.view()?.find(hash)
+    }
+
+    /// The bytes of an object.
+    pub(crate) fn read(&self, found: &Found) -> Result<Vec<u8>, StoreError> {
+        let block = self.block(&found.pack, found.entry.block).map_err(|error| error.of(found.entry.hash))?;
+        let object = found.pack.object(&found.entry, &block);
+        Ok(object.map_err(|error| error.of(found.entry.hash))?.to_vec())
+    }
+
+    fn block(&self, pack: &PackFile, at: u64) -> Result<Arc<Vec<u8>>, PackError> {
+        let blocks = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(block) = blocks().get(pack.name(), at) {
+            return Ok(block);
+        }
+        let block = Arc::new(pack.block(at)?);
+        blocks().add(pack.name(), at, block.clone());
+        Ok(block)
+    }
+
+    /// The objects in packs, those with a prefix if there is one, in no order, and maybe twice.
+    pub(crate) fn list(&self, view: &View, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+        if let Some((path, reason)) = view.damaged.first() {
+            return Err(StoreError::DamagedPack { path: path.clone(), reason: reason.clone() });
+        }
+        let mut hashes = Vec::new();
+        for pack in view.packs() {
+            let entries = pack.entries(prefix)?;
+            hashes.extend(entries.iter().map(|entry| entry.hash).filter(|hash| !view.gone().contains(hash)));
+        }
+        Ok(hashes)
+    }
+
+    /// Whether the packs changed since.
+    pub(crate) fn have_changed(&self, since: &View) -> Result<bool, StoreError> {
+        Ok(!self.view()?.is_same(since))
+    }
+
+    /// When an object in a pack was put or found by a put the last time.
+    pub(crate) fn put_at(&self, entry: &Entry) -> Result<SystemTime, StoreError> {
+        let path = self.young_file(entry.hash);
+        match fs::symlink_metadata(&path).and_then(|meta| meta.modified()) {
+            Ok(marked) => Ok(marked.max(entry.put_at())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(entry.put_at()),
+            Err(error) => Err(FileError::at("look at", &path)(error).into()),
+        }
+    }
+
+    /// Makes an object in a pack young: its mark, an empty file, is.
+    pub(crate) fn make_young(&self, hash: Hash) -> Result<(), StoreError> {
+        let path = self.young_file(hash);
+        match durable_files::touch(&path) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            // It is somebody else's, and only they may change it. A new one is as young.
+            Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(FileError::at("replace", &path)(error).into());
+                }
+                _ => {}
+            },
+            Err(error) => return Err(error.into()),
+        }
+        match regular::write(&path, &[]) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let dir = self.dir.join(YOUNG);
+                fs::create_dir_all(&dir).map_err(FileError::at("create", &dir))?;
+                Ok(regular::write(&path, &[]).map_err(FileError::at("create", &path))?)
+            }
+            other => Ok(other.map_err(FileError::at("create", &path))?),
+        }
+    }
+
+    fn young_file(&self, hash: Hash) -> PathBuf {
+        self.dir.join(YOUNG).join(hash.to_string())
+    }
+
+    /// Removes marks that say nothing any more.
+    pub(crate) fn remove_old_marks(&self) {
+        // What cannot be removed now costs an empty file.
+        for entry in fs::read_dir(self.dir.join(YOUNG)).into_iter().flatten().flatten() {
+            let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+            if age.is_some_and(|age| age > YOUNG_FOR) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// What is not as it should be, for a report.
+    pub(crate) fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+        match self.view()?.source {
+            Source::Listed { is_whole: false, .. } => Ok(vec![Stray {
+                name: format!("packs/{}", manifest::NAME),
+                reason: "the list of packs is damaged, so all of them count".to_owned(),
+            }]),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Keeps others from changing which packs count.
+    pub(crate) fn lock(&self) -> Result<FileLock, StoreError> {
+        let busy = || StoreError::Busy {
+            path: self.dir.clone(),
+            waited_ms: u64::try_from(LOCK_WAIT.as_millis()).unwrap_or(u64::MAX),
+        };
+        FileLock::acquire_dir(&self.dir, Access::Exclusive, LOCK_WAIT)?.ok_or_else(busy)
+    }
+
+    /// A pack begins to count, in the place of others, and objects in it that were gone are there again. Objects that are gone and
+    /// in none of the packs left need not be known any more. Durable.
+    pub(crate) fn exchange(&self, lock: &FileLock, new: Option<Hash>, old: &[Hash]) -> Result<(), StoreError> {
+        let view = self.view()?;
+        let mut manifest = view.manifest.clone();
+        manifest.packs.retain(|name| !old.contains(name) && Some(*name) != new);
+        manifest.old.retain(|name| self.path(*name).exists());
+        manifest.old.extend(old);
+        if let Some(name) = new {
+            for entry in self.open(name)?.entries(None)? {
+                manifest.gone.remove(&entry.hash);
+            }
+            manifest.old.remove(&name);
+            manifest.packs.insert(0, name);
+        }
+        // What a damaged pack has is not known.
+        if !old.is_empty() && view.damaged.is_empty() {
+            let is_left = |pack: &&Arc<PackFile>| manifest.packs.contains(&pack.name());
+            let left: Vec<Arc<PackFile>> = view.packs.iter().filter(is_left).cloned().collect();
+            manifest.gone.retain(|hash| left.iter().any(|pack| !matches!(pack.find(*hash), Ok(None))));
+        }
+        self.save(lock, &manifest)
+    }
+
+    /// Opens a pack that is there, whether it counts or not.
+    pub(crate) fn open(&self, name: Hash) -> Result<PackFile, StoreError> {
+        let path = self.path(name);
+        let missing = || FileError::at("open", &path)(io::ErrorKind::NotFound.into());
+        Ok(PackFile::open(&path, name)?.ok_or_else(missing)?)
+    }
+
+    /// Objects are gone, if they are in packs. Durable.
+    pub(crate) fn remove(&self, lock: &FileLock, hashes: &[Hash]) -> Result<(), StoreError> {
+        let mut manifest = self.view()?.manifest.clone();
+        manifest.gone.extend(hashes);
+        self.save(lock, &manifest)
+    }
+
+    fn save(&self, _lock: &FileLock, manifest: &Manifest) -> Result<(), StoreError> {
+        Ok(manifest.save(&self.dir)?)
+    }
+
+    /// Deletes packs that were replaced. Nobody begins to read them any more, and who reads them has them open.
+    pub(crate) fn remove_old(&self, _lock: &FileLock) -> Result<(), StoreError> {
+        for name in &self.view()?.manifest.old {
+            let path = self.path(*name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(FileError::at("remove", &path)(error).into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets packs count that the list does not know: whoever wrote them was killed before the list was, or they were copied here.
+    /// What the list says is gone stays so. Whoever removes objects does this first, or what they remove would be there again
+    /// once such a pack counts. A list that is missing or damaged is made anew.
+    pub(crate) fn adopt(&self, lock: &FileLock) -> Result<(), StoreError> {
+        let view = self.view()?;
+        let mut manifest = view.manifest.clone();
+        match &view.source {
+            Source::Listed { is_whole: true, .. } | Source::Nothing => {}
+            Source::Directory(packs) if packs.is_empty() => {}
+            Source::Listed { .. } | Source::Directory(_) => self.save(lock, &manifest)?,
+        }
+        let known = manifest.packs.len();
+        for name in self.in_directory()?.unwrap_or_default() {
+            let is_known = manifest.packs.contains(&name) || manifest.old.contains(&name);
+            // One that is damaged is left alone.
+            if !is_known && self.open(name).is_ok_and(|pack| pack.check().is_ok()) {
+                manifest.packs.insert(0, name);
+            }
+        }
+        if manifest.packs.len() > known { self.save(lock, &manifest) } else { Ok(()) }
+    }
+}
+
+fn of_all(packs: &BTreeSet<Hash>) -> Manifest {
+    Manifest { packs: packs.iter().copied().collect(), ..Manifest::default() }
+}
+
+impl Blocks {
+    fn get(&self, pack: Hash, at: u64) -> Option<Arc<Vec<u8>>> {
+        self.kept.iter().rev().find(|(name, block, _)| (*name, *block) == (pack, at)).map(|(_, _, block)| block.clone())
+    }
+
+    fn add(&mut self, pack: Hash, at: u64, block: Arc<Vec<u8>>) {
+        self.size += block.len();
+        self.kept.push_back((pack, at, block));
+        while self.size > KEPT {
+            let Some((_, _, block)) = self.kept.pop_front() else { break };
+            self.size -= block.len();
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Whether agents can do what the roles they play ask for: a role's `capabilities` beside those its agent describes.
+//!
+//! Only what an agent says of itself is compared. What the built-in agents say is how uwf drives a program, not what the
+//! model behind it can do; and an agent that says nothing may be able to do anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uwf_core::config::{AgentDescription, Config};
+use uwf_core::document::{Document, Problem};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::registry;
+use uwf_engine::thread::nodes;
+use uwf_engine::verbs::doctor::Finding;
+
+use crate::self_description;
+
+/// A role that asks for something its agent does not name.
+#[derive(Debug, PartialEq, Eq)]
+struct Mismatch<'a> {
+    role: &'a str,
+    /// Position among the role's capabilities.
+    index: usize,
+    capability: &'a str,
+    /// Alias of the agent.
+    agent: &'a str,
+    /// What that names.
+    named: &'a [String],
+}
+
+impl Mismatch<'_> {
+    fn message(&self) -> String {
+        let Mismatch { role, capability, agent, .. } = self;
+        format!("role `{role}` asks for `{capability}`, which its agent `{agent}` does not name among its capabilities")
+    }
+
+    fn hint(&self, workflow: &str) -> String {
+        let Mismatch { role, agent, named, .. } = self;
+        format!(
+            "`{agent}` names {}; give the role another one: uwf config set agentOverrides.{workflow}.{role} AGENT",
+            named.join(", ")
+        )
+    }
+}
+
+/// What the agents of a configuration say that they can do, by alias.
+pub struct Capabilities(BTreeMap<String, Vec<String>>);
+
+impl Capabilities {
+    /// Asks the agents that may be asked.
+    pub fn of(config: &Config) -> Capabilities {
+        let described = self_description::of_all(config, &config.secret_names());
+        // Why an agent does not answer is what the check of the configuration says.
+        let named = |(alias, described): (String, Result<AgentDescription, String>)| {
+            Some((alias, described.ok()?.capabilities)).filter(|(_, named)| !named.is_empty())
+        };
+        Capabilities(described.into_iter().filter_map(named).collect())
+    }
+
+    fn mismatches<'a>(
+        &'a self,
+        config: &'a Config,
+        workflow: &str,
+        roles: impl Iterator<Item = (&'a str, Vec<&'a str>)>,
+    ) -> Vec<Mismatch<'a>> {
+        let mut found = Vec::new();
+        for (role, capabilities) in roles {
+            let Some((agent, named)) =
+                config.agent_for(workflow, role).and_then(|agent| Some((agent, self.0.get(agent)?)))
+            else {
+                continue;
+            };
+            let can: BTreeSet<String> = named.iter().map(|word| plain(word)).collect();
+            let missing = capabilities.into_iter().enumerate().filter(|(_, word)| !can.contains(&plain(word)));
+            found.extend(missing.map(|(index, capability)| Mismatch { role, index, capability, agent, named }));
+        }
+        found
+    }
+}
+
+/// A word without what people spell in different ways.
+fn plain(word: &str) -> String {
+    word.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Warnings for the text of a workflow: where its roles ask for what their agents by this configuration do not name.
+pub fn problems(config: &Config, text: &str, origin: &str) -> Vec<Problem> {
+    let Ok(document) = Document::parse(text, origin) else { return Vec::new() };
+    let Some(roles) = document.value.get("roles").and_then(|roles| roles.as_object()) else { return Vec::new() };
+    let asked: Vec<_> = roles
+        .iter()
+        .map(|(role, fields)| {
+            let words = fields.get("capabilities").and_then(|words| words.as_array()).into_iter().flatten();
+            (role.as_str(), words.map(|word| word.as_str().unwrap_or_default()).collect::<Vec<_>>())
+        })
+        .collect();
+    if asked.iter().all(|(_, words)| words.is_empty()) {
+        return Vec::new();
+    }
+    let workflow = document.value.get("name").and_then(|name| name.as_str()).unwrap_or_default();
+    let capabilities = Capabilities::of(config);
+    let problem = |mismatch: Mismatch<'_>| {
+        let at = Document::below(&Document::below("/roles", mismatch.role), "capabilities");
+        let at = format!("{at}/{}", mismatch.index);
+        document.warning(&at, "capability", mismatch.message(), Some(mismatch.hint(workflow)))
+    };
+    capabilities.mismatches(config, workflow, asked.into_iter()).into_iter().map(problem).collect()
+}
+
+/// The same for every workflow that has a name, one check `capabilities:WORKFLOW` for each that does not match.
+pub fn findings(home: &Home, config: &Config) -> Vec<Finding> {
+    let capabilities = Capabilities::of(config);
+    // That names or workflows are not readable is said elsewhere.
+    let names = registry::read(home).unwrap_or_default();
+    let mut findings = Vec::new();
+    for (name, entry) in &names {
+        let Ok(workflow) = nodes::workflow(home.store(), entry.hash) else { continue };
+        let roles = workflow
+            .roles
+            .iter()
+            .map(|(name, role)| (name.as_str(), role.capabilities.iter().map(String::as_str).collect()));
+        for mismatch in capabilities.mismatches(config, name, roles) {
+            let finding = Finding::warn(format!("capabilities:{name}"), mismatch.message());
+            findings.push(finding.hint(mismatch.hint(name)));
+        }
+    }
+    findings
+}

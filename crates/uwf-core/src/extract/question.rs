@@ -1,0 +1,114 @@
+//! An answer that is none yet: the agent asks a person something, and says so by `status: needs_input`.
+
+use json_cas::schema::Schema;
+use serde_json::{Value, json};
+
+use super::frontmatter::{self, IN_THE_TEXT};
+use super::scalar::normal;
+use super::{Extraction, Failure, Found, json};
+use crate::prompt::AnswerForm;
+
+/// The `status` by which an agent asks.
+const NEEDS_INPUT: &str = "needs_input";
+
+/// What an agent asks a person; `None` when it does not ask. `read` is what was read of its text by the role's schema: there
+/// `needs_input` is a question where the schema has no such status of its own.
+pub fn question(raw: &str, form: AnswerForm, read: Result<&Found, &Failure>) -> Option<String> {
+    let asks = |status: &Value| status.as_str().is_some_and(|status| normal(status) == normal(NEEDS_INPUT));
+    let found = match read {
+        Ok(found) => Some(found.clone()).filter(|found| found.extras.get("status").is_some_and(asks)),
+        Err(_) => without_output(raw, form),
+    }?;
+    let own = found.value.get("question").and_then(Value::as_str).unwrap_or_default();
+    let texts = [found.body.trim(), own.trim(), raw.trim()];
+    texts.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// An answer that has the status and need not have anything else.
+fn without_output(raw: &str, form: AnswerForm) -> Option<Found> {
+    let schema = json!({
+        "type": "object",
+        "required": ["status"],
+        "properties": { "status": { "enum": [NEEDS_INPUT] }, "question": { "type": "string" } },
+    });
+    let schema = Schema::compile(&schema).expect("this schema is one");
+    let read = match form {
+        AnswerForm::Frontmatter => frontmatter::frontmatter(raw, &schema),
+        AnswerForm::Json => json(raw, &schema),
+    };
+    match read {
+        // A header within the text is most often one that is talked about.
+        Extraction::Found(found) if form == AnswerForm::Json || !is_quoted(&found) => Some(found),
+        Extraction::Found(_) | Extraction::Failed(_) => None,
+    }
+}
+
+fn is_quoted(found: &Found) -> bool {
+    found.fixes.iter().any(|fix| IN_THE_TEXT.contains(&fix.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a text asks under a schema that has the key `n`, and `more`.
+    fn asked(raw: &str, form: AnswerForm, more: Value) -> Option<String> {
+        let mut properties = json!({ "n": { "type": "integer" } });
+        properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let schema = json!({ "type": "object", "required": ["n"], "properties": properties });
+        let schema = Schema::compile(&schema).unwrap();
+        let read = match form {
+            AnswerForm::Frontmatter => frontmatter::frontmatter(raw, &schema),
+            AnswerForm::Json => json(raw, &schema),
+        };
+        match &read {
+            Extraction::Found(found) => question(raw, form, Ok(found)),
+            Extraction::Failed(failure) => question(raw, form, Err(failure)),
+        }
+    }
+
+    #[test]
+    fn a_text_asks_by_its_status() {
+        let asked = |raw: &str| asked(raw, AnswerForm::Frontmatter, json!({}));
+        let which = Some("Which one?".to_owned());
+        for raw in [
+            "---\nstatus: needs_input\n---\nWhich one?\n",
+            "---\nstatus: Needs-Input\n---\n\nWhich one?\n",
+            "---\nn: 1\nstatus: needs_input\n---\nWhich one?",
+            "I looked around.\n\n---\nstatus: needs_input\n---\nWhich one?",
+            "---\nstatus: needs_input\nquestion: Which one?\n---\n",
+            "```\n---\nstatus: needs_input\n---\nWhich one?\n```",
+        ] {
+            assert_eq!(asked(raw), which, "{raw}");
+        }
+        for raw in [
+            "---\nn: 1\n---\nWhich one?",
+            "---\nn: 1\nstatus: done\n---\nIt needs_input.",
+            "---\nn: many\n---\nWith this header it would ask:\n\n```yaml\nstatus: needs_input\n```\n",
+            "---\nn: many\n---\n{\"status\": \"needs_input\"} would ask.",
+            "Which one?",
+            "",
+        ] {
+            assert_eq!(asked(raw), None, "{raw}");
+        }
+    }
+
+    #[test]
+    fn a_role_may_have_a_status_of_its_own() {
+        let raw = "---\nn: 1\nstatus: needs_input\n---\nWhich one?";
+        let with = |status| asked(raw, AnswerForm::Frontmatter, json!({ "status": status }));
+        assert_eq!(with(json!({ "type": "string" })), None, "the workflow decides what it means");
+        assert_eq!(with(json!({ "enum": ["done", "needs_input"] })), None);
+        assert_eq!(with(json!({ "enum": ["done", "failed"] })).as_deref(), Some("Which one?"));
+    }
+
+    #[test]
+    fn json_asks_by_a_question() {
+        let asked = |raw: &str| asked(raw, AnswerForm::Json, json!({}));
+        assert_eq!(asked(r#"{"status": "needs_input", "question": "Which one?"}"#).as_deref(), Some("Which one?"));
+        let bare = r#"{"status": "needs_input"}"#;
+        assert_eq!(asked(bare).as_deref(), Some(bare), "better than nothing");
+        assert_eq!(asked(r#"{"status": "failed", "question": "Which one?"}"#), None);
+        assert_eq!(asked(r#"{"n": 1}"#), None);
+    }
+}

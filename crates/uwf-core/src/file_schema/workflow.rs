@@ -1,0 +1,144 @@
+//! The schema of workflow files.
+
+use serde_json::{Value, json};
+
+use super::{file, list, mapping, named, not_blank, one_of, optional, text, thread_limits};
+use crate::config::Workspace;
+use crate::usage::LIMIT_KEYS;
+use crate::workflow::{CONDITION_KEYS, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS, older_names};
+
+/// What a name cannot have anywhere: controls, and what ends a line.
+const CONTROLS: &str = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff";
+
+/// JSON Schema of a workflow file, without descriptions.
+#[must_use]
+pub fn workflow() -> Value {
+    let mut roles = named(role());
+    roles["propertyNames"] = json!({
+        "allOf": [name(r"\$\-"), { "not": { "pattern": "^__([sS][tT][aA][rR][tT]|[eE][nN][dD])__$" } }],
+    });
+    let mut conditions = named(json!({ "anyOf": [not_blank(), condition()] }));
+    conditions["propertyNames"] = name(r"\$");
+    let keys = json!({
+        "name": { "type": "string", "allOf": [name(r"\-.$"), { "not": { "pattern": r"[/\\]" } }] },
+        "description": optional(text()),
+        "roles": roles,
+        "conditions": optional(conditions),
+        "graph": optional(named(optional(list(transition())))),
+        "moderator": optional(list(row())),
+        "limits": optional(mapping(&LIMIT_KEYS, thread_limits(), &[])),
+        "workspace": optional(one_of(&Workspace::words())),
+    });
+    let mut schema = file("A workflow of uwf", mapping(&WORKFLOW_KEYS, keys, &["name", "roles"]));
+    // One of them, and null is as good as absent.
+    schema["oneOf"] = json!([
+        { "required": ["graph"], "properties": { "graph": { "type": "object" }, "moderator": { "type": "null" } } },
+        { "required": ["moderator"], "properties": { "moderator": { "type": "array" }, "graph": { "type": "null" } } },
+    ]);
+    schema["definitions"] = json!({ "schema": output_schema() });
+    schema
+}
+
+/// A name that does not begin with one of these.
+fn name(not_first: &str) -> Value {
+    let first = format!(r"[^{not_first}\s{CONTROLS}]");
+    let last = format!(r"[^\s{CONTROLS}]");
+    json!({ "maxLength": MAX_NAME, "pattern": format!("^{first}([^{CONTROLS}]*{last})?$") })
+}
+
+fn role() -> Value {
+    let hash = "^[0-9A-Fa-f][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{12}$";
+    // A hash of digits alone is a number to other readers of YAML.
+    let meta = json!({
+        "anyOf": [
+            { "$ref": "#/definitions/schema" },
+            { "type": "string", "pattern": hash },
+            { "type": "number", "minimum": 1e12 },
+        ],
+    });
+    let keys = json!({
+        "description": optional(text()),
+        "goal": optional(text()),
+        "capabilities": optional(list(text())),
+        "procedure": optional(text()),
+        "output": optional(text()),
+        "meta": optional(meta.clone()),
+        "systemPrompt": optional(text()),
+        "extractPrompt": optional(text()),
+        "outputSchema": optional(meta.clone()),
+        "schema": optional(meta),
+        "name": optional(text()),
+    });
+    let mut schema = mapping(&ROLE_KEYS, keys, &[]);
+    let given = |key: &str| json!({ "required": [key], "properties": { key: { "not": { "type": "null" } } } });
+    let names = std::iter::once("meta").chain(older_names("meta").iter().copied());
+    schema["anyOf"] = names.map(given).collect();
+    schema
+}
+
+fn condition() -> Value {
+    let keys = json!({ "description": optional(text()), "expression": not_blank() });
+    mapping(&CONDITION_KEYS, keys, &["expression"])
+}
+
+fn transition() -> Value {
+    mapping(&TRANSITION_KEYS, json!({ "role": text(), "condition": optional(text()) }), &["role"])
+}
+
+fn row() -> Value {
+    mapping(&TABLE_KEYS, json!({ "from": text(), "to": text(), "when": optional(text()) }), &["from", "to"])
+}
+
+/// A JSON Schema of draft 2020-12, by the keywords that authors of workflows use.
+fn output_schema() -> Value {
+    let schema = json!({ "$ref": "#/definitions/schema" });
+    let schemas = json!({ "type": "array", "minItems": 1, "items": schema });
+    let of_keys = named(schema.clone());
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let size = json!({ "type": "integer", "minimum": 0 });
+    let number = json!({ "type": "number" });
+    let kind = json!({ "enum": ["array", "boolean", "integer", "null", "number", "object", "string"] });
+    json!({
+        "type": ["object", "boolean"],
+        "properties": {
+            "type": { "anyOf": [kind, { "type": "array", "items": kind, "minItems": 1 }] },
+            "title": { "type": "string" },
+            "description": { "type": "string" },
+            "enum": { "type": "array" },
+            "const": true,
+            "default": true,
+            "examples": { "type": "array" },
+            "properties": of_keys,
+            "required": texts,
+            "additionalProperties": schema,
+            "patternProperties": of_keys,
+            "propertyNames": schema,
+            "minProperties": size,
+            "maxProperties": size,
+            "items": { "anyOf": [schema, schemas] },
+            "prefixItems": schemas,
+            "contains": schema,
+            "minItems": size,
+            "maxItems": size,
+            "uniqueItems": { "type": "boolean" },
+            "minLength": size,
+            "maxLength": size,
+            "pattern": { "type": "string" },
+            "format": { "type": "string" },
+            "minimum": number,
+            "maximum": number,
+            "exclusiveMinimum": number,
+            "exclusiveMaximum": number,
+            "multipleOf": { "type": "number", "exclusiveMinimum": 0 },
+            "allOf": schemas,
+            "anyOf": schemas,
+            "oneOf": schemas,
+            "not": schema,
+            "if": schema,
+            "then": schema,
+            "else": schema,
+            "$ref": { "type": "string" },
+            "$defs": of_keys,
+        },
+    })
+}

@@ -1,0 +1,43 @@
+//! What an agent asked a person in the midst of a step, and what that person said.
+
+use super::fence::head;
+use super::{Part, PartKind, Prompt};
+
+/// Bytes of a question that are repeated to whoever asked it.
+const QUESTION_SHOWN: usize = 8 << 10;
+
+/// A question and the reply to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// What the agent asked.
+    pub question: String,
+    /// What a person said.
+    pub reply: String,
+}
+
+/// All of them, at the end of a prompt that begins anew; `None` when nothing was asked.
+pub(super) fn part(replies: &[Reply]) -> Option<Part> {
+    if replies.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    for Reply { question, reply } in replies {
+        let (question, left_out) = head(question.trim(), QUESTION_SHOWN);
+        let more = if left_out > 0 { format!("\n[… {left_out} bytes left out]") } else { String::new() };
+        text.push_str(&format!(
+            "\n# What you asked a person\n\n{question}{more}\n\n# What the person replied\n\n{}\n",
+            reply.trim()
+        ));
+    }
+    text.push_str("\nGo on with that, and answer in the form above.\n");
+    Some(Part { kind: PartKind::Replies, text })
+}
+
+/// The prompt of an agent that goes on in the session in which it asked.
+pub fn reply(reply: &str) -> Prompt {
+    let text = format!(
+        "# What the person replied\n\n{}\n\nGo on with that, and answer in the form you were given.\n",
+        reply.trim()
+    );
+    Prompt { parts: vec![Part { kind: PartKind::Replies, text }] }
+}

@@ -1,0 +1,124 @@
+//! The runs of agents that a step took: the one that became the step, and those that failed before.
+
+use std::collections::HashMap;
+
+use json_cas::{Hash, Node, Store};
+use uwf_core::config::Config;
+use uwf_core::node::{self, NodeKind, ReactTurn, StepNode, Tokens};
+use uwf_core::spending::{Run, Spender};
+
+use crate::thread::error::{Result, ThreadError};
+use crate::thread::nodes;
+
+/// One run, and whose it is.
+#[derive(Debug)]
+pub(crate) struct KnownRun {
+    pub(crate) run: Run,
+    pub(crate) role: String,
+    /// What the configuration called the agent; of an agent that is not known its command.
+    pub(crate) agent: Option<String>,
+    pub(crate) model: Option<String>,
+    /// When its node was stored, Unix milliseconds.
+    pub(crate) at_ms: u64,
+}
+
+/// What is known of a step.
+#[derive(Debug, Default)]
+pub(crate) struct StepRuns {
+    pub(crate) runs: Vec<KnownRun>,
+    /// The last step of the child thread that played the role. Its runs are those of the child's steps.
+    pub(crate) child: Option<Hash>,
+    /// Why some of it is not known.
+    pub(crate) unreadable: Option<ThreadError>,
+}
+
+/// Reads the runs of steps; each agent is read once.
+pub(crate) struct RunReader<'h> {
+    store: &'h Store,
+    config: &'h Config,
+    agents: HashMap<Hash, Spender>,
+}
+
+impl<'h> RunReader<'h> {
+    pub(crate) fn new(store: &'h Store, config: &'h Config) -> RunReader<'h> {
+        RunReader { store, config, agents: HashMap::new() }
+    }
+
+    /// The runs of a step.
+    ///
+    /// # Errors
+    /// Those of the step and its detail.
+    pub(crate) fn of_step(&mut self, step: Hash) -> Result<StepRuns> {
+        let (step, _) = nodes::step_node(self.store, step)?;
+        let node = self.store.get(step.detail)?;
+        match NodeKind::of(node.type_hash) {
+            Some(NodeKind::StepNode) => Ok(StepRuns { child: Some(step.detail), ..StepRuns::default() }),
+            Some(NodeKind::ReactSession) => self.session(&node, step.detail),
+            _ => Ok(StepRuns { runs: vec![foreign(step, &node)], ..StepRuns::default() }),
+        }
+    }
+
+    fn session(&mut self, node: &Node, hash: Hash) -> Result<StepRuns> {
+        let session: node::ReactSession = nodes::payload(hash, node)?;
+        let Spender { alias, model, is_free } = self.spender(session.agent);
+        let (tokens, is_partial) = self.tokens(session.tokens, &session.turns);
+        let run = Run { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free };
+        let mut runs = vec![KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp }];
+        let mut unreadable = None;
+        for attempt in session.attempts {
+            match self.failed(attempt) {
+                Ok(failed) => runs.extend(failed),
+                Err(error) => unreadable = Some(error),
+            }
+        }
+        Ok(StepRuns { runs, child: None, unreadable })
+    }
+
+    /// A failed attempt; `None` when it has not failed.
+    ///
+    /// # Errors
+    /// Those of its node.
+    pub(crate) fn failed(&mut self, hash: Hash) -> Result<Option<KnownRun>> {
+        let node = self.store.get(hash)?;
+        let attempt: node::Attempt = nodes::payload(hash, &node)?;
+        if attempt.error.is_none() {
+            return Ok(None);
+        }
+        let Spender { alias, model, is_free } = self.spender(attempt.agent);
+        let traced: Option<node::TracedAttempt> = nodes::payload(hash, &node).ok();
+        let turns = traced.as_ref().map(|traced| traced.turns.clone()).unwrap_or_default();
+        let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);
+        let duration_ms = turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).sum();
+        let run = Run { tokens, is_partial, duration_ms, has_failed: true, is_free };
+        Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
+    }
+
+    /// The tokens of a run: as counted for the whole, else the sum of its turns; and whether that lacks some.
+    fn tokens(&self, whole: Option<Tokens>, turns: &[Hash]) -> (Option<Tokens>, bool) {
+        if whole.is_some() {
+            return (whole, false);
+        }
+        let counted: Vec<Tokens> = turns.iter().filter_map(|turn| self.turn(*turn)?.tokens).collect();
+        let is_partial = counted.len() < turns.len();
+        (counted.into_iter().reduce(|sum, tokens| sum.plus(&tokens)), is_partial)
+    }
+
+    fn turn(&self, hash: Hash) -> Option<ReactTurn> {
+        nodes::typed(self.store, hash).ok()
+    }
+
+    fn spender(&mut self, hash: Hash) -> Spender {
+        let (store, config) = (self.store, self.config);
+        let read = || match nodes::typed::<node::Agent>(store, hash) {
+            Ok(agent) => Spender::of(&agent, config),
+            Err(_) => Spender::default(),
+        };
+        self.agents.entry(hash).or_insert_with(read).clone()
+    }
+}
+
+/// What another program recorded: that it ran is all that is known.
+fn foreign(step: StepNode, detail: &Node) -> KnownRun {
+    let agent = Some(step.agent);
+    KnownRun { run: Run::default(), role: step.role, agent, model: None, at_ms: detail.timestamp }
+}

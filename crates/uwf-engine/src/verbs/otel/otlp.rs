@@ -1,0 +1,156 @@
+//! Spans as OTLP has them: the JSON form of an `ExportTraceServiceRequest`.
+//!
+//! Ids are hexadecimal there, times are nanoseconds in a text, and so are whole numbers.
+
+use serde_json::{Value, json};
+
+/// A span.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Span {
+    pub(super) trace: TraceId,
+    pub(super) id: SpanId,
+    pub(super) parent: Option<SpanId>,
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// Unix milliseconds.
+    pub(super) begun_at: u64,
+    /// Unix milliseconds.
+    pub(super) ended_at: u64,
+    pub(super) attributes: Attributes,
+    /// What went wrong, if anything did.
+    pub(super) error: Option<String>,
+}
+
+/// Id of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TraceId(pub(super) [u8; 16]);
+
+/// Id of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SpanId(pub(super) [u8; 8]);
+
+/// Where the work of a span is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// On this machine.
+    Internal = 1,
+    /// By somebody who is asked: a model.
+    Client = 3,
+}
+
+/// Attributes of a span, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Attributes(Vec<(&'static str, Value)>);
+
+impl Attributes {
+    /// Adds one, if it is known.
+    pub(super) fn add(&mut self, key: &'static str, value: Option<impl Into<Value>>) -> &mut Attributes {
+        self.0.extend(value.map(|value| (key, value.into())));
+        self
+    }
+}
+
+impl TraceId {
+    pub(super) fn hex(self) -> String {
+        hex(&self.0)
+    }
+}
+
+impl SpanId {
+    pub(super) fn hex(self) -> String {
+        hex(&self.0)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A request that exports spans.
+pub(super) fn request(spans: &[Span]) -> Value {
+    let version = env!("CARGO_PKG_VERSION");
+    let resource = [("service.name", json!("uwf")), ("service.version", json!(version))];
+    json!({ "resourceSpans": [{
+        "resource": { "attributes": attributes(&resource) },
+        "scopeSpans": [{
+            "scope": { "name": "uwf", "version": version },
+            "spans": spans.iter().map(span).collect::<Vec<_>>(),
+        }],
+    }] })
+}
+
+fn span(span: &Span) -> Value {
+    let mut value = json!({ "traceId": span.trace.hex(), "spanId": span.id.hex() });
+    if let Some(parent) = span.parent {
+        value["parentSpanId"] = json!(parent.hex());
+    }
+    value["name"] = json!(span.name);
+    value["kind"] = json!(span.kind as u8);
+    value["startTimeUnixNano"] = json!(nanoseconds(span.begun_at));
+    value["endTimeUnixNano"] = json!(nanoseconds(span.ended_at));
+    value["attributes"] = attributes(&span.attributes.0);
+    if let Some(message) = &span.error {
+        value["status"] = json!({ "code": 2, "message": message });
+    }
+    value
+}
+
+fn nanoseconds(ms: u64) -> String {
+    // A time that no clock has said must not make the whole request unreadable.
+    ms.saturating_mul(1_000_000).to_string()
+}
+
+fn attributes(attributes: &[(&'static str, Value)]) -> Value {
+    attributes.iter().map(|(key, value)| json!({ "key": key, "value": any_value(value) })).collect()
+}
+
+/// An `AnyValue`; what is no text, number or boolean goes as the text of its JSON.
+fn any_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json!({ "stringValue": text }),
+        Value::Bool(is) => json!({ "boolValue": is }),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => json!({ "intValue": whole.to_string() }),
+            None => json!({ "doubleValue": number }),
+        },
+        Value::Null | Value::Array(_) | Value::Object(_) => json!({ "stringValue": value.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_written_as_the_protocol_has_it() {
+        let mut own = Attributes::default();
+        own.add("text", Some("t")).add("whole", Some(7)).add("cost", Some(0.5)).add("is", Some(true));
+        own.add("unknown", None::<u64>).add("list", Some(json!([{"a": 1}])));
+        let written = span(&Span {
+            trace: TraceId([0x5b; 16]),
+            id: SpanId([1, 2, 3, 4, 5, 6, 7, 0xff]),
+            parent: None,
+            name: "n".to_owned(),
+            kind: Kind::Client,
+            begun_at: 1_544_712_660_000,
+            ended_at: u64::MAX,
+            attributes: own,
+            error: Some("why".to_owned()),
+        });
+        assert_eq!(
+            written,
+            json!({
+                "traceId": "5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b", "spanId": "01020304050607ff", "name": "n", "kind": 3,
+                "startTimeUnixNano": "1544712660000000000", "endTimeUnixNano": "18446744073709551615",
+                "attributes": [
+                    { "key": "text", "value": { "stringValue": "t" } },
+                    { "key": "whole", "value": { "intValue": "7" } },
+                    { "key": "cost", "value": { "doubleValue": 0.5 } },
+                    { "key": "is", "value": { "boolValue": true } },
+                    { "key": "list", "value": { "stringValue": "[{\"a\":1}]" } },
+                ],
+                "status": { "code": 2, "message": "why" },
+            })
+        );
+    }
+}

@@ -1,0 +1,522 @@
+//! From the events of a thread and its nodes to spans: `invoke_workflow` → `invoke_agent` → `chat` → `execute_tool`, with the
+//! names that OpenTelemetry's conventions for generative AI give to attributes.
+//!
+//! The span of a thread is there once the thread has ended, because it cannot be sent twice. The one of a step has its id by
+//! the head before the step: so a child thread that plays the role can name its parent before that step is there.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use json_cas::{Hash, Store};
+use serde_json::{Value, json};
+use uwf_core::config::Config;
+use uwf_core::event::{Event, What};
+use uwf_core::node::{self, Agent, Content, NodeKind, ReactSession, ReactToolCall, ReactTurn, Tokens, TracedAttempt};
+use uwf_core::thread::{Step, ThreadId};
+
+use super::agents::KnownAgent;
+use super::content::{cut, messages, text_part};
+use super::ids::{span_id, step_id, trace_of};
+use super::otlp::{Attributes, Kind, Span, SpanId, TraceId};
+use crate::attempt::recorded::{self, Attempt, Outcome};
+use crate::attempt::settings::Settings;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::verbs::child_threads;
+use crate::verbs::live::{From, Live};
+
+/// Where sessions come from whose turns are no exchanges with a model, unless tokens were counted.
+const WITHOUT_MODEL: [&str; 2] = ["stdout", "submit"];
+
+/// Which spans are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Range {
+    /// All of a thread and of the threads below it.
+    All,
+    /// Those of the steps after a head, with the child threads that played them, and of what failed or ended since (Unix
+    /// milliseconds).
+    Since { head: Option<Hash>, at: u64 },
+}
+
+/// What was found.
+pub(super) struct Traced {
+    pub(super) trace: TraceId,
+    pub(super) spans: Vec<Span>,
+    pub(super) has_ended: bool,
+    pub(super) unreadable: Vec<String>,
+}
+
+/// The spans of a thread.
+pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool, range: Range) -> Result<Traced> {
+    let own = Thread::any(home, thread)?;
+    let from = match range {
+        // The steps before a fork are those of the thread it was forked from.
+        Range::All => Settings::load(home, thread)?.and_then(|settings| settings.begun_at).map(From::After),
+        Range::Since { head, .. } => head.map(From::After),
+    };
+    let events = Live::of(home, thread.clone(), from.unwrap_or(From::Beginning), None).poll()?;
+    let trace = trace_of(home, thread);
+    let mut writer =
+        Writer { home, config, content, trace, agents: HashMap::new(), spans: Vec::new(), unreadable: Vec::new() };
+    let mut threads: BTreeMap<ThreadId, Traveller<'_>> = BTreeMap::new();
+    for event in &events {
+        if let What::Thread { workflow, prompt } = &event.what {
+            let since = match range {
+                Range::Since { at, .. } if event.depth == 0 => Some(at),
+                // A child thread sends nothing itself.
+                Range::Since { .. } | Range::All => None,
+            };
+            let begun = Traveller::begun(home, event, workflow, prompt, since)?;
+            threads.insert(event.thread.clone(), begun);
+        }
+        let Some(traveller) = threads.get_mut(&event.thread) else { continue };
+        match &event.what {
+            What::Step(step) => writer.step(traveller, step)?,
+            What::End { status, reason } => writer.end(traveller, event.at, status, reason.as_deref()),
+            // What an agent did is told by its attempt or its step, which the record and the nodes have.
+            What::Thread { .. }
+            | What::Attempt { .. }
+            | What::Turn { .. }
+            | What::Output { .. }
+            | What::Failed { .. }
+            | What::State { .. } => {}
+        }
+    }
+    for traveller in threads.values() {
+        writer.failures(traveller)?;
+    }
+    let has_ended = threads.get(&own.id).is_some_and(|traveller| traveller.has_ended);
+    let mut seen = HashSet::new();
+    writer.spans.retain(|span| seen.insert(span.id.0));
+    Ok(Traced { trace, spans: writer.spans, has_ended, unreadable: writer.unreadable })
+}
+
+/// A thread whose events are gone through.
+struct Traveller<'h> {
+    thread: Thread<'h>,
+    workflow: String,
+    prompt: String,
+    span: SpanId,
+    parent: Option<SpanId>,
+    begun_at: u64,
+    attempts: Vec<Attempt>,
+    has_ended: bool,
+    /// Of failed attempts only those since then are wanted, Unix milliseconds; else all.
+    since: Option<u64>,
+}
+
+impl<'h> Traveller<'h> {
+    fn begun(home: &'h Home, event: &Event, workflow: &str, prompt: &str, since: Option<u64>) -> Result<Traveller<'h>> {
+        let id = &event.thread;
+        let thread = Thread::any(home, id)?;
+        let above = child_threads::parent_of(home, id).zip(thread.start.parent);
+        Ok(Traveller {
+            workflow: workflow.to_owned(),
+            prompt: prompt.to_owned(),
+            span: span_id("thread", id, &[]),
+            parent: above.map(|(parent, head)| step_id(&parent, head)),
+            begun_at: event.at,
+            attempts: recorded::all(home, id)?,
+            has_ended: false,
+            since,
+            thread,
+        })
+    }
+
+    /// The head the thread had before a step, which has an index from 1, and when the thread came to it.
+    fn before(&self, store: &Store, index: usize) -> Result<(Hash, u64)> {
+        let Some(before) = index.checked_sub(2) else { return Ok((self.thread.start_hash, self.begun_at)) };
+        let head = self.thread.step_hash(before)?;
+        Ok((head, nodes::step_node(store, head)?.1.max(self.begun_at)))
+    }
+
+    /// When a step began and was done: as recorded, else by how long its agent took; what is known of neither began when the
+    /// thread came to the head before.
+    fn times(&self, hash: Hash, stored_at: u64, before: u64, took: Option<u64>) -> (u64, u64) {
+        let ended_at = stored_at.max(before);
+        let attempt = self.attempts.iter().find(|attempt| attempt.result() == Some(hash));
+        let by_duration = took.map(|took| ended_at.saturating_sub(took));
+        let begun_at = attempt.map(|attempt| attempt.opened.opened_at).or(by_duration).unwrap_or(before);
+        (begun_at.clamp(before, ended_at), ended_at)
+    }
+}
+
+/// What an agent did, as far as it is kept.
+#[derive(Default)]
+struct Done {
+    agent: KnownAgent,
+    turns: Vec<Hash>,
+    tokens: Option<Tokens>,
+    duration_ms: Option<u64>,
+    is_model: bool,
+    session_id: Option<String>,
+    answer: Option<Hash>,
+    failed: Vec<Hash>,
+}
+
+/// Writes spans.
+struct Writer<'h> {
+    home: &'h Home,
+    config: &'h Config,
+    content: bool,
+    trace: TraceId,
+    agents: HashMap<Hash, KnownAgent>,
+    spans: Vec<Span>,
+    unreadable: Vec<String>,
+}
+
+impl Writer<'_> {
+    fn store(&self) -> &Store {
+        self.home.store()
+    }
+
+    /// What can be read; what cannot is noted.
+    fn readable<T>(&mut self, read: std::result::Result<T, impl std::fmt::Display>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let why = error.to_string();
+                if !self.unreadable.contains(&why) {
+                    self.unreadable.push(why);
+                }
+                None
+            }
+        }
+    }
+
+    /// The span of a thread that has ended.
+    fn end(&mut self, traveller: &mut Traveller<'_>, at: u64, status: &str, reason: Option<&str>) {
+        traveller.has_ended = true;
+        let mut attributes = Attributes::default();
+        attributes
+            .add("gen_ai.operation.name", Some("invoke_workflow"))
+            .add("gen_ai.workflow.name", Some(traveller.workflow.as_str()))
+            .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
+            .add("uwf.workflow.hash", Some(traveller.thread.start.workflow.to_string()))
+            .add("uwf.thread.status", Some(status))
+            .add("uwf.thread.reason", reason);
+        let was_killed = status == "killed";
+        attributes.add("error.type", was_killed.then_some("killed"));
+        if self.content {
+            attributes.add("gen_ai.input.messages", Some(messages("user", [text_part(&traveller.prompt)])));
+        }
+        let begun_at = if traveller.parent.is_some() { self.first_step_at(traveller) } else { None };
+        let begun_at = begun_at.unwrap_or(traveller.begun_at);
+        self.spans.push(Span {
+            trace: self.trace,
+            id: traveller.span,
+            parent: traveller.parent,
+            name: format!("invoke_workflow {}", traveller.workflow),
+            kind: Kind::Internal,
+            begun_at: begun_at.min(at),
+            ended_at: at,
+            attributes,
+            error: was_killed.then(|| "the thread was killed".to_owned()),
+        });
+    }
+
+    /// When a thread's first step began. The id of a child thread has the time of its parent's head, which may be days before.
+    fn first_step_at(&mut self, traveller: &Traveller<'_>) -> Option<u64> {
+        let hash = traveller.thread.step_hash(0).ok()?;
+        let (step, stored_at) = nodes::step_node(self.store(), hash).ok()?;
+        let took = self.detail(step.detail).ok().and_then(|done| done.duration_ms);
+        Some(traveller.times(hash, stored_at, traveller.begun_at, took).0)
+    }
+
+    /// The span of a step, and those of what its agent did.
+    fn step(&mut self, traveller: &Traveller<'_>, step: &Step) -> Result<()> {
+        let (head, before) = traveller.before(self.store(), step.index)?;
+        let done = self.detail(step.detail);
+        let done = self.readable(done).unwrap_or_default();
+        let (begun_at, ended_at) = traveller.times(step.hash, step.timestamp, before, done.duration_ms);
+        let mut agent = done.agent.clone();
+        if agent.node.is_none() {
+            // A child thread, or what another program recorded: the command is all that is known for ever.
+            agent = KnownAgent::of_command(&step.agent);
+        }
+        let mut attributes = self.of_agent(traveller, &step.role, &agent, &done);
+        attributes
+            .add("uwf.step", Some(step.index))
+            .add("uwf.node", Some(step.hash.to_string()))
+            .add("uwf.extracted_by", step.extracted_by.as_deref());
+        if self.content {
+            let output = text_part(&step.output.to_string());
+            let said = done.answer.and_then(|hash| self.text(hash)).map(|text| text_part(&text));
+            attributes.add("gen_ai.output.messages", Some(messages("assistant", [said.unwrap_or(output)])));
+        }
+        let span = Span {
+            trace: self.trace,
+            id: step_id(&traveller.thread.id, head),
+            parent: Some(traveller.span),
+            name: agent.span_name(),
+            kind: Kind::Internal,
+            begun_at,
+            ended_at,
+            attributes,
+            error: None,
+        };
+        if traveller.since.is_none() {
+            for (number, failed) in done.failed.iter().enumerate() {
+                self.failed(traveller, head, number, &step.role, Some(*failed));
+            }
+        }
+        self.turns(traveller, &span, &agent, &done);
+        self.spans.push(span);
+        Ok(())
+    }
+
+    /// The failed attempts that are part of no step, and those of the record.
+    fn failures(&mut self, traveller: &Traveller<'_>) -> Result<()> {
+        if traveller.since.is_none()
+            && let Some(newest) = recorded::read(self.home, &traveller.thread.id)?
+        {
+            let role = newest.opened.role.clone();
+            for (number, failed) in newest.earlier_at(traveller.thread.head).into_iter().enumerate() {
+                self.failed(traveller, traveller.thread.head, number, &role, Some(failed));
+            }
+        }
+        for attempt in &traveller.attempts {
+            let Some(closed) = &attempt.closed else { continue };
+            if matches!(closed.outcome, Outcome::Failed | Outcome::Asked)
+                && traveller.since.is_none_or(|since| closed.closed_at >= since)
+            {
+                let opened = &attempt.opened;
+                self.failed(traveller, opened.expected_head, opened.earlier.len(), &opened.role, closed.node);
+            }
+        }
+        Ok(())
+    }
+
+    /// The span of a failed attempt, the so-and-so-many-th after a head.
+    fn failed(&mut self, traveller: &Traveller<'_>, head: Hash, number: usize, role: &str, node: Option<Hash>) {
+        let id = span_id("attempt", &traveller.thread.id, &[&head.to_string(), &number.to_string()]);
+        let kept = node.and_then(|hash| {
+            let kept = self.attempt(hash);
+            self.readable(kept)
+        });
+        let (done, attempt, stored_at) = match kept {
+            // The one that succeeded is listed when it said something on stderr.
+            Some((_, attempt, _)) if attempt.error.is_none() => return,
+            Some((done, attempt, stored_at)) => (done, Some(attempt), Some(stored_at)),
+            None => (Done::default(), None, None),
+        };
+        let recorded = traveller.attempts.iter().find(|attempt| {
+            attempt.opened.expected_head == head
+                && attempt.opened.earlier.len() == number
+                && attempt.closed.as_ref().is_some_and(|closed| closed.node == node)
+        });
+        let closed_at = recorded.and_then(|attempt| attempt.closed.as_ref()).map(|closed| closed.closed_at);
+        let Some(ended_at) = closed_at.or(stored_at) else { return };
+        let took = done.duration_ms.unwrap_or(0);
+        let begun_at = recorded.map_or(ended_at.saturating_sub(took), |attempt| attempt.opened.opened_at).min(ended_at);
+        let exit_code = attempt.as_ref().and_then(|attempt| attempt.exit_code);
+        // One that asked a person something has done what it could.
+        let has_failed = attempt.as_ref().is_none_or(node::Attempt::has_failed);
+        let (error_type, plain) = match exit_code {
+            Some(0) => ("not_extractable".to_owned(), "its answer has no valid output".to_owned()),
+            Some(code) => (format!("exit_code_{code}"), format!("the agent exited with {code}")),
+            None => ("agent_failed".to_owned(), "the attempt failed".to_owned()),
+        };
+        let mut attributes = self.of_agent(traveller, role, &done.agent, &done);
+        attributes
+            .add("uwf.node", node.map(|hash| hash.to_string()))
+            .add("uwf.attempt.exit_code", exit_code)
+            .add("error.type", has_failed.then_some(error_type));
+        // Why it failed may quote what the agent said.
+        let why = attempt.and_then(|attempt| attempt.error).filter(|_| self.content);
+        let span = Span {
+            trace: self.trace,
+            id,
+            parent: Some(traveller.span),
+            name: done.agent.span_name(),
+            kind: Kind::Internal,
+            begun_at,
+            ended_at,
+            attributes,
+            error: has_failed.then(|| why.map_or(plain, |why| cut(&why))),
+        };
+        self.turns(traveller, &span, &done.agent, &done);
+        self.spans.push(span);
+    }
+
+    /// What spans of agents have in common.
+    fn of_agent(&self, traveller: &Traveller<'_>, role: &str, agent: &KnownAgent, done: &Done) -> Attributes {
+        let mut attributes = Attributes::default();
+        attributes
+            .add("gen_ai.operation.name", Some("invoke_agent"))
+            .add("gen_ai.provider.name", Some(agent.provider.as_str()).filter(|name| !name.is_empty()))
+            .add("gen_ai.agent.name", agent.name.as_deref())
+            .add("gen_ai.agent.id", agent.node.map(|hash| hash.to_string()))
+            .add("gen_ai.agent.version", agent.version.as_deref())
+            .add("gen_ai.request.model", agent.model.as_deref())
+            .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
+            .add("uwf.role", Some(role))
+            .add("uwf.agent.session", done.session_id.as_deref());
+        usage(&mut attributes, done.tokens.as_ref());
+        attributes
+    }
+
+    /// The spans of what an agent did: exchanges with a model, one behind the other, each followed by the tools it called. How
+    /// long each took is known, when it began is not, so nothing reaches beyond the end of the whole.
+    fn turns(&mut self, traveller: &Traveller<'_>, whole: &Span, agent: &KnownAgent, done: &Done) {
+        let mut at = whole.begun_at;
+        let mut said = HashSet::new();
+        for (number, hash) in done.turns.iter().enumerate() {
+            let turn = nodes::typed::<ReactTurn>(self.store(), *hash);
+            let Some(turn) = self.readable(turn) else { continue };
+            if !done.is_model && turn.tokens.is_none() && turn.tool_calls.is_empty() {
+                continue;
+            }
+            let place = [whole.id.hex(), number.to_string()];
+            let place: Vec<&str> = place.iter().map(String::as_str).collect();
+            let id = span_id("chat", &traveller.thread.id, &place);
+            let ended_at = at.saturating_add(turn.latency_ms).min(whole.ended_at);
+            let mut attributes = Attributes::default();
+            attributes
+                .add("gen_ai.operation.name", Some("chat"))
+                .add("gen_ai.provider.name", Some(agent.provider.as_str()).filter(|name| !name.is_empty()))
+                .add("gen_ai.request.model", agent.model.as_deref())
+                .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
+                .add("uwf.node", Some(hash.to_string()));
+            usage(&mut attributes, turn.tokens.as_ref());
+            if self.content {
+                self.exchange(&mut attributes, &turn, &mut said);
+            }
+            let name = ["chat"].into_iter().chain(agent.model.as_deref()).collect::<Vec<_>>().join(" ");
+            let chat = Span {
+                id,
+                parent: Some(whole.id),
+                name,
+                kind: Kind::Client,
+                begun_at: at,
+                ended_at,
+                attributes,
+                ..whole.clone()
+            };
+            at = ended_at;
+            for (place, call) in turn.tool_calls.iter().enumerate() {
+                at = self.tool(traveller, &chat, place, *call, at, whole.ended_at);
+            }
+            self.spans.push(Span { error: None, ..chat });
+        }
+    }
+
+    /// The span of a tool call. Returns when it was over.
+    fn tool(&mut self, traveller: &Traveller<'_>, chat: &Span, place: usize, hash: Hash, at: u64, latest: u64) -> u64 {
+        let call = nodes::typed::<ReactToolCall>(self.store(), hash);
+        let Some(call) = self.readable(call) else { return at };
+        let ended_at = at.saturating_add(call.duration_ms).min(latest);
+        let mut attributes = Attributes::default();
+        attributes
+            .add("gen_ai.operation.name", Some("execute_tool"))
+            .add("gen_ai.tool.name", Some(call.name.as_str()))
+            .add("gen_ai.tool.call.id", Some(format!("{}.{place}", chat.id.hex())))
+            .add("gen_ai.tool.type", Some("function"))
+            .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
+            .add("uwf.node", Some(hash.to_string()));
+        if self.content {
+            attributes
+                .add("gen_ai.tool.call.arguments", self.text(call.arguments).map(|text| cut(&text)))
+                .add("gen_ai.tool.call.result", self.text(call.result).map(|text| cut(&text)));
+        }
+        self.spans.push(Span {
+            trace: self.trace,
+            id: span_id("tool", &traveller.thread.id, &[&chat.id.hex(), &place.to_string()]),
+            parent: Some(chat.id),
+            name: format!("execute_tool {}", call.name),
+            kind: Kind::Internal,
+            begun_at: at,
+            ended_at,
+            attributes,
+            error: None,
+        });
+        ended_at
+    }
+
+    /// What was said in an exchange. A turn has all texts that went before it; each is sent once, with the first that has it.
+    fn exchange(&mut self, attributes: &mut Attributes, turn: &ReactTurn, said: &mut HashSet<Hash>) {
+        let new: Vec<Hash> = turn.input.iter().copied().filter(|hash| said.insert(*hash)).collect();
+        let input: Vec<Value> =
+            new.into_iter().filter_map(|hash| self.text(hash)).map(|text| text_part(&text)).collect();
+        said.insert(turn.output);
+        let mut output: Vec<Value> = self.text(turn.output).iter().map(|text| text_part(text)).collect();
+        for hash in &turn.tool_calls {
+            let Ok(call) = nodes::typed::<ReactToolCall>(self.store(), *hash) else { continue };
+            let arguments = self.text(call.arguments).map(|text| cut(&text));
+            output.push(json!({ "type": "tool_call", "name": call.name, "arguments": arguments }));
+        }
+        attributes
+            .add("gen_ai.input.messages", Some(messages("user", input)))
+            .add("gen_ai.output.messages", Some(messages("assistant", output)));
+    }
+
+    fn text(&mut self, hash: Hash) -> Option<String> {
+        let content = nodes::typed::<Content>(self.store(), hash);
+        self.readable(content).map(|content| content.text)
+    }
+
+    /// What the node says that tells how an output came to be.
+    fn detail(&mut self, hash: Hash) -> Result<Done> {
+        let node = self.store().get(hash)?;
+        if NodeKind::of(node.type_hash) != Some(NodeKind::ReactSession) {
+            // A child thread has spans of its own, and of what other programs recorded nothing is known.
+            return Ok(Done::default());
+        }
+        let session: ReactSession = nodes::payload(hash, &node)?;
+        let tokens = session.tokens.or_else(|| self.counted(&session.turns));
+        Ok(Done {
+            agent: self.agent(session.agent),
+            turns: session.turns,
+            tokens,
+            duration_ms: Some(session.duration_ms),
+            is_model: !WITHOUT_MODEL.contains(&session.source.as_str()),
+            session_id: session.session_id,
+            answer: Some(session.raw),
+            failed: session.attempts,
+        })
+    }
+
+    /// A failed attempt, and when its node was stored.
+    fn attempt(&mut self, hash: Hash) -> Result<(Done, uwf_core::node::Attempt, u64)> {
+        let node = self.store().get(hash)?;
+        let attempt = nodes::attempt(self.store(), hash)?;
+        let mut done = Done { agent: self.agent(attempt.agent), ..Done::default() };
+        if let Ok(traced) = nodes::payload::<TracedAttempt>(hash, &node) {
+            done.tokens = traced.tokens.or_else(|| self.counted(&traced.turns));
+            let turns = traced.turns.iter().filter_map(|turn| nodes::typed::<ReactTurn>(self.store(), *turn).ok());
+            done.duration_ms = Some(turns.map(|turn| turn.latency_ms).sum());
+            done.is_model = !WITHOUT_MODEL.contains(&traced.source.as_str());
+            done.session_id = traced.session_id;
+            done.turns = traced.turns;
+        }
+        Ok((done, attempt, node.timestamp))
+    }
+
+    /// The tokens of turns, if all of them have some.
+    fn counted(&self, turns: &[Hash]) -> Option<Tokens> {
+        let tokens = |hash: &Hash| nodes::typed::<ReactTurn>(self.store(), *hash).ok()?.tokens;
+        let counted: Option<Vec<Tokens>> = turns.iter().map(tokens).collect();
+        counted?.into_iter().reduce(|sum, tokens| sum.plus(&tokens))
+    }
+
+    fn agent(&mut self, hash: Hash) -> KnownAgent {
+        if let Some(known) = self.agents.get(&hash) {
+            return known.clone();
+        }
+        let agent = nodes::typed::<Agent>(self.store(), hash);
+        let known = self.readable(agent).map(|agent| KnownAgent::of(self.config, hash, agent)).unwrap_or_default();
+        self.agents.insert(hash, known.clone());
+        known
+    }
+}
+
+fn usage(attributes: &mut Attributes, tokens: Option<&Tokens>) {
+    let Some(tokens) = tokens else { return };
+    attributes
+        .add("gen_ai.usage.input_tokens", tokens.input)
+        .add("gen_ai.usage.output_tokens", tokens.output)
+        .add("gen_ai.usage.cache_read.input_tokens", tokens.cached)
+        .add("gen_ai.usage.reasoning.output_tokens", tokens.reasoning)
+        .add("uwf.usage.cost_usd", tokens.cost);
+}

@@ -1,0 +1,177 @@
+//! `uwf pack`: the nodes of threads that have ended move into packs, and back.
+//!
+//! A thread that has ended is read, seldom and as a whole. So its nodes need no file each: they go into one compressed file,
+//! side by side in the order in which they refer to one another. Everybody reads them there without knowing (`json_cas::FsObjects`).
+//!
+//! Nodes that every step of a workflow with a name needs stay in their files, as do uwf's own types: there are few of them.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
+
+use json_cas::{Hash, Node, Objects, PackRequest, Reclaim, StoreError, bootstrap};
+use serde::Serialize;
+use uwf_core::node::OWN_TYPES;
+
+use crate::error::Result;
+use crate::root::history::{self, Finished};
+use crate::root::home::Home;
+use crate::root::{ids, registry};
+use crate::verbs::gc;
+
+/// Which threads are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackThreads {
+    /// How long ago they ended at least.
+    pub older_than: Duration,
+    /// Whether it is only counted.
+    pub dry_run: bool,
+}
+
+/// What was packed, or would be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Packed {
+    /// Ended threads whose nodes had files.
+    pub packed_threads: usize,
+    /// Nodes that moved into a pack.
+    pub packed_nodes: usize,
+    /// Nodes that stay in their files: they are corrupt, or were put again meanwhile.
+    pub left_nodes: usize,
+    /// Size of the nodes.
+    pub bytes_before: u64,
+    /// Size of their pack.
+    pub bytes_after: u64,
+    /// Room on the disk that their files had.
+    pub disk_before: u64,
+    /// Room on the disk that their pack has.
+    pub disk_after: u64,
+    /// Packs there are now.
+    pub packs: usize,
+}
+
+/// What was taken out of packs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unpacked {
+    /// Nodes that have files again.
+    pub unpacked_nodes: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// Packs that were removed.
+    pub removed_packs: usize,
+}
+
+/// Moves the nodes of ended threads into a pack, and makes one of packs that are small. `progress` is told how many nodes were looked
+/// at.
+///
+/// # Errors
+/// `Usage` when the nodes are kept elsewhere, `Io` and `Busy`: no node is lost, and the same call again goes on. `Data` when the disk
+/// does not have what was written. Those of history and registry.
+pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) -> Result<Packed> {
+    let files = home.files()?;
+    // Where nothing is, nothing is made.
+    if !home.objects_dir().exists() {
+        return Ok(Packed::default());
+    }
+    let _lock = if request.dry_run { None } else { Some(gc::lock(home)?) };
+    let mut done = Packed::default();
+    let mut walk = Walk { home, seen: needed(home)?, found: Vec::new(), corrupt: 0 };
+    let now = ids::now_ms();
+    let is_old = |line: &Finished| Duration::from_millis(now.saturating_sub(line.completed_at)) >= request.older_than;
+    for line in history::all(home)?.iter().filter(|line| is_old(line)) {
+        // It goes last, so the nodes of a thread whose end is in a pack are there, too.
+        if files.is_loose(line.end.unwrap_or(line.head))? {
+            done.packed_threads += 1;
+            walk.add(line, progress)?;
+        }
+    }
+    let looked_at = walk.found.len();
+    let packed = files.pack(PackRequest {
+        objects: &walk.found,
+        is_sound: &Node::is_stored_as,
+        dry_run: request.dry_run,
+        progress: &mut |count| progress(looked_at + count),
+    })?;
+    if !request.dry_run {
+        files.reclaim(Reclaim::Worthwhile)?;
+    }
+    Ok(Packed {
+        packed_nodes: packed.objects,
+        left_nodes: packed.left + walk.corrupt,
+        bytes_before: packed.bytes_before,
+        bytes_after: packed.bytes_after,
+        disk_before: packed.disk_before,
+        disk_after: packed.disk_after,
+        packs: files.pack_count()?,
+        ..done
+    })
+}
+
+/// Gives every node a file again, as another implementation needs it, and removes the packs.
+///
+/// # Errors
+/// As of [`pack`]; `Data` when a node in a pack cannot be read: the packs stay then.
+pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> {
+    let files = home.files()?;
+    if !home.objects_dir().exists() {
+        return Ok(Unpacked::default());
+    }
+    let _lock = gc::lock(home)?;
+    let done = files.unpack(&Node::is_stored_as, progress)?;
+    Ok(Unpacked { unpacked_nodes: done.objects, bytes: done.bytes, removed_packs: done.packs })
+}
+
+/// Nodes that stay in their files: workflows with a name, their schemas, and types of uwf.
+fn needed(home: &Home) -> Result<HashSet<Hash>> {
+    let own = OWN_TYPES.iter().map(|own| own.hash).chain([bootstrap::HASH]);
+    let named: Vec<Hash> = registry::read(home)?.values().map(|entry| entry.hash).collect();
+    let mut needed = Walk { home, seen: HashSet::new(), found: Vec::new(), corrupt: 0 };
+    needed.follow(own.chain(named), &mut |_| ())?;
+    Ok(needed.seen)
+}
+
+/// Follows threads from their ends, each node once.
+struct Walk<'h> {
+    home: &'h Home,
+    seen: HashSet<Hash>,
+    /// What was found, in the order in which it is read.
+    found: Vec<Hash>,
+    corrupt: usize,
+}
+
+impl Walk<'_> {
+    fn add(&mut self, line: &Finished, progress: &mut dyn FnMut(usize)) -> Result<()> {
+        let roots = [line.end, Some(line.head), line.workflow];
+        let before = self.found.len();
+        self.follow(roots.into_iter().flatten(), progress)?;
+        // Whoever is killed while files are removed leaves the end of the thread its file.
+        self.found[before..].reverse();
+        Ok(())
+    }
+
+    /// In breadth: what a step refers to stands near it, wherever the thread leads.
+    fn follow(&mut self, roots: impl Iterator<Item = Hash>, progress: &mut dyn FnMut(usize)) -> Result<()> {
+        let store = self.home.store();
+        let mut open: VecDeque<Hash> = roots.filter(|root| self.seen.insert(*root)).collect();
+        while let Some(hash) = open.pop_front() {
+            let node = match store.try_get(hash) {
+                Ok(Some(node)) => node,
+                Ok(None) => continue,
+                Err(error @ StoreError::Io { .. }) => return Err(error.into()),
+                // It stays where it is. What it led to nobody can tell, but from elsewhere.
+                Err(_) => {
+                    self.corrupt += 1;
+                    continue;
+                }
+            };
+            self.found.push(hash);
+            progress(self.found.len());
+            let below = match store.refs(&node) {
+                Err(error @ StoreError::Io { .. }) => return Err(error.into()),
+                other => other.unwrap_or_default(),
+            };
+            open.extend(below.into_iter().chain([node.type_hash]).filter(|hash| self.seen.insert(*hash)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! `uwf init …`: files to begin with.
+
+mod workflow;
+mod workspace;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use uwf_core::document::Problem;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::project_files;
+
+use crate::error::CommandError;
+use crate::file_schemas;
+use crate::new_files::{self, Made, NewFile};
+use crate::printer::{CommandResult, Printed, Report};
+use crate::templates::Template;
+
+/// Directory of the scripts, in that of the workflows.
+const SCRIPTS: &str = "mock";
+
+/// Directory of the schemas, in that of the workflows.
+const SCHEMAS: &str = "schemas";
+
+/// Commands of the group.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Prepare a project: a first workflow that runs at once, a configuration, schemas for editors.
+    Workspace(workspace::Args),
+    /// Add a workflow to the project, made from a template, with a script that plays it.
+    Workflow(workflow::Args),
+}
+
+/// Examples of the group.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  uwf init workspace                                   in the current directory
+  uwf init workflow fix-bug --template solve-issue     one more workflow
+
+What they make runs at once, played by a script: they print the command. No file is ever overwritten.";
+
+/// Runs a command of the group.
+pub(crate) fn run(command: &Command) -> CommandResult {
+    match command {
+        Command::Workspace(args) => workspace::run(args),
+        Command::Workflow(args) => workflow::run(args),
+    }
+}
+
+/// What was made.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Begun {
+    /// Name of the workflow.
+    workflow: String,
+    /// Its template.
+    template: &'static str,
+    /// Files that were written.
+    written: Vec<PathBuf>,
+    /// Files that were there already, the same.
+    kept: Vec<PathBuf>,
+    /// The command to type next.
+    next: String,
+    /// What to do about schemas of another version.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Report for Begun {
+    fn text(&self) -> String {
+        let written = self.written.iter().map(|path| format!("wrote {}\n", path.display()));
+        let kept = self.kept.iter().map(|path| format!("kept {}\n", path.display()));
+        let notes = self.notes.iter().map(|note| format!("note: {note}\n"));
+        let files: String = written.chain(kept).chain(notes).collect();
+        let next = &self.next;
+        format!(
+            "{files}\nplay it with its script in place of agents:\n  {next}\nwith your own agents: uwf setup, then the same without --agent\n"
+        )
+    }
+}
+
+/// A directory `.workflows`, and how it is reached.
+struct Place {
+    /// The directory.
+    dir: PathBuf,
+    /// What is typed to get into the project, if the next command is not typed here.
+    way: String,
+    /// The directory as it is named there.
+    named: PathBuf,
+}
+
+/// Makes a workflow with its script, `more` and the schemas.
+fn begin(place: &Place, name: &str, template: Template, more: Vec<NewFile>) -> Result<Printed, CommandError> {
+    let Place { dir, way, named } = place;
+    let file = format!("{name}.yaml");
+    let workflow = NewFile { path: dir.join(&file), content: template.workflow(name) };
+    check(name, template)?;
+    refuse_second(dir, name)?;
+    let script = NewFile { path: dir.join(SCRIPTS).join(&file), content: template.script().to_owned() };
+    // The workflow comes first: of two who make it at once, one has it.
+    let files: Vec<NewFile> = [workflow, script].into_iter().chain(more).collect();
+    let mut made = new_files::make(&files)?;
+    let notes = schemas(dir, &mut made)?;
+    let agent = format!("uwf-mock {}", quoted(&named.join(SCRIPTS).join(&file).display().to_string()));
+    let next = format!("{way}uwf run {} -p {} --agent {}", quoted(name), quoted(template.task()), quoted(&agent));
+    let Made { written, kept } = made;
+    Printed::new(&Begun { workflow: name.to_owned(), template: template.name(), written, kept, next, notes })
+}
+
+/// The schemas that the files name. One of another version of uwf is nobody's work; it stays all the same.
+fn schemas(dir: &Path, made: &mut Made) -> Result<Vec<String>, CommandError> {
+    let mut notes = Vec::new();
+    for schema in ["workflow", "config", "mock"].into_iter().filter_map(file_schemas::find) {
+        let path = dir.join(SCHEMAS).join(format!("{}.json", schema.name));
+        match new_files::make(&[NewFile { path: path.clone(), content: schema.text() }]) {
+            Ok(Made { written, kept }) => {
+                made.written.extend(written);
+                made.kept.extend(kept);
+            }
+            Err(error) if error.kind == ErrorKind::Usage => {
+                let path = path.display();
+                notes.push(format!("{path} is of another version; `uwf schema {} > {path}` renews it", schema.name));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(notes)
+}
+
+/// Refuses what would not be valid: a name that cannot be one.
+fn check(name: &str, template: Template) -> Result<(), CommandError> {
+    if format!("{name}.yaml") == project_files::CONFIG {
+        let why = "is the name of the project's configuration";
+        return Err(CommandError::usage(format!("`{name}` {why}")).hint("choose another name"));
+    }
+    // In quotes, whatever it is.
+    let text = template.workflow(&serde_json::Value::from(name).to_string());
+    let parsed = uwf_core::workflow::check(&text, "the workflow", Some(name));
+    match parsed.problems.into_iter().find(Problem::is_refused_strictly) {
+        None => Ok(()),
+        Some(Problem { message, hint, .. }) => {
+            let error = CommandError::usage(message);
+            Err(match hint {
+                Some(hint) => error.hint(hint),
+                None => error.hint("use words joined by `-`, such as fix-bug"),
+            })
+        }
+    }
+}
+
+/// A file of the same name with another ending would stand for the same workflow.
+fn refuse_second(dir: &Path, name: &str) -> Result<(), CommandError> {
+    let own = dir.join(format!("{name}.yaml"));
+    let second = project_files::in_dir(dir).into_iter().find(|(stem, path)| stem == name && *path != own);
+    match second {
+        None => Ok(()),
+        Some((_, path)) => {
+            Err(CommandError::usage(format!("the workflow `{name}` is there already: {}", path.display()))
+                .hint("choose another name"))
+        }
+    }
+}
+
+/// A word of a command line.
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+}

@@ -1,0 +1,39 @@
+//! `uwf init workflow`
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use uwf_engine::root::project_files::{self, DIR};
+
+use super::{Place, begin};
+use crate::printer::CommandResult;
+use crate::templates::Template;
+
+/// Arguments of `uwf init workflow`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf init workflow solve-issue
+  uwf init workflow fix-bug --template solve-issue
+  uwf init workflow fix-bug --format json | jq -r .next | sh
+
+The workflow goes into the project's .workflows (that of the current directory or above it, up to the repository; else one is
+made), its script beside it. A file that is there with another content is an error (exit 64).")]
+pub(crate) struct Args {
+    /// What the workflow is to be called: words joined by `-`.
+    name: String,
+    /// What it is made from. Default: the template of that name, else review.
+    #[arg(long)]
+    template: Option<Template>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let named = || Template::value_variants().iter().copied().find(|template| template.name() == args.name);
+    let template = args.template.or_else(named).unwrap_or(Template::Review);
+    let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let above = project_files::dir(&cwd).filter(|dir| dir.parent() != Some(cwd.as_path()));
+    let dir = above.unwrap_or_else(|| PathBuf::from(DIR));
+    let place = Place { named: dir.clone(), dir, way: String::new() };
+    begin(&place, &args.name, template, Vec::new())
+}

@@ -1,0 +1,46 @@
+//! `uwf init workspace`
+
+use std::path::{Path, PathBuf};
+
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::project_files::{CONFIG, DIR};
+
+use super::{Place, begin, quoted};
+use crate::new_files::NewFile;
+use crate::printer::CommandResult;
+use crate::templates::{self, Template};
+
+/// Arguments of `uwf init workspace`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf init workspace
+  uwf init workspace ~/src/my-project --template solve-issue
+  uwf init workspace new-project && cd new-project
+
+In DIR/.workflows it makes a workflow, a script that plays it, an empty configuration of the project, and the schemas that editors
+complete and check these files by. Done once more it changes nothing; a file that is there with another content is an error (exit 64).")]
+pub(crate) struct Args {
+    /// The project; made if it is not there.
+    #[arg(default_value = ".", value_hint = clap::ValueHint::DirPath)]
+    dir: PathBuf,
+    /// The workflow to begin with.
+    #[arg(long, default_value = "review")]
+    template: Template,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let is_here = args.dir == Path::new(".");
+    let place = Place {
+        dir: if is_here { PathBuf::from(DIR) } else { args.dir.join(DIR) },
+        way: if is_here { String::new() } else { format!("cd {} && ", quoted(&args.dir.display().to_string())) },
+        named: PathBuf::from(DIR),
+    };
+    let config = NewFile { path: place.dir.join(CONFIG), content: templates::CONFIG.to_owned() };
+    let begun = begin(&place, args.template.name(), args.template, vec![config]);
+    begun.map_err(|error| match error.kind {
+        ErrorKind::Usage => error.hint("`uwf init workflow NAME` adds a workflow to a project"),
+        _ => error,
+    })
+}

@@ -1,0 +1,53 @@
+//! `uwf otel …`, and the hidden command that sends spans after a step.
+
+mod export;
+mod post;
+
+use uwf_core::thread::ThreadId;
+use uwf_engine::root::home::Home;
+use uwf_engine::verbs::otel;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Format, Stdout};
+
+/// Commands of the group.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Send the spans of a thread, all of them, or print them.
+    Export(export::Args),
+}
+
+/// Examples of the group.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  uwf config set otel.endpoint http://localhost:4318    from now on each step sends its spans
+  uwf otel export 7Q2M                                  send those of a thread, all of them
+  uwf help tracing";
+
+impl Command {
+    /// What the command writes to stdout.
+    pub(crate) fn stdout(&self) -> Stdout {
+        match self {
+            Command::Export(args) if args.prints() => Stdout::Document(Format::Json),
+            Command::Export(_) => Stdout::Report,
+        }
+    }
+}
+
+/// Runs a command of the group.
+pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+    match command {
+        Command::Export(args) => export::run(context, &args),
+    }
+}
+
+/// Sends what has come since a step began; what was not sent is in the thread's log.
+pub(crate) fn after_step(thread: &str, head: &str, at: &str) -> Result<(), CommandError> {
+    let unknown = || CommandError::usage(format!("there is nothing to send of `{thread}` since `{at}`"));
+    let thread: ThreadId = thread.parse().map_err(|_| unknown())?;
+    let at = at.parse().map_err(|_| unknown())?;
+    let post = |to: &otel::Destination, request: &_| post::post(to, request).map_err(|error| error.error);
+    otel::perform(&Home::from_environment()?, &thread, head, at, &post);
+    Ok(())
+}

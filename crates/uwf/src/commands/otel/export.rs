@@ -1,0 +1,132 @@
+//! `uwf otel export`
+
+use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
+use serde_json::json;
+use uwf_core::config::Otel;
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::verbs::otel::{self, Destination, Exported};
+
+use super::post::post;
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::style;
+use crate::table::count;
+
+/// Arguments of `uwf otel export`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf otel export 7Q2M
+  uwf otel export @ --endpoint http://localhost:4318
+  uwf otel export @ --print | jq '.resourceSpans[].scopeSpans[].spans[].name'
+
+With `otel: {endpoint: …}` in config.yaml each step sends its own spans once it is over. This sends all of a thread and its child
+threads again, with the same ids: after a collector was away, or for threads from before. The span of a thread itself is sent
+once it has ended. Tasks, prompts, answers and what tools were given and said are left out unless `otel.content` is true.")]
+pub(crate) struct Args {
+    /// A thread: its id, a unique beginning or end of it, @ for the newest.
+    #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
+    thread: String,
+    /// Print what would be sent, as OTLP in JSON; nothing is sent.
+    #[arg(long)]
+    print: bool,
+    /// Send to this collector instead, without the headers of the configured one.
+    #[arg(long, value_name = "URL", conflicts_with = "print")]
+    endpoint: Option<String>,
+    /// With tasks, prompts, answers and what tools were given and said.
+    #[arg(long)]
+    content: bool,
+}
+
+impl Args {
+    /// Whether spans are printed and not sent.
+    pub(super) fn prints(&self) -> bool {
+        self.print
+    }
+}
+
+/// What was sent.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sent {
+    thread: ThreadId,
+    trace_id: String,
+    spans: usize,
+    /// Where to.
+    endpoint: String,
+    /// Whether the thread has ended, so that its own span was among them.
+    ended: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<String>,
+}
+
+impl Report for Sent {
+    fn text(&self) -> String {
+        if self.spans == 0 {
+            return "nothing was sent: no step of the thread is done, and no attempt has failed\n".to_owned();
+        }
+        let spans = style::bold(&count(self.spans, "span"));
+        let mut text = format!("sent {spans} of trace {} to {}\n", self.trace_id, self.endpoint);
+        if !self.ended {
+            text.push_str("the thread goes on: its own span follows when it has ended\n");
+        }
+        text.extend(self.unreadable.iter().map(|why| format!("{} {why}\n", style::yellow("missing:"))));
+        text
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let thread = context.thread(&args.thread)?;
+    let configured = context.home.config()?.otel;
+    let content = args.content || configured.as_ref().is_some_and(|otel| otel.content);
+    if args.print {
+        let exported = otel::export(&context.home, &thread, content)?;
+        for why in &exported.unreadable {
+            context.printer.warn(why);
+        }
+        let request = exported.whole();
+        let pretty = format!("{request:#}\n");
+        return Ok(Printed::of(request, pretty));
+    }
+    let destination = destination(context, args, configured)?;
+    let exported = otel::export(&context.home, &thread, content)?;
+    let sent = sent(&exported, &destination);
+    exported.requests().try_for_each(|request| post(&destination, &request)).map_err(|error| {
+        // With a thread of many requests some may have come through; sending them twice does no harm.
+        error.knowing(json!({ "traceId": sent.trace_id }))
+    })?;
+    Printed::new(&sent)
+}
+
+fn sent(exported: &Exported, destination: &Destination) -> Sent {
+    Sent {
+        thread: exported.thread.clone(),
+        trace_id: exported.trace_id.clone(),
+        spans: exported.count(),
+        endpoint: destination.url.clone(),
+        ended: exported.has_ended,
+        unreadable: exported.unreadable.clone(),
+    }
+}
+
+fn destination(context: &Context, args: &Args, configured: Option<Otel>) -> Result<Destination, CommandError> {
+    let otel = match (&args.endpoint, configured) {
+        (Some(endpoint), _) if !Otel::is_address(endpoint) => {
+            let error = CommandError::usage(format!("`{endpoint}` is not the address of a collector"));
+            return Err(error.hint("write it as http://localhost:4318; `/v1/traces` is added"));
+        }
+        (Some(endpoint), _) => Otel::at(endpoint),
+        (None, Some(otel)) => otel,
+        (None, None) => {
+            return Err(CommandError::new(ErrorKind::Config, "no collector is configured to send spans to")
+                .hint("`uwf config set otel.endpoint http://localhost:4318`, then each step sends its own, too")
+                .hint("or once: --endpoint URL; --print shows what would be sent"));
+        }
+    };
+    Ok(otel::destination(&context.home, &otel)?)
+}

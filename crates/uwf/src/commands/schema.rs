@@ -1,0 +1,60 @@
+//! `uwf schema`: the JSON Schemas of files, for editors.
+
+use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+use uwf_engine::error::ErrorKind;
+
+use crate::error::CommandError;
+use crate::file_schemas;
+use crate::printer::{CommandResult, Format, Printed, Report, Stdout};
+
+/// Arguments of `uwf schema`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf schema                                         which there are
+  uwf schema workflow > .workflows/schemas/workflow.json
+  uwf schema events | jq '.allOf[].then.properties | keys'
+
+An editor with the YAML language server completes and checks a file whose first line says
+  # yaml-language-server: $schema=schemas/workflow.json
+with the path of the schema from there. `uwf help schemas` says more.")]
+pub(crate) struct Args {
+    /// What the schema is of. Without it they are listed.
+    #[arg(value_parser = PossibleValuesParser::new(file_schemas::ALL.map(|schema| schema.name)))]
+    name: Option<String>,
+}
+
+impl Args {
+    /// What the command writes to stdout.
+    pub(crate) fn stdout(&self) -> Stdout {
+        if self.name.is_some() { Stdout::Document(Format::Text) } else { Stdout::Report }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Listed(Vec<Line>);
+
+#[derive(Serialize)]
+struct Line {
+    name: &'static str,
+    about: &'static str,
+}
+
+impl Report for Listed {
+    fn text(&self) -> String {
+        self.0.iter().map(|Line { name, about }| format!("{name:<9} {about}\n")).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let Some(name) = &args.name else {
+        let lines = file_schemas::ALL.iter().map(|schema| Line { name: schema.name, about: schema.about });
+        return Printed::new(&Listed(lines.collect()));
+    };
+    let schema = file_schemas::find(name)
+        .ok_or_else(|| CommandError::new(ErrorKind::Usage, format!("there is no schema `{name}`")))?;
+    Ok(Printed::of(schema.value(), schema.text()))
+}

@@ -1,0 +1,74 @@
+//! `uwf skill`: reference texts for agents, and files by which their tools find them.
+
+mod install;
+
+use clap::{Command as Definitions, ValueEnum};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::printer::{CommandResult, Format, Printed, Report, Stdout};
+use crate::skills::Subject;
+
+/// Arguments of `uwf skill`.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  uwf skill                     which there are
+  uwf skill cli                 for an agent that drives threads
+  uwf skill author              for an agent that writes workflows
+  uwf skill install             ready files for Claude Code, codex and cursor
+
+Each text is made from this program's own commands, keys and templates, and fits into a context window (16 KB at most)."
+)]
+pub(crate) struct Args {
+    /// What the text is about. Without it they are listed.
+    subject: Option<Subject>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Write a skill file where Claude Code, codex and cursor look for it.
+    Install(install::Args),
+}
+
+impl Args {
+    /// What the command writes to stdout.
+    pub(crate) fn stdout(&self) -> Stdout {
+        if self.subject.is_some() { Stdout::Document(Format::Text) } else { Stdout::Report }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Listed(Vec<Line>);
+
+#[derive(Serialize)]
+struct Line {
+    name: &'static str,
+    about: String,
+}
+
+impl Report for Listed {
+    fn text(&self) -> String {
+        self.0.iter().map(|Line { name, about }| format!("{name:<8} {about}\n")).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
+    match (&args.command, args.subject) {
+        (Some(Command::Install(args)), _) => install::run(args, root),
+        (None, Some(subject)) => {
+            let text = subject.text(root);
+            Ok(Printed::of(json!({ "subject": subject.name(), "markdown": text }), text))
+        }
+        (None, None) => {
+            let line = |subject: &Subject| Line { name: subject.name(), about: subject.about() };
+            Printed::new(&Listed(Subject::value_variants().iter().map(line).collect()))
+        }
+    }
+}

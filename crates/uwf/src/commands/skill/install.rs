@@ -1,0 +1,215 @@
+//! `uwf skill install`
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{Command as Definitions, ValueEnum};
+use durable_files::{publish_all, replace};
+use json_cas::hash_bytes;
+use serde::Serialize;
+use uwf_engine::error::{AtPath, ErrorKind};
+
+use crate::error::CommandError;
+use crate::install;
+use crate::printer::{CommandResult, Printed, Report};
+use crate::skills::Subject;
+
+/// Arguments of `uwf skill install`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf skill install                           into the project in the current directory, for all three
+  uwf skill install --for claude --global     for all your projects
+  uwf skill install --dir ~/src/my-project --for codex --for cursor
+
+  Claude Code   .claude/skills/uwf/SKILL.md   --global: ~/.claude/skills/uwf/SKILL.md
+  codex         .agents/skills/uwf/SKILL.md   --global: ~/.agents/skills/uwf/SKILL.md
+  cursor        .cursor/rules/uwf.mdc         --global: ~/.cursor/skills/uwf/SKILL.md
+
+Do it again after an update of uwf. A file that somebody has changed is left alone (exit 64), unless you add --force.")]
+pub(crate) struct Args {
+    /// The tool; can be given several times. Default: all.
+    #[arg(long = "for", value_name = "TOOL")]
+    tools: Vec<Tool>,
+    /// The project.
+    #[arg(long, default_value = ".", value_hint = clap::ValueHint::DirPath)]
+    dir: PathBuf,
+    /// For all your projects, into your home directory.
+    #[arg(long, conflicts_with = "dir")]
+    global: bool,
+    /// Replace files that somebody has changed, too.
+    #[arg(long)]
+    force: bool,
+}
+
+/// A tool whose agents read skill files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Tool {
+    /// Claude Code.
+    Claude,
+    /// codex.
+    Codex,
+    /// cursor.
+    Cursor,
+}
+
+/// When an agent is to read the text: tools show this before they load the rest.
+const DESCRIPTION: &str = "Run, watch and repair workflows of AI agents with the command uwf, and write such workflows. Use it when a \
+                           task names uwf, a workflow in .workflows, or a thread id, or asks to start, step, explain, fork or answer one.";
+
+/// Before the digest of what uwf wrote, at the end of the file.
+const MARK: &str = "<!-- made by `uwf skill install`; renewed by it as long as nobody changes it: ";
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Wrote,
+    Renewed,
+    Kept,
+}
+
+#[derive(Serialize)]
+struct Installed {
+    tool: Tool,
+    path: PathBuf,
+    outcome: Outcome,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Files(Vec<Installed>);
+
+impl Report for Files {
+    fn text(&self) -> String {
+        let line = |Installed { path, outcome, .. }: &Installed| {
+            let outcome = match outcome {
+                Outcome::Wrote => "wrote",
+                Outcome::Renewed => "renewed",
+                Outcome::Kept => "kept",
+            };
+            format!("{outcome} {}\n", path.display())
+        };
+        self.0.iter().map(line).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
+    let tools = if args.tools.is_empty() { Tool::value_variants() } else { &args.tools };
+    let body = Subject::Cli.text(root);
+    let mut files = Vec::new();
+    for tool in Tool::value_variants().iter().filter(|tool| tools.contains(tool)) {
+        let path = if args.global { tool.personal()? } else { in_project(&args.dir, tool.in_project()) };
+        let content = marked(&format!("{}\n{body}", tool.header(args.global)));
+        let outcome = outcome(&path, &content)?;
+        files.push((Installed { tool: *tool, path, outcome: outcome.unwrap_or(Outcome::Renewed) }, outcome, content));
+    }
+    let changed: Vec<String> = files
+        .iter()
+        .filter(|(_, outcome, _)| outcome.is_none())
+        .map(|(file, ..)| file.path.display().to_string())
+        .collect();
+    if !changed.is_empty() && !args.force {
+        let (verb, them) = if changed.len() == 1 { ("has", "it") } else { ("have", "them") };
+        let message = format!("{} {verb} been changed, or {verb} not been made by uwf", changed.join(", "));
+        let hint = format!("nothing was written; --force replaces {them}");
+        return Err(CommandError::new(ErrorKind::Usage, message).hint(hint));
+    }
+    let mut installed = Vec::new();
+    for (file, _, content) in files {
+        write(&file, &content)?;
+        installed.push(file);
+    }
+    Printed::new(&Files(installed))
+}
+
+/// Writes a file as a whole.
+fn write(file: &Installed, content: &str) -> Result<(), CommandError> {
+    let path = &file.path;
+    match file.outcome {
+        Outcome::Kept => {}
+        Outcome::Renewed => replace(path, content.as_bytes())?,
+        Outcome::Wrote => {
+            let (dir, name) = (path.parent().unwrap_or(Path::new(".")), path.file_name().unwrap_or_default());
+            if publish_all(dir, &[(PathBuf::from(name), content.as_bytes())])? != [true]
+                && read(path)? != Some(content.to_owned())
+            {
+                let message = format!("somebody else has just made {}", path.display());
+                return Err(CommandError::new(ErrorKind::Busy, message).hint("try again"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is to become of a file; `None` when it is not as uwf has left it.
+fn outcome(path: &Path, content: &str) -> Result<Option<Outcome>, CommandError> {
+    Ok(match read(path)? {
+        None => Some(Outcome::Wrote),
+        Some(there) if there == content => Some(Outcome::Kept),
+        Some(there) => is_own(&there).then_some(Outcome::Renewed),
+    })
+}
+
+fn read(path: &Path) -> Result<Option<String>, CommandError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).at("read", path)?,
+    }
+}
+
+/// The text with the mark below it.
+fn marked(text: &str) -> String {
+    format!("{text}\n{MARK}{} -->\n", digest(text))
+}
+
+/// Whether a file is as uwf has left it.
+fn is_own(there: &str) -> bool {
+    let parts =
+        there.rsplit_once(MARK).and_then(|(text, mark)| Some((text.strip_suffix('\n')?, mark.strip_suffix(" -->\n")?)));
+    parts.is_some_and(|(text, mark)| mark == digest(text))
+}
+
+fn digest(text: &str) -> String {
+    hash_bytes(b"skill", text.as_bytes()).to_string()
+}
+
+fn in_project(dir: &Path, below: &str) -> PathBuf {
+    if dir == Path::new(".") { PathBuf::from(below) } else { dir.join(below) }
+}
+
+impl Tool {
+    /// The file in a project.
+    fn in_project(self) -> &'static str {
+        match self {
+            Tool::Claude => ".claude/skills/uwf/SKILL.md",
+            Tool::Codex => ".agents/skills/uwf/SKILL.md",
+            Tool::Cursor => ".cursor/rules/uwf.mdc",
+        }
+    }
+
+    /// The file of a person.
+    fn personal(self) -> Result<PathBuf, CommandError> {
+        // No variable moves those of the others.
+        let (variable, below_home) = match self {
+            Tool::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
+            Tool::Codex => ("", ".agents"),
+            Tool::Cursor => ("", ".cursor"),
+        };
+        let dir = install::dir(variable, below_home)
+            .map_err(|error| CommandError { hints: vec!["name a project: --dir DIR".to_owned()], ..error })?;
+        Ok(dir.join("skills/uwf/SKILL.md"))
+    }
+
+    /// What the tool reads before anything else.
+    fn header(self, global: bool) -> String {
+        match self {
+            Tool::Cursor if !global => format!("---\ndescription: {DESCRIPTION}\nalwaysApply: false\n---\n"),
+            Tool::Claude | Tool::Codex | Tool::Cursor => format!("---\nname: uwf\ndescription: {DESCRIPTION}\n---\n"),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What a person says to the question of an agent.
+
+use uwf_engine::verbs::answer::{Asked, Question};
+
+use super::{Args, editor};
+use crate::ask::{Asker, Interruptible};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::input;
+
+/// By the arguments, in the editor, or at the terminal.
+pub(super) fn of_arguments(
+    context: &Context,
+    args: &Args,
+    asked: &Asked,
+    question: &Question,
+) -> Result<String, CommandError> {
+    if args.editor {
+        return editor::write_reply(context, asked, question);
+    }
+    let text = match (&args.message, &args.file) {
+        (Some(message), _) => message.clone(),
+        (None, Some(file)) => input::from_file(file)?,
+        (None, None) if Asker::has_person() => return ask_person(context, question),
+        (None, None) => {
+            return Err(CommandError::usage("no reply was given, and there is no terminal to ask on")
+                .hint(format!("uwf thread answer {} -m TEXT", asked.thread))
+                .hint("or --file FILE, --editor"));
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(CommandError::usage("the reply is empty").hint("the agent goes on with what it says: give a text"));
+    }
+    Ok(text)
+}
+
+/// Shows the question and takes a line.
+///
+/// # Errors
+/// `Interrupted` when nobody replies; the thread goes on waiting.
+pub(super) fn ask_person(context: &Context, question: &Question) -> Result<String, CommandError> {
+    let asker = Asker::new(context.printer);
+    let _ends = Interruptible::begin()?;
+    asker.say(&format!("{}\n", question.text));
+    asker.line("your reply", None)
+}

@@ -1,0 +1,145 @@
+//! The screen.
+
+use std::time::Duration;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line as TextLine, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Table};
+use uwf_core::escapes::without_escapes;
+use uwf_core::text::one_line;
+use uwf_engine::thread::state::State;
+
+use super::{Mode, Page, Top};
+use crate::table;
+
+/// What `?` shows.
+pub(super) const HELP: &str = "\
+↑ ↓ j k        move; PgUp, PgDn, Home and End, too
+Enter          read the thread
+l              follow it as it happens; Ctrl-C comes back
+a              answer what it asks
+p              pause it, or resume it
+K              kill it, after a question
+/              filter by id, workflow, state or role; Esc takes the filter back
+t              finished threads, too, or not
+q Esc Ctrl-C   leave
+
+Enter, q or Esc closes this page.
+";
+
+/// Symbols of an id that are shown.
+const ID: usize = 8;
+
+/// Draws all of it.
+pub(super) fn screen(frame: &mut Frame<'_>, top: &mut Top<'_>) {
+    let [head, body, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+    match &top.mode {
+        Mode::Page(page) => {
+            top.rows = usize::from(body.height);
+            self::page(frame, page, head, body);
+        }
+        Mode::List | Mode::Filter(_) | Mode::Kill(_) => {
+            frame.render_widget(summary(top), head);
+            list(frame, top, body);
+        }
+    }
+    frame.render_widget(Paragraph::new(footer(top)), foot);
+}
+
+fn page(frame: &mut Frame<'_>, page: &Page, head: Rect, body: Rect) {
+    let last = (page.top + usize::from(body.height)).min(page.lines.len());
+    let title = format!("{}   lines {}–{} of {}", page.title, page.top + 1, last, page.lines.len());
+    frame.render_widget(Paragraph::new(Span::styled(title, Modifier::BOLD)), head);
+    let lines = page.lines[page.top..last].iter().map(|line| TextLine::raw(without_escapes(line).into_owned()));
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
+}
+
+/// How many threads there are, in which states.
+fn summary(top: &Top<'_>) -> Paragraph<'static> {
+    let (shown, all) = top.threads.counts();
+    let which = if top.threads.shows_finished() { "threads" } else { "active threads" };
+    let mut spans = vec![Span::styled(format!("{all} {which}"), Modifier::BOLD)];
+    for (state, count) in top.threads.by_state() {
+        spans.push(Span::raw(" · "));
+        spans.push(Span::styled(format!("{count} {}", state.name()), of_state(state)));
+    }
+    if !top.threads.filter().is_empty() {
+        spans.push(Span::raw(format!(" · {shown} with “{}”", top.threads.filter())));
+    }
+    Paragraph::new(TextLine::from(spans))
+}
+
+fn list(frame: &mut Frame<'_>, top: &mut Top<'_>, area: Rect) {
+    let room = usize::from(area.height.saturating_sub(1));
+    top.rows = room;
+    let lines = top.threads.lines(room);
+    if lines.is_empty() {
+        let nothing = match (top.threads.filter().is_empty(), top.threads.shows_finished()) {
+            (false, _) => "no thread passes the filter",
+            (true, true) => "no threads",
+            (true, false) => "no active threads; t shows finished ones too",
+        };
+        frame.render_widget(Paragraph::new(nothing), area);
+        return;
+    }
+    let rows = lines.into_iter().map(|line| {
+        let elapsed = line.elapsed.map(|ms| table::duration(Duration::from_millis(ms))).unwrap_or_default();
+        let id = line.thread.as_str();
+        let cells = [
+            Cell::new(id[id.len().saturating_sub(ID)..].to_owned()),
+            Cell::new(Span::styled(line.state_in_words, of_state(line.state))),
+            Cell::new(text(&line.workflow)),
+            Cell::new(text(&line.role)),
+            Cell::new(elapsed),
+            Cell::new(line.cost),
+            Cell::new(text(&line.about)),
+        ];
+        let style = if line.is_chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
+        Row::new(cells).style(style)
+    });
+    let widths = [
+        Constraint::Length(u16::try_from(ID).unwrap_or_default()),
+        Constraint::Length(10),
+        Constraint::Max(20),
+        Constraint::Max(16),
+        Constraint::Length(12),
+        Constraint::Length(12),
+        Constraint::Fill(1),
+    ];
+    let header = Row::new(["thread", "state", "workflow", "role", "elapsed", "cost", "about"])
+        .style(Style::new().add_modifier(Modifier::DIM));
+    frame.render_widget(Table::new(rows, widths).header(header), area);
+}
+
+/// A text of somebody else, in one line that cannot move the cursor.
+fn text(from: &str) -> String {
+    one_line(from)
+}
+
+fn footer(top: &Top<'_>) -> String {
+    match &top.mode {
+        Mode::Filter(_) => format!("filter: {}▏  Enter keeps it, Esc takes it back", top.threads.filter()),
+        Mode::Kill(thread) => format!("kill {thread}? y kills it, any other key does not"),
+        Mode::Page(_) => "↑ ↓ PgUp PgDn to move · q to go back".to_owned(),
+        Mode::List if !top.message.is_empty() => one_line(&top.message),
+        Mode::List => {
+            "Enter read · l follow · a answer · p pause · K kill · / filter · t finished · ? help · q leave".to_owned()
+        }
+    }
+}
+
+/// The colour of a state, as lists have it.
+fn of_state(state: State) -> Style {
+    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return Style::new();
+    }
+    match state {
+        State::Active | State::Paused => Style::new(),
+        State::Running | State::Completed => Style::new().fg(Color::Green),
+        State::Waiting | State::Limited => Style::new().fg(Color::Yellow),
+        State::Stuck | State::Killed | State::Corrupt => Style::new().fg(Color::Red),
+    }
+}

@@ -1,0 +1,228 @@
+//! The threads of the screen: which there are, which are shown, and which one is chosen.
+
+use std::collections::HashMap;
+
+use json_cas::Hash;
+use uwf_core::config::Config;
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::Result;
+use uwf_engine::root::ids;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
+use uwf_engine::verbs::list::{self, Filter, Row};
+use uwf_engine::verbs::overview::{self, Overview, Overviews};
+use uwf_engine::verbs::show;
+
+use crate::commands::thread::cost::cost_of;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// What is known of a thread beside its row, as long as its head and its state are the same.
+struct Known {
+    head: Hash,
+    state: State,
+    overview: Option<Overview>,
+    cost: String,
+}
+
+/// A thread as a line shows it.
+pub(super) struct Line {
+    pub(super) thread: ThreadId,
+    pub(super) state: State,
+    pub(super) state_in_words: String,
+    pub(super) workflow: String,
+    pub(super) role: String,
+    /// Milliseconds since it began, or that it took.
+    pub(super) elapsed: Option<u64>,
+    pub(super) cost: String,
+    /// Why it does not go on, else its task.
+    pub(super) about: String,
+    pub(super) is_chosen: bool,
+}
+
+pub(super) struct Threads<'c> {
+    context: &'c Context,
+    config: Config,
+    all: bool,
+    filter: String,
+    rows: Vec<Row>,
+    /// Positions of the rows that pass the filter.
+    shown: Vec<usize>,
+    /// The thread that is chosen; it stays so wherever it moves.
+    chosen: Option<ThreadId>,
+    /// The line at the top of the screen.
+    top: usize,
+    workflows: HashMap<Hash, String>,
+    known: HashMap<ThreadId, Known>,
+}
+
+impl<'c> Threads<'c> {
+    pub(super) fn read(context: &'c Context, all: bool, filter: String) -> Result<Threads<'c>, CommandError> {
+        let mut threads = Threads {
+            context,
+            config: context.config()?,
+            all,
+            filter,
+            rows: Vec::new(),
+            shown: Vec::new(),
+            chosen: None,
+            top: 0,
+            workflows: HashMap::new(),
+            known: HashMap::new(),
+        };
+        threads.refresh()?;
+        Ok(threads)
+    }
+
+    /// Looks which threads there are and what they do.
+    ///
+    /// # Errors
+    /// Those of index, history and marks; then all is as it was.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        let filter = Filter { all: self.all, ..Filter::default() };
+        let rows = list::list(&self.context.home, &filter)?.rows;
+        let before = self.position();
+        self.rows = rows;
+        self.select(before);
+        Ok(())
+    }
+
+    pub(super) fn toggle_finished(&mut self) -> Result<()> {
+        self.all = !self.all;
+        self.refresh()
+    }
+
+    pub(super) fn shows_finished(&self) -> bool {
+        self.all
+    }
+
+    pub(super) fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    pub(super) fn set_filter(&mut self, filter: String) {
+        let before = self.position();
+        self.filter = filter;
+        self.select(before);
+    }
+
+    /// How many are shown, of how many.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.shown.len(), self.rows.len())
+    }
+
+    /// How many of all are in each state, in the order of states.
+    pub(super) fn by_state(&self) -> Vec<(State, usize)> {
+        let count = |state| self.rows.iter().filter(|row| row.state == state).count();
+        State::ALL.into_iter().map(|state| (state, count(state))).filter(|(_, count)| *count > 0).collect()
+    }
+
+    pub(super) fn chosen(&self) -> Option<(ThreadId, State)> {
+        let row = &self.rows[*self.shown.get(self.position())?];
+        Some((row.thread.clone(), row.state))
+    }
+
+    pub(super) fn move_up(&mut self, lines: usize) {
+        self.choose(self.position().saturating_sub(lines));
+    }
+
+    pub(super) fn move_down(&mut self, lines: usize) {
+        self.choose(self.position().saturating_add(lines));
+    }
+
+    fn choose(&mut self, position: usize) {
+        let at = self.shown.get(position.min(self.shown.len().saturating_sub(1)));
+        self.chosen = at.map(|at| self.rows[*at].thread.clone());
+    }
+
+    /// Position of the chosen thread among those shown; the first one if it is not there any more.
+    fn position(&self) -> usize {
+        let is_chosen = |at: &usize| Some(&self.rows[*at].thread) == self.chosen.as_ref();
+        self.shown.iter().position(is_chosen).unwrap_or(0)
+    }
+
+    /// Applies the filter. Where the chosen thread is gone, the one at its position is chosen.
+    fn select(&mut self, before: usize) {
+        let wanted = self.filter.to_lowercase();
+        let mut shown = Vec::with_capacity(self.rows.len());
+        for at in 0..self.rows.len() {
+            if wanted.is_empty() || self.is_wanted(at, &wanted) {
+                shown.push(at);
+            }
+        }
+        self.shown = shown;
+        let is_there = self.chosen().is_some_and(|(thread, _)| Some(&thread) == self.chosen.as_ref());
+        if !is_there {
+            self.choose(before);
+        }
+    }
+
+    fn is_wanted(&mut self, at: usize, wanted: &str) -> bool {
+        let workflow = self.rows[at].workflow.map(|hash| self.workflow(hash)).unwrap_or_default();
+        let row = &self.rows[at];
+        let texts = [row.thread.as_str(), &workflow, row.state.name(), row.role.as_deref().unwrap_or_default()];
+        texts.iter().any(|text| text.to_lowercase().contains(wanted))
+    }
+
+    fn workflow(&mut self, hash: Hash) -> String {
+        let home = &self.context.home;
+        let name = || overview::workflow_name(home, hash).unwrap_or_else(|| hash.to_string());
+        self.workflows.entry(hash).or_insert_with(name).clone()
+    }
+
+    /// The lines that have room, around the one that is chosen. Only these are looked at more closely.
+    pub(super) fn lines(&mut self, room: usize) -> Vec<Line> {
+        let position = self.position();
+        self.top = self.top.clamp((position + 1).saturating_sub(room), position);
+        let end = (self.top + room).min(self.shown.len());
+        let shown: Vec<usize> = self.shown[self.top.min(end)..end].to_vec();
+        let chosen = self.chosen().map(|(thread, _)| thread);
+        let now = ids::now_ms();
+        let line = |at: usize| {
+            let row = self.rows[at].clone();
+            let workflow = row.workflow.map(|hash| self.workflow(hash)).unwrap_or_default();
+            let known = self.known(&row);
+            let has_ended = matches!(row.state, State::Completed | State::Killed);
+            let until = if has_ended { row.changed_at } else { Some(now) };
+            let role = known.overview.as_ref().and_then(|overview| overview.role.clone()).or(row.role);
+            let task = known.overview.as_ref().map(|overview| overview.task.clone()).unwrap_or_default();
+            Line {
+                is_chosen: Some(&row.thread) == chosen.as_ref(),
+                state_in_words: show::state_in_words(row.state, row.pausing),
+                elapsed: until.zip(row.started_at).map(|(until, since)| until.saturating_sub(since)),
+                cost: known.cost.clone(),
+                about: row.why.unwrap_or(task),
+                role: role.unwrap_or_default(),
+                thread: row.thread,
+                state: row.state,
+                workflow,
+            }
+        };
+        shown.into_iter().map(line).collect()
+    }
+
+    fn known(&mut self, row: &Row) -> &Known {
+        let is_fresh =
+            |known: &Known| known.head == row.head && known.state == row.state && row.state != State::Running;
+        if !self.known.get(&row.thread).is_some_and(is_fresh) {
+            let known = Known {
+                head: row.head,
+                state: row.state,
+                overview: Overviews::new(&self.context.home).of(row),
+                cost: self.cost(row),
+            };
+            self.known.insert(row.thread.clone(), known);
+        }
+        &self.known[&row.thread]
+    }
+
+    /// What a thread has cost; the same as long as its head is.
+    fn cost(&self, row: &Row) -> String {
+        if let Some(known) = self.known.get(&row.thread).filter(|known| known.head == row.head) {
+            return known.cost.clone();
+        }
+        let request = CostRequest { threads: vec![row.thread.clone()], since: None, by: CostBy::Thread };
+        let spent = cost::cost(&self.context.home, &self.config, &request);
+        spent.map_or_else(|_| "?".to_owned(), |costs| cost_of(&costs.total))
+    }
+}

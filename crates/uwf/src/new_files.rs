@@ -1,0 +1,85 @@
+//! Files that a person goes on with: made whole or not at all, and never in the place of another.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use durable_files::publish_all;
+use uwf_engine::error::{AtPath, ErrorKind};
+
+use crate::error::CommandError;
+
+/// A file to make.
+pub(crate) struct NewFile {
+    /// Where.
+    pub(crate) path: PathBuf,
+    /// What.
+    pub(crate) content: String,
+}
+
+/// What became of files.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    /// Those that were made.
+    pub(crate) written: Vec<PathBuf>,
+    /// Those that were there, with the same content.
+    pub(crate) kept: Vec<PathBuf>,
+}
+
+/// Makes files. One that is there with the same content is kept, so a call that was interrupted can be done again; if one is
+/// there with another content, nothing is written.
+///
+/// # Errors
+/// `Usage` when a file is there with another content; `Io`. Files made before an error stay.
+pub(crate) fn make(files: &[NewFile]) -> Result<Made, CommandError> {
+    let mut others = Vec::new();
+    for file in files {
+        if standing(file)? == Standing::Other {
+            others.push(file.path.as_path());
+        }
+    }
+    if !others.is_empty() {
+        return Err(in_the_way(&others));
+    }
+    let mut made = Made::default();
+    for file in files {
+        let (dir, name) = (file.path.parent().unwrap_or(Path::new(".")), file.path.file_name().unwrap_or_default());
+        let published = publish_all(dir, &[(PathBuf::from(name), file.content.as_bytes())])?;
+        if published == [true] {
+            made.written.push(file.path.clone());
+        } else if standing(file)? == Standing::Same {
+            made.kept.push(file.path.clone());
+        } else {
+            // Somebody else was quicker.
+            return Err(in_the_way(&[&file.path]));
+        }
+    }
+    Ok(made)
+}
+
+/// What is where a file is to be.
+#[derive(Debug, PartialEq, Eq)]
+enum Standing {
+    Nothing,
+    Same,
+    Other,
+}
+
+fn standing(file: &NewFile) -> Result<Standing, CommandError> {
+    match fs::symlink_metadata(&file.path) {
+        Ok(found) if found.is_file() && found.len() == file.content.len() as u64 => {
+            let same = fs::read(&file.path).at("read", &file.path)? == file.content.as_bytes();
+            Ok(if same { Standing::Same } else { Standing::Other })
+        }
+        Ok(_) => Ok(Standing::Other),
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Standing::Nothing),
+        Err(error) => Err(error).at("look at", &file.path)?,
+    }
+}
+
+fn in_the_way(files: &[&Path]) -> CommandError {
+    let named: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
+    CommandError::new(ErrorKind::Usage, format!("{} {verb} there already, with another content", named.join(", ")))
+        .hint(format!("nothing is overwritten: move {them} away, or choose another name"))
+}

@@ -1,0 +1,77 @@
+//! Workflows to begin with, in the program itself, each with a script that plays it without a model.
+
+use clap::ValueEnum;
+
+/// A workflow to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Template {
+    /// A writer and a reviewer, until a text is approved; an editor settles it after three reviews.
+    Review,
+    /// Plan, implement and review the change that resolves one issue.
+    SolveIssue,
+    /// Plan in phases, build them one by one, review, test and commit.
+    Develop,
+    /// Answer a question with sources, checked before it is written up.
+    Research,
+}
+
+/// The file of the project's configuration.
+pub(crate) const CONFIG: &str = include_str!("../templates/config.yaml");
+
+impl Template {
+    /// What it is asked for by.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Template::Review => "review",
+            Template::SolveIssue => "solve-issue",
+            Template::Develop => "develop",
+            Template::Research => "research",
+        }
+    }
+
+    /// A task to try it with.
+    pub(crate) fn task(self) -> &'static str {
+        match self {
+            Template::Review => "Write about cats",
+            Template::SolveIssue => "The search does not find upper case",
+            Template::Develop => "Add a dark mode",
+            Template::Research => "Tram or bus lane?",
+        }
+    }
+
+    /// The workflow file, as one of this name.
+    pub(crate) fn workflow(self, name: &str) -> String {
+        let text = match self {
+            Template::Review => include_str!("../templates/review.yaml"),
+            Template::SolveIssue => include_str!("../templates/solve-issue.yaml"),
+            Template::Develop => include_str!("../templates/develop.yaml"),
+            Template::Research => include_str!("../templates/research.yaml"),
+        };
+        text.replacen(&format!("\nname: {}\n", self.name()), &format!("\nname: {name}\n"), 1)
+    }
+
+    /// The script that plays it.
+    pub(crate) fn script(self) -> &'static str {
+        match self {
+            Template::Review => include_str!("../templates/review.mock.yaml"),
+            Template::SolveIssue => include_str!("../templates/solve-issue.mock.yaml"),
+            Template::Develop => include_str!("../templates/develop.mock.yaml"),
+            Template::Research => include_str!("../templates/research.mock.yaml"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_called_by_its_name_and_takes_another() {
+        for template in Template::value_variants() {
+            let typed = template.to_possible_value().unwrap();
+            assert_eq!(typed.get_name(), template.name());
+            let renamed = template.workflow("other");
+            assert!(renamed.contains("\nname: other\n"), "{renamed}");
+        }
+    }
+}

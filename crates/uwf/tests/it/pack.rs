@@ -1,0 +1,327 @@
+//! `uwf pack`: the nodes of ended threads go into packs, and nobody who reads them notices.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, numbered, text};
+
+use crate::fixtures::notes::{file_of, put_text};
+use crate::fixtures::review::{reviewing_home, step};
+use crate::{home, told};
+
+/// Node files.
+fn files(home: &TestHome) -> BTreeSet<String> {
+    let entries = fs::read_dir(home.root().join("cas")).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".bin")).collect()
+}
+
+fn packs(home: &TestHome) -> Vec<PathBuf> {
+    let entries = fs::read_dir(home.root().join("cas/packs")).into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "pack")).collect()
+}
+
+fn ended(home: &TestHome, prompt: &str) -> String {
+    let thread = home.start("review-text", prompt);
+    fs::remove_file(home.work().join("seen")).ok();
+    step(home, &thread, 4);
+    thread
+}
+
+/// What commands say of a thread and of the store, with nothing in it that depends on the time.
+fn everything(home: &TestHome, thread: &str) -> Vec<Value> {
+    let head = text(&home.json(&["thread", "show", thread]), "head");
+    let commands: [&[&str]; 11] = [
+        &["thread", "list", "--all"],
+        &["thread", "show", thread],
+        &["thread", "steps", thread],
+        &["thread", "verify", thread],
+        &["thread", "cost", thread],
+        &["thread", "why", thread],
+        &["cas", "verify"],
+        &["cas", "list"],
+        &["cas", "get", &head],
+        &["cas", "walk", &head],
+        &["cas", "has", &head[..6]],
+    ];
+    let mut said: Vec<Value> = commands.iter().map(|args| home.json(args)).collect();
+    said.push(json!(home.uwf(&["thread", "read", thread, "--format", "text"]).stdout));
+    said.push(json!(home.uwf(&["thread", "step-details", &head]).stdout));
+    said
+}
+
+#[test]
+fn every_command_reads_a_packed_thread_as_before() {
+    let home = reviewing_home();
+    let (packed, other) = (ended(&home, "one task"), ended(&home, "another task"));
+    let killed = home.start("review-text", "a third task");
+    home.json(&["thread", "step", &killed]);
+    home.json(&["thread", "kill", &killed]);
+    let open = home.start("review-text", "a fourth task");
+    home.json(&["thread", "step", &open]);
+    let before: Vec<_> = [&packed, &other, &killed, &open].map(|thread| everything(&home, thread)).to_vec();
+    let loose = files(&home);
+    let dry = home.json(&["pack", "--dry-run"]);
+    assert_eq!((files(&home), packs(&home).len(), &dry["dryRun"]), (loose.clone(), 0, &json!(true)));
+    let done = home.json(&["pack"]);
+    for key in ["packedThreads", "packedNodes", "leftNodes", "bytesBefore", "bytesAfter", "diskBefore"] {
+        assert_eq!(done[key], dry[key], "{key}");
+    }
+    let left = files(&home);
+    assert_eq!((&done["packedThreads"], &done["leftNodes"], &done["packs"]), (&json!(3), &json!(0), &json!(1)));
+    assert_eq!(done["packedNodes"], json!(loose.len() - left.len()));
+    assert!(left.is_subset(&loose) && loose.len() - left.len() > 30, "{done}");
+    assert!(done["diskAfter"].as_u64().unwrap() * 5 < done["diskBefore"].as_u64().unwrap(), "{done}");
+    let after: Vec<_> = [&packed, &other, &killed, &open].map(|thread| everything(&home, thread)).to_vec();
+    for (before, after) in before.iter().flatten().zip(after.iter().flatten()) {
+        assert_eq!(before, after);
+    }
+    // Caches know it from the files; without them everything is read from the pack.
+    home.json(&["cas", "reindex"]);
+    assert_eq!(everything(&home, &packed), before[0]);
+    let again = home.json(&["pack"]);
+    assert_eq!((&again["packedThreads"], &again["packedNodes"], &again["packs"]), (&json!(0), &json!(0), &json!(1)));
+}
+
+#[test]
+fn threads_go_on_from_packed_nodes_and_put_what_is_packed_without_writing_it() {
+    let home = reviewing_home();
+    let packed = ended(&home, "the same task");
+    home.json(&["pack"]);
+    let there = files(&home);
+    // Everything but the records of its own is there already.
+    fs::remove_file(home.work().join("seen")).unwrap();
+    let same = home.start("review-text", "the same task");
+    assert_eq!(files(&home), there, "a start stores nothing new");
+    step(&home, &same, 2);
+    let steps = home.json(&["thread", "steps", &packed]);
+    let forked = text(&home.json(&["thread", "fork", &text(&steps["steps"][2], "hash")]), "thread");
+    step(&home, &forked, 2);
+    assert_eq!(home.json(&["thread", "verify", &forked])["verdict"], "intact");
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+    // Texts of prompts that were stored beforehand, and that no step had.
+    home.json(&["gc", "--grace", "0s"]);
+    let done = home.json(&["pack"]);
+    assert_eq!((&done["packedThreads"], &done["leftNodes"]), (&json!(1), &json!(0)), "{done}");
+    assert_eq!(home.json(&["thread", "verify", &forked])["verdict"], "intact");
+}
+
+#[test]
+fn what_a_removed_thread_led_to_goes_from_packs_too() {
+    let home = reviewing_home();
+    let (gone, kept) = (ended(&home, "one task"), ended(&home, "another task"));
+    home.json(&["pack"]);
+    let [before] = packs(&home).try_into().unwrap();
+    let size = fs::metadata(&before).unwrap().len();
+    let (nodes, mine) = (home.json(&["cas", "list"]), everything(&home, &kept));
+    let head = text(&home.json(&["thread", "show", &gone]), "head");
+    home.json(&["thread", "rm", &gone]);
+    assert_eq!(home.json(&["gc"])["deletedEntries"], json!(0), "they are young");
+    let dry = home.json(&["gc", "--grace", "0s", "--dry-run"]);
+    let done = home.json(&["gc", "--grace", "0s"]);
+    assert_eq!((&done["deletedEntries"], &done["bytes"]), (&dry["deletedEntries"], &dry["bytes"]));
+    assert!(done["deletedEntries"].as_u64().unwrap() > 5, "{done}");
+    let [after] = packs(&home).try_into().unwrap();
+    assert!(after != before && fs::metadata(&after).unwrap().len() < size, "the room is given back");
+    assert_eq!(home.uwf(&["cas", "get", &head]).code, Some(69));
+    assert!(home.json(&["cas", "list"]).to_string().len() < nodes.to_string().len());
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+    assert_eq!(home.json(&["thread", "verify", &kept])["verdict"], "intact");
+    assert_eq!(everything(&home, &kept)[2], mine[2]);
+    home.json(&["thread", "rm", &kept]);
+    home.json(&["gc", "--grace", "0s"]);
+    assert_eq!(packs(&home).len(), 0, "nothing of the pack is needed");
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn one_node_is_removed_from_a_pack_with_its_bytes() {
+    let home = reviewing_home();
+    let thread = ended(&home, "one task");
+    home.json(&["pack"]);
+    let history = fs::read_to_string(home.root().join("history.jsonl")).unwrap();
+    let line: Value = serde_json::from_str(history.trim()).unwrap();
+    let end = text(&line, "end");
+    assert_snapshot!(told(&home, &["cas", "rm", &end]), @"
+    exit 64
+    --- stderr
+    error: node #1 is in use: the history of thread <id> leads to it
+    hint: nothing was removed
+    ");
+    home.json(&["thread", "rm", &thread]);
+    let before = packs(&home);
+    assert_eq!(home.json(&["cas", "rm", &end])["removed"], json!(end));
+    assert!(packs(&home).len() == 1 && packs(&home) != before, "the pack is another one");
+    assert_eq!(home.uwf(&["cas", "rm", &end]).code, Some(69));
+    let list = fs::read_to_string(home.root().join("cas/packs/current")).unwrap();
+    assert!(!list.contains("gone"), "{list}");
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+}
+
+#[test]
+fn only_threads_that_ended_long_ago_are_packed_if_asked() {
+    let home = reviewing_home();
+    let old = ended(&home, "one task");
+    ended(&home, "another task");
+    let history = home.root().join("history.jsonl");
+    let text = fs::read_to_string(&history).unwrap();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines[0]["completedAt"] = json!(1_600_000_000_000_u64);
+    fs::write(&history, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let done = home.json(&["pack", "--older-than", "7d"]);
+    assert_eq!(done["packedThreads"], json!(1));
+    assert_eq!(home.json(&["thread", "verify", &old])["verdict"], "intact");
+    assert_eq!(home.json(&["pack", "--older-than", "7d"])["packedThreads"], json!(0));
+    let told = home.told(&["pack", "--format", "text"]);
+    assert!(told.starts_with("exit 0\npacked ") && told.contains(" of 1 thread: "), "{told}");
+    assert!(told.ends_with("there is 1 pack\n"), "two small ones became one: {told}");
+}
+
+#[test]
+fn an_undone_pack_leaves_the_files_that_were_there() {
+    let home = reviewing_home();
+    let thread = ended(&home, "one task");
+    let contents = |home: &TestHome| -> Vec<(String, Vec<u8>)> {
+        files(home)
+            .into_iter()
+            .map(|name| (name.clone(), fs::read(home.root().join("cas").join(name)).unwrap()))
+            .collect()
+    };
+    let before = contents(&home);
+    let done = home.json(&["pack"]);
+    ended(&home, "another task");
+    home.json(&["pack"]);
+    let undone = home.json(&["pack", "--undo"]);
+    assert!(undone["unpackedNodes"].as_u64() > done["packedNodes"].as_u64(), "{undone}");
+    let after = contents(&home);
+    assert!(before.iter().all(|file| after.contains(file)), "byte by byte, the time of the first put included");
+    assert_eq!(
+        (packs(&home).len(), home.json(&["thread", "verify", &thread])["verdict"].clone()),
+        (0, json!("intact"))
+    );
+    assert_snapshot!(home.told(&["pack", "--undo", "--format", "text"]), @"
+    exit 0
+    wrote 0 nodes, 0 bytes, as files; removed 0 packs
+    ");
+}
+
+#[test]
+fn a_corrupt_node_stays_and_the_rest_of_its_thread_is_packed() {
+    let home = reviewing_home();
+    let thread = ended(&home, "one task");
+    let detail = text(&home.last_detail(&thread), "hash");
+    let sound = fs::read(file_of(&home, &detail)).unwrap();
+    fs::write(file_of(&home, &detail), "rubbish").unwrap();
+    let done = home.json(&["pack"]);
+    assert_eq!((&done["packedThreads"], &done["leftNodes"]), (&json!(1), &json!(1)), "{done}");
+    assert_eq!(fs::read(file_of(&home, &detail)).unwrap(), b"rubbish");
+    fs::write(file_of(&home, &detail), sound).unwrap();
+    assert_eq!(home.json(&["thread", "verify", &thread])["verdict"], "intact");
+}
+
+/// Changes one byte of the only pack.
+fn damage(home: &TestHome, at: impl Fn(usize) -> usize) -> Vec<u8> {
+    let [path] = packs(home).try_into().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let mut damaged = whole.clone();
+    damaged[at(whole.len())] ^= 0x10;
+    fs::write(&path, damaged).unwrap();
+    whole
+}
+
+#[test]
+fn a_damaged_pack_is_named_and_other_threads_go_on() {
+    let home = reviewing_home();
+    let thread = ended(&home, "one task");
+    home.json(&["pack"]);
+    let whole = damage(&home, |_| 200);
+    let head =
+        text(&serde_json::from_str(&fs::read_to_string(home.root().join("history.jsonl")).unwrap()).unwrap(), "head");
+    let pack = packs(&home).pop().unwrap().file_stem().unwrap().to_string_lossy().into_owned();
+    let clear = |told: String| numbered(&told.replace(&pack, "NAME"));
+    assert_snapshot!(clear(home.told(&["cas", "get", &head])), @"
+    exit 65
+    --- stderr
+    error: node #1 is corrupt: the pack <dir>/root/cas/packs/NAME.pack is damaged: the block at 16 has another checksum
+    hint: `uwf cas verify #1` checks it; putting the same content again repairs it
+    ");
+    let verified = home.uwf(&["cas", "verify", &head]);
+    assert!(verified.code != Some(0) && verified.stdout.contains("has another checksum"), "{verified:?}");
+    // What is being worked on does without.
+    let open = home.start("review-text", "another task");
+    fs::remove_file(home.work().join("seen")).ok();
+    step(&home, &open, 4);
+    assert_eq!(home.json(&["thread", "verify", &open])["verdict"], "intact");
+    let ran = home.uwf(&["gc", "--grace", "0s"]);
+    assert!(ran.code == Some(65) && ran.stderr.contains("nothing was removed"), "{ran:?}");
+    let ran = home.uwf(&["pack", "--undo"]);
+    assert!(ran.code == Some(65) && packs(&home).len() == 1, "{ran:?}");
+    // Restored, everything is as before.
+    let path = packs(&home).pop().unwrap();
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(home.json(&["thread", "verify", &thread])["verdict"], "intact");
+    // Without its foot nobody can tell what is in it.
+    damage(&home, |len| len - 3);
+    assert_snapshot!(clear(home.told(&["cas", "list"])), @"
+    exit 65
+    --- stderr
+    error: the pack <dir>/root/cas/packs/NAME.pack is damaged: its foot has another checksum
+    hint: restore that file from a backup; nodes that are not in it can be read and stored all the same
+    ");
+    let another = home.start("review-text", "a third task");
+    home.json(&["thread", "step", &another]);
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(home.json(&["cas", "verify"])["problems"], json!([]));
+    assert_eq!(home.json(&["pack"])["packedThreads"], json!(1));
+}
+
+#[test]
+fn a_put_makes_a_packed_node_young_and_sound() {
+    let home = reviewing_home();
+    let thread = ended(&home, "one task");
+    let detail = text(&home.last_detail(&thread), "hash");
+    let raw = text(&home.json(&["cas", "get", &detail])["payload"], "raw");
+    let content = text(&home.json(&["cas", "get", &raw])["payload"], "text");
+    let long_ago = SystemTime::now() - Duration::from_hours(48);
+    for name in files(&home) {
+        let file = fs::File::options().write(true).open(home.root().join("cas").join(name)).unwrap();
+        file.set_modified(long_ago).unwrap();
+    }
+    home.json(&["pack"]);
+    home.json(&["thread", "rm", &thread]);
+    assert_eq!(put_text(&home, &content), raw);
+    assert!(home.json(&["gc"])["deletedEntries"].as_u64().unwrap() > 5);
+    assert_eq!(home.uwf(&["cas", "get", &raw]).code, Some(0), "somebody has just put it");
+    assert!(!file_of(&home, &raw).exists(), "it is in the pack");
+    damage(&home, |_| 40);
+    assert_eq!(home.uwf(&["cas", "get", &raw]).code, Some(65));
+    assert_eq!(put_text(&home, &content), raw);
+    assert!(file_of(&home, &raw).exists() && home.uwf(&["cas", "get", &raw]).code == Some(0), "repaired");
+}
+
+#[test]
+fn odd_requests_of_pack() {
+    let home = home();
+    assert_snapshot!(home.told(&["pack", "--older-than", "soon"]), @"
+    exit 64
+    --- stderr
+    error: invalid value 'soon' for '--older-than <DURATION>': a duration is a number with a unit: 90s, 15m, 24h, 7d
+    ");
+    assert_eq!(home.uwf(&["pack", "--undo", "--dry-run"]).code, Some(64));
+    assert_snapshot!(home.told(&["pack", "--format", "text"]), @"
+    exit 0
+    packed 0 nodes of 0 threads
+    there are 0 packs
+    ");
+    assert!(!home.root().join("cas").exists(), "where nothing is, nothing is made");
+    put_text(&home, "a text");
+    assert_eq!(home.json(&["pack"])["packedNodes"], json!(0));
+    assert_eq!(home.json(&["pack", "--undo"])["unpackedNodes"], json!(0));
+    fs::remove_dir_all(home.root()).unwrap();
+    assert_eq!(home.json(&["pack"])["packs"], json!(0));
+}

@@ -1,0 +1,294 @@
+//! Agents that ask a person: an answer with `status: needs_input`, `thread answer`, and what the agent gets then.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::terminal::session_in;
+use crate::fixtures::text::{json_lines, plain};
+use crate::{home, told};
+
+/// Asks until it has been told of PostgreSQL. Notes each time it is started. By means of the shell alone, which is all there is in
+/// the sessions at a terminal.
+const ASKING: &str = r#"#!/bin/sh
+told=no
+: > prompt.txt
+while IFS= read -r line; do
+  printf '%s\n' "$line" >> prompt.txt
+  case "$line" in *"PostgreSQL, please"*) told=yes ;; esac
+done
+echo started >> calls.txt
+if [ $told = yes ]; then printf -- '---\nn: 2\n---\nDone.\n'; exit; fi
+printf -- '---\nstatus: needs_input\n---\nWhich database?\n\nSQLite or PostgreSQL?\n'
+"#;
+
+/// A thread whose agent asks.
+fn asking() -> (TestHome, String) {
+    let home = home();
+    home.worker("output: text", ASKING);
+    let thread = home.start_counting(1, "choose");
+    (home, thread)
+}
+
+fn calls(home: &TestHome) -> usize {
+    fs::read_to_string(home.work().join("calls.txt")).unwrap_or_default().lines().count()
+}
+
+fn state(home: &TestHome, thread: &str) -> Value {
+    home.json(&["thread", "show", thread])["state"].clone()
+}
+
+#[test]
+fn an_agent_asks_and_goes_on_with_the_reply() {
+    let (home, thread) = asking();
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @"
+    exit 20
+    --- stderr
+    waiting: role `worker` asks: Which database?
+
+    Which database?
+
+    SQLite or PostgreSQL?
+
+    Reply to it:
+      uwf thread answer <id> -m 'TEXT'
+    See what was done before:
+      uwf thread read <id>
+    ");
+    assert_eq!(state(&home, &thread), "waiting");
+    assert_snapshot!(told(&home, &["thread", "show", &thread, "--format", "text"]), @"
+    exit 0
+    thread:    <id>
+    state:     waiting
+    workflow:  #1
+    task:      choose
+    head:      #2
+    steps:     0
+    at role:   worker
+    agent:     w
+    why:       role `worker` asks: Which database?
+    since:     <time>
+    digest:    <digest>
+    attempt:   #3
+    started:   <time>
+    changed:   <time>
+    workspace: <dir>/work
+
+    Which database?
+
+    SQLite or PostgreSQL?
+
+    Reply to it:
+      uwf thread answer <id> -m 'TEXT'
+    See what was done before:
+      uwf thread read <id>
+    ");
+
+    let read = home.told(&["thread", "read", &thread]);
+    assert_snapshot!(read.split_once("## Waiting").unwrap().1, @"
+     at worker
+
+    Since <time> UTC: role `worker` asks: Which database?
+
+    Which database?
+
+    SQLite or PostgreSQL?
+
+    Reply to it:
+      uwf thread answer <id> -m 'TEXT'
+    See what was done before:
+      uwf thread read <id>
+    ");
+
+    // Nobody is started to ask the same again.
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    assert_eq!(calls(&home), 1);
+
+    let prompt = || fs::read_to_string(home.work().join("prompt.txt")).unwrap();
+    assert!(prompt().contains("answer with `status: needs_input`"), "{}", prompt());
+    assert_snapshot!(told(&home, &["thread", "answer", &thread, "-m", "PostgreSQL, please."]), @r##"
+    exit 0
+    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"next":{"role":"worker"}}
+    --- stderr
+    go on with: uwf run <id>
+    "##);
+    assert_eq!((state(&home, &thread), calls(&home)), (json!("active"), 1));
+    let dry = home.json(&["thread", "step", &thread, "--dry-run"]);
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!((&report["done"], calls(&home)), (&json!(true), 2));
+    assert_eq!(text(&dry, "prompt"), prompt(), "a dry run shows what is sent");
+    assert_snapshot!(prompt().split_once("# What you asked").unwrap().1, @"
+     a person
+
+    Which database?
+
+    SQLite or PostgreSQL?
+
+    # What the person replied
+
+    PostgreSQL, please.
+
+    Go on with that, and answer in the form above.
+    ");
+
+    // What it said when it asked is part of the step.
+    let detail = home.last_detail(&thread);
+    assert_eq!(detail["attempts"][0]["error"], "asked a person: Which database?");
+    // It is no failure.
+    let why = home.json(&["thread", "why", &home.head(&thread).unwrap_or_else(|| text(&report, "head"))]);
+    assert_eq!(why["step"]["output"]["failed"], Value::Null);
+    assert!(!home.told(&["thread", "read", &thread]).contains("failed"));
+}
+
+#[test]
+fn of_two_replies_the_first_one_counts() {
+    let (home, thread) = asking();
+    home.uwf(&["thread", "step", &thread]);
+    let reply = |text: &str| home.uwf(&["thread", "answer", &thread, "-m", text]);
+    assert_snapshot!(told(&home, &["thread", "answer", &thread, "-m", " \n"]), @"
+    exit 64
+    --- stderr
+    error: the reply is empty
+    hint: the agent goes on with what it says: give a text
+    ");
+    assert_snapshot!(told(&home, &["thread", "answer", &thread]), @"
+    exit 64
+    --- stderr
+    error: no reply was given, and there is no terminal to ask on
+    hint: uwf thread answer <id> -m TEXT
+    hint: or --file FILE, --editor
+    ");
+    assert_eq!(reply("PostgreSQL, please.").code, Some(0));
+    assert_eq!(reply("SQLite.").code, Some(64), "nobody is asked any more");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
+#[test]
+fn an_agent_may_ask_again_and_knows_all_replies() {
+    let (home, thread) = asking();
+    for reply in ["MySQL?", "Then PostgreSQL, please."] {
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+        home.json(&["thread", "answer", &thread, "-m", reply]);
+    }
+    // Nothing leads to the replies but the record of the thread.
+    home.json(&["gc", "--grace", "0s"]);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let prompt = fs::read_to_string(home.work().join("prompt.txt")).unwrap();
+    assert!(prompt.contains("MySQL?") && prompt.contains("Then PostgreSQL"), "{prompt}");
+}
+
+#[test]
+fn a_failure_after_the_reply_does_not_lose_it() {
+    let (home, thread) = asking();
+    home.uwf(&["thread", "step", &thread]);
+    home.json(&["thread", "answer", &thread, "-m", "PostgreSQL, please."]);
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\nexit 1\n");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    home.script("worker", ASKING);
+    assert_eq!(home.json(&["thread", "retry", &thread])["done"], true);
+}
+
+#[test]
+fn a_person_may_play_the_role_or_give_it_to_another_agent() {
+    let (home, thread) = asking();
+    home.uwf(&["thread", "step", &thread]);
+    assert_eq!(home.json(&["thread", "answer", &thread, "--data", "{\"n\": 7}"])["done"], true);
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 7 }));
+
+    let (home, thread) = asking();
+    home.uwf(&["thread", "step", &thread]);
+    home.script("other", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 8}'\n");
+    home.config(&format!(
+        "{}\n",
+        fs::read_to_string(home.root().join("config.yaml"))
+            .unwrap()
+            .replace("agents:\n", "agents:\n  o: { command: other, output: json }\n")
+    ));
+    assert_eq!(home.json(&["thread", "step", &thread, "--agent", "o"])["done"], true);
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 8 }));
+}
+
+/// The keeper is killed when the agent has asked, before it has said so: as if these lines and the mark had not come about.
+#[test]
+fn a_question_outlives_the_keeper() {
+    let (home, thread) = asking();
+    home.uwf(&["thread", "step", &thread]);
+    let file = home.record_file(&thread);
+    let record = fs::read_to_string(&file).unwrap();
+    let without = |events: &[&str]| {
+        let is_kept = |line: &&str| !events.iter().any(|event| line.contains(&format!("\"event\":\"{event}\"")));
+        let lines: Vec<&str> = record.lines().filter(is_kept).collect();
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        for mark in fs::read_dir(home.root().join("marks")).unwrap().flatten() {
+            fs::remove_file(mark.path()).unwrap();
+        }
+    };
+    for events in [&["closed"][..], &["closed", "gaveUp"]] {
+        without(events);
+        let asked = home.uwf(&["thread", "step", &thread]);
+        assert!(asked.code == Some(20) && asked.stderr.contains("SQLite or PostgreSQL?"), "{events:?}: {asked:?}");
+        assert_eq!((state(&home, &thread), calls(&home)), (json!("waiting"), 1), "{events:?}: nobody is paid again");
+    }
+    home.json(&["thread", "answer", &thread, "-m", "PostgreSQL, please."]);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+}
+
+#[test]
+fn an_agent_that_prints_json_asks_too() {
+    let home = home();
+    home.worker(
+        "output: json",
+        "#!/bin/sh\nif grep -q 'The second'; then echo '{\"n\": 2}'; else echo '{\"status\": \"needs_input\", \"question\": \"Which one?\"}'; fi\n",
+    );
+    let thread = home.start_counting(1, "choose");
+    let ran = home.uwf(&["run", &thread]);
+    assert!(ran.code == Some(20) && ran.stderr.contains("asks: Which one?"), "{ran:?}");
+    home.json(&["thread", "answer", &thread, "-m", "The second."]);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+}
+
+#[test]
+fn a_run_at_a_terminal_asks_right_there() {
+    let (home, thread) = asking();
+    let session = session_in(&home, 100, &["run", &thread], &[("your reply", "PostgreSQL, please\r")]);
+    assert_eq!(session.code, Some(0), "{}", session.shown);
+    assert!(plain(&session.shown).contains("SQLite or PostgreSQL?"), "{}", session.shown);
+    assert_eq!(calls(&home), 2);
+}
+
+/// A codex that asks once, and knows its session.
+const CODEX: &str = r#"#!/usr/bin/env python3
+import json, sys
+args, prompt = sys.argv[1:], sys.stdin.read()
+with open("calls.jsonl", "a") as calls:
+    calls.write(json.dumps({"args": args, "prompt": prompt}) + "\n")
+text = "---\nn: 1\n---\nDone." if "resume" in args else "---\nstatus: needs_input\n---\nWhich one?"
+say = lambda event: print(json.dumps(event))
+say({"type": "thread.started", "thread_id": "t-1"})
+say({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": text}})
+say({"type": "turn.completed", "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}})
+"#;
+
+#[test]
+fn an_agent_that_keeps_its_session_goes_on_in_it() {
+    let home = home();
+    home.script("codex", CODEX);
+    home.config("agents:\n  c: { command: codex, args: [exec, --json, \"-\"], output: text, config: { trace: codex, resume: true } }\ndefaultAgent: c\n");
+    let thread = home.start_counting(1, "choose");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    home.json(&["thread", "answer", &thread, "-m", "The second."]);
+    assert_eq!(home.json(&["thread", "step", &thread, "--dry-run"])["session"], "t-1");
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    let calls = json_lines(home.work().join("calls.jsonl"));
+    assert_eq!(calls.len(), 2);
+    assert_snapshot!(text(&calls[1], "prompt"), @"
+    # What the person replied
+
+    The second.
+
+    Go on with that, and answer in the form you were given.
+    ");
+    assert_eq!(home.last_detail(&thread)["resumed"], true);
+}

@@ -1,0 +1,115 @@
+//! `uwf top`, at a terminal. Its screen writes only what changes, so a test waits for single words.
+
+use insta::assert_snapshot;
+use uwf_testing::{TestHome, counting_workflow};
+
+use crate::fixtures::people::family;
+use crate::fixtures::terminal::{Session, session, session_with};
+use crate::{home, told};
+
+/// Gives the screen back that was there before.
+const LEAVES: &str = "\u{1b}[?1049l";
+
+/// A home with one thread that has made a step.
+fn counting() -> (TestHome, String) {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(9, "count the sheep");
+    home.json(&["thread", "step", &thread]);
+    (home, thread)
+}
+
+/// It has ended so, and the terminal is as it was.
+fn check(session: &Session, code: i64) {
+    assert_eq!(session.code, Some(code), "{}", session.shown);
+    assert!(session.echo && session.shown.contains(LEAVES), "{}", session.shown);
+}
+
+fn state(home: &TestHome, thread: &str) -> String {
+    uwf_testing::text(&home.json(&["thread", "show", thread]), "state")
+}
+
+#[test]
+fn threads_are_shown_paused_resumed_and_killed() {
+    let (home, thread) = counting();
+    // An id in capitals stands out of the keys that the last line shows otherwise.
+    let seen = session(
+        &home,
+        &["top"],
+        &[
+            ("count-rounds", "p"),
+            ("paused", "p"),
+            ("active", "K"),
+            (&thread, "n"),
+            ("nothing", "K"),
+            (&thread, "y"),
+            ("finished", "q"),
+        ],
+    );
+    check(&seen, 0);
+    assert!(
+        seen.shown.contains("worker") && seen.shown.contains("sheep") && seen.shown.contains(&thread[18..]),
+        "{}",
+        seen.shown
+    );
+    assert_eq!(state(&home, &thread), "killed");
+}
+
+#[test]
+fn a_thread_is_read_and_a_filter_narrows_the_list() {
+    let (home, thread) = counting();
+    home.put("other-flow", &counting_workflow(2).replace("count-rounds", "other-flow"));
+    let other = home.start("other-flow", "another task");
+    let seen = session(&home, &["top"], &[("other-flow", "/count-r\r\r"), ("Task", "qq")]);
+    check(&seen, 0);
+    assert!(seen.shown.contains(&thread), "the one that is left was read: {}", seen.shown);
+    let seen = session(
+        &home,
+        &["top", "--filter", "OTHER"],
+        &[("other-flow", "K"), (&other, "y"), ("passes", "t"), ("killed", "q")],
+    );
+    check(&seen, 0);
+    assert_eq!([state(&home, &other), state(&home, &thread)], ["killed", "active"]);
+}
+
+#[test]
+fn a_person_answers_from_there() {
+    let (home, parent) = family();
+    let seen = session(
+        &home,
+        &["top", "--filter", "ask-boss"],
+        &[("ask-boss", "a"), ("`approved` (required)", "true\r"), ("Press Enter", "\r"), ("passes", "q")],
+    );
+    check(&seen, 0);
+    assert_eq!(home.json(&["run", &parent])["done"], true);
+}
+
+#[test]
+fn whatever_ends_it_the_terminal_is_as_it_was() {
+    let (home, _) = counting();
+    check(&session(&home, &["top"], &[("count-rounds", "<signal 15>")]), 143);
+    check(&session(&home, &["top"], &[("count-rounds", "\u{3}")]), 0);
+    check(&session(&home, &["top"], &[("count-rounds", "?"), ("PgUp", "q"), ("count-rounds", "\u{1b}")]), 0);
+}
+
+#[test]
+fn without_colour_and_without_a_terminal() {
+    let (home, thread) = counting();
+    home.script("worker", "#!/bin/sh\nexit 1\n");
+    home.uwf(&["thread", "step", &thread]);
+    let seen = |variables: &[(&str, &str)]| session_with(&home, 100, variables, &["top"], &[("stuck", "q")]);
+    let is_coloured =
+        |shown: &str| shown.contains("\u{1b}[31m") || shown.contains("\u{1b}[38;5;1m") || shown.contains("38;5;1;");
+    let coloured = seen(&[]);
+    check(&coloured, 0);
+    assert!(is_coloured(&coloured.shown), "{:?}", coloured.shown);
+    let plain = seen(&[("NO_COLOR", "1")]);
+    check(&plain, 0);
+    assert!(!is_coloured(&plain.shown), "{:?}", plain.shown);
+    assert_snapshot!(told(&home, &["top"]), @"
+    exit 64
+    --- stderr
+    error: `uwf top` needs a terminal
+    hint: for programs: uwf thread list --format json
+    ");
+}
