@@ -1,13 +1,16 @@
 //! gemini-cli 0.61.0, as a command whose stdout is a trace, and through ACP.
 
 use std::fs;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, Say};
 
-use super::{FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, start, submitting, twice};
+use super::{FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, start, submitting, twice, went_on};
 
+const THROUGH_ACP: &str = "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }";
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real gemini that asks this model, and with this agent.
@@ -59,7 +62,7 @@ fn gemini_prints_a_trace_and_its_final_message_is_the_answer() {
 #[test]
 fn gemini_plays_roles_through_acp() {
     let model = LlmServer::start(submitting());
-    let home = with_gemini(&model, "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }");
+    let home = with_gemini(&model, THROUGH_ACP);
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let detail = detail(&home, &thread);
@@ -69,11 +72,33 @@ fn gemini_plays_roles_through_acp() {
     assert_eq!(calls.len(), 2, "{calls:?}");
 }
 
-/// It does not offer to load sessions, so it gets the whole prompt.
+/// A session's file is named after the minute it was opened in.
 #[test]
-fn gemini_begins_a_new_session_at_a_later_visit() {
+fn gemini_goes_on_in_its_session_in_a_later_minute() {
     let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
-    let home = with_gemini(&model, "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }");
+    let home = with_gemini(&model, THROUGH_ACP);
+    let (first, second) = twice(&home, next_minute);
+    went_on(&model, &first, &second);
+}
+
+/// In the minute a session was opened in, loading it overwrites its file and fails: the role gets the whole prompt.
+#[test]
+fn gemini_begins_a_new_session_within_the_same_minute() {
+    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let home = with_gemini(&model, THROUGH_ACP);
+    if seconds_left() < 40 {
+        next_minute();
+    }
     let (first, second) = twice(&home, || {});
     begins_anew(&model, &first, &second);
+}
+
+/// How many seconds of this minute are left.
+fn seconds_left() -> u64 {
+    60 - SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() % 60
+}
+
+/// Waits for the next minute.
+fn next_minute() {
+    thread::sleep(Duration::from_secs(seconds_left()));
 }

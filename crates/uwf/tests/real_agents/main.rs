@@ -62,20 +62,25 @@ fn twice(home: &TestHome, between: impl FnOnce()) -> (Value, Value) {
     (first, detail(home, &thread))
 }
 
-/// Checks that the second visit went on in the session of the first: the model was sent what it had said, and only what is
-/// new since.
+/// Lets a role play twice and checks that the second visit went on in the session of the first.
 fn goes_on(home: &TestHome, model: &LlmServer) -> Value {
     let (first, second) = twice(home, || {});
+    went_on(model, &first, &second);
+    second
+}
+
+/// Checks that the second visit went on in the session of the first: the model was sent what it had said, and only what is
+/// new since.
+fn went_on(model: &LlmServer, first: &Value, second: &Value) {
     assert_eq!(json!([second["resumed"], second["sessionId"]]), json!([true, first["sessionId"]]), "{second:#}");
     let asked = model.asked().into_iter().rfind(has_tools).unwrap();
     assert!(asked.text.contains("This goes on in the session") && asked.text.contains("FIRST"), "{}", asked.text);
     assert!(!asked.text.contains("is your own last answer"), "{}", asked.text);
     // codex-acp warns of the model's name before the answer.
     assert!(
-        matches!(outputs(&second)[..], [said] if said.ends_with(SECOND)),
+        matches!(outputs(second)[..], [said] if said.ends_with(SECOND)),
         "the turns are those of this visit: {second:#}"
     );
-    second
 }
 
 /// Checks that the second visit was played with the whole prompt, in a new session.
