@@ -366,7 +366,8 @@ impl Packs {
         let view = self.view()?;
         let mut manifest = view.manifest.clone();
         manifest.packs.retain(|name| !old.contains(name) && Some(*name) != new);
-        manifest.old.retain(|name| self.path(*name).exists());
+        // One that cannot be looked at may still be there.
+        manifest.old.retain(|name| !matches!(self.path(*name).try_exists(), Ok(false)));
         manifest.old.extend(old);
         if let Some(name) = new {
             for entry in self.open(name)?.entries(None)? {

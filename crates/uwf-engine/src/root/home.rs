@@ -235,6 +235,23 @@ impl Home {
         objects_dir(&self.root)
     }
 
+    /// Whether nodes are kept in files, and were ever.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be told.
+    pub(crate) fn has_objects_dir(&self) -> Result<bool> {
+        let dir = self.objects_dir();
+        dir.try_exists().at("look at", dir)
+    }
+
+    /// Whether the storage root is there.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be told.
+    pub fn exists(&self) -> Result<bool> {
+        self.root.try_exists().at("look at", &self.root)
+    }
+
     /// Directory of packs of nodes.
     pub(crate) fn packs_dir(&self) -> PathBuf {
         self.objects_dir().join("packs")
@@ -361,7 +378,7 @@ impl Home {
     /// # Errors
     /// `Io` when it cannot be created.
     pub fn make_root(&self) -> Result<()> {
-        if self.root.exists() {
+        if self.exists()? {
             return Ok(());
         }
         std::fs::DirBuilder::new().recursive(true).mode(ROOT_MODE).create(&self.root).at("create", &self.root)

@@ -81,7 +81,7 @@ pub struct Collected {
 /// when another `gc` is at work, or others hold the nodes for too long.
 pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
     // Where nothing is, nothing is made.
-    let _lock = if home.root().exists() && !request.dry_run { Some(lock(home)?) } else { None };
+    let _lock = if home.exists()? && !request.dry_run { Some(lock(home)?) } else { None };
     if !request.dry_run {
         // A pack of somebody who was killed counts from now on, and not when its nodes were removed from elsewhere.
         home.store().objects().reclaim(Reclaim::Worthwhile)?;

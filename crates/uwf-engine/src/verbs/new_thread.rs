@@ -164,8 +164,9 @@ fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Op
     };
     let modified = file.metadata().and_then(|meta| meta.modified()).at("look at", &path)?;
     let is_old = modified.elapsed().is_ok_and(|elapsed| elapsed >= age);
-    let is_abandoned =
-        is_old && !home.thread_lock(thread).exists() && file.try_lock().is_ok() && never_began(home, thread)?;
+    let lock = home.thread_lock(thread);
+    let was_stepped = lock.try_exists().at("look at", &lock)?;
+    let is_abandoned = is_old && !was_stepped && file.try_lock().is_ok() && never_began(home, thread)?;
     Ok(is_abandoned.then_some(file))
 }
 

@@ -70,7 +70,7 @@ pub struct Unpacked {
 pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) -> Result<Packed> {
     let files = home.files()?;
     // Where nothing is, nothing is made.
-    if !home.objects_dir().exists() {
+    if !home.has_objects_dir()? {
         return Ok(Packed::default());
     }
     let _lock = if request.dry_run { None } else { Some(gc::lock(home)?) };
@@ -113,7 +113,7 @@ pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) 
 /// As of [`pack`]; `Data` when a node in a pack cannot be read: the packs stay then.
 pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> {
     let files = home.files()?;
-    if !home.objects_dir().exists() {
+    if !home.has_objects_dir()? {
         return Ok(Unpacked::default());
     }
     let _lock = gc::lock(home)?;

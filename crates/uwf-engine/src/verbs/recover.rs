@@ -94,8 +94,9 @@ pub struct Recovered {
 /// root are not in files: then there is no index to lose.
 pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
     let index = home.index()?;
-    let _hold = if !dry_run && home.objects_dir().exists() { Some(home.hold_nodes()?) } else { None };
-    if !dry_run && home.objects_dir().exists() {
+    let has_nodes = home.has_objects_dir()?;
+    let _hold = if !dry_run && has_nodes { Some(home.hold_nodes()?) } else { None };
+    if !dry_run && has_nodes {
         // Without them no node can be read or written.
         node_types::repair(home)?;
     }

@@ -38,7 +38,7 @@ const NETWORK_FILE_SYSTEMS: [(u64, &str); 9] = [
 /// Whether the root is there, can be written, and is on a disk of this machine.
 pub(super) fn root(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let root = home.root();
-    if !root.exists() {
+    if !home.exists()? {
         let message =
             format!("{} does not exist yet; the first command that stores something makes it", root.display());
         return Ok(vec![Finding::ok("storage", message)]);

@@ -10,6 +10,7 @@ use uwf_core::thread::ThreadId;
 use super::{Finding, Remedy, counted};
 use crate::attempt::processes;
 use crate::error::Result;
+use crate::root::error::AtPath;
 use crate::root::home::{Home, ROOT_VARIABLES};
 use crate::root::lock;
 
@@ -52,8 +53,9 @@ pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
 fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
     let Orphaned { attempt, thread, processes: found } = orphaned;
     let dir = home.thread_dir(thread);
-    let lock = if dir.exists() { lock::take_within(home, thread, Duration::ZERO)? } else { None };
-    if lock.is_none() && dir.exists() {
+    let has_dir = dir.try_exists().at("look at", &dir)?;
+    let lock = if has_dir { lock::take_within(home, thread, Duration::ZERO)? } else { None };
+    if lock.is_none() && has_dir {
         return Ok(Finding::ok("orphans", format!("a step of thread {thread} is looking after its processes now")));
     }
     processes::end_attempt(None, attempt, grace);
