@@ -96,6 +96,9 @@ fn of_root(error: RootError) -> Error {
         Root::NoThread { has_records: true, .. } => of(ErrorKind::NotFound)
             .hint("but there are records of it here: `uwf recover --dry-run` tells what they say"),
         Root::NoThread { has_records: false, .. } => of(ErrorKind::NotFound).hint(ALL_THREADS),
+        Root::Ended { thread, .. } => of(ErrorKind::NotFound)
+            .hint(format!("`uwf thread show {thread}` tells how"))
+            .hint(format!("`uwf thread fork {thread}` begins a new one that goes on after its last step")),
         Root::NotActive(_) => of(ErrorKind::NotFound).hint("`uwf thread list --all` lists finished threads too"),
         Root::Stepped(_) => {
             of(ErrorKind::Busy).hint("try again when it has finished; `uwf thread show` tells what it is doing")

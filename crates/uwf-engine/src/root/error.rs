@@ -194,7 +194,15 @@ pub enum RootError {
         /// Whether this machine has records of it all the same.
         has_records: bool,
     },
-    /// A thread has ended, or was never there.
+    /// A thread has ended.
+    #[error("thread {thread} {}", if *was_killed { "was killed" } else { "has ended" })]
+    Ended {
+        /// Its id.
+        thread: ThreadId,
+        /// Whether somebody ended it.
+        was_killed: bool,
+    },
+    /// The index has no such thread, and the history cannot be read.
     #[error("thread {0} is not active")]
     NotActive(ThreadId),
     /// Another process holds the lock of a thread.

@@ -1,5 +1,6 @@
 //! The errors of a thread that is not there, or has ended.
 
+use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use crate::root::error::RootError;
@@ -21,10 +22,12 @@ pub(crate) fn not_found(home: &Home, id: &ThreadId) -> RootError {
 /// could not be removed when it did.
 pub(crate) fn not_active(home: &Home, id: &ThreadId) -> RootError {
     match history::of(home, id) {
-        Ok(None) if has_records(home, id) => return not_found(home, id),
-        // What still fails is told by `uwf doctor`.
-        Ok(Some(_)) => drop(marks::clear(home, id, &Mark::ALL)),
-        Ok(None) | Err(_) => {}
+        Ok(None) => not_found(home, id),
+        Ok(Some(line)) => {
+            // What still fails is told by `uwf doctor`.
+            drop(marks::clear(home, id, &Mark::ALL));
+            RootError::Ended { thread: id.clone(), was_killed: line.status == EndStatus::Killed }
+        }
+        Err(_) => RootError::NotActive(id.clone()),
     }
-    RootError::NotActive(id.clone())
 }

@@ -57,12 +57,12 @@ fn beyond_its_limit_a_thread_is_not_stepped_and_says_so() {
 }
 
 #[test]
-fn an_unknown_thread_is_not_active() {
+fn an_unknown_thread_is_not_found() {
     let machine = Machine::with_essay();
     let id = ids::new_thread_id();
     assert_eq!(
         failure(&step(&machine, &id).unwrap_err()),
-        (ErrorKind::NotFound, format!("thread {id} is not active").as_str())
+        (ErrorKind::NotFound, format!("there is no thread {id}").as_str())
     );
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::log::Level;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::log::{LogLine, Logs, Wanted};
@@ -48,7 +49,11 @@ enum AtLeast {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = args.thread.as_deref().map(|typed| context.thread(typed)).transpose()?;
     if let Some(thread) = &thread {
-        Thread::any(&context.home, thread)?;
+        match Thread::any(&context.home, thread).map_err(CommandError::from) {
+            // What was noted of a thread tells all the more when its nodes are damaged.
+            Err(unknown) if unknown.kind != ErrorKind::Data => return Err(unknown),
+            _ => {}
+        }
     }
     let level = args.level.map(|level| match level {
         AtLeast::Info => Level::Info,

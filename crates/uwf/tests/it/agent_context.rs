@@ -91,11 +91,11 @@ fn a_context_that_does_not_exist_is_refused() {
     error: workflow `review-text` has no role `revewer`
     hint: its roles: reviewer, writer
     ");
-    assert_snapshot!(home.told(&["agent", "context", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "reviewer"]), @r"
+    assert_snapshot!(home.told(&["agent", "context", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "reviewer"]), @"
     exit 69
     --- stderr
-    error: thread <id> is not active
-    hint: `uwf thread list --all` lists finished threads too
+    error: there is no thread <id>
+    hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(home.told(&["agent", "context", "no-thread", "reviewer"]), @r"
     exit 64

@@ -121,8 +121,8 @@ fn it_is_called_as_the_protocol_says() {
     > mock <id> worker
     exit 69
     --- stderr
-    error: thread <id> is not active
-    hint: `uwf thread list --all` lists finished threads too
+    error: there is no thread <id>
+    hint: `uwf thread list --all` lists every thread
     > mock <id> wroker
     exit 64
     --- stderr

@@ -98,6 +98,7 @@ mod thread_retry;
 mod thread_rm;
 mod thread_show;
 mod thread_start;
+mod thread_states;
 mod thread_step;
 mod thread_step_details;
 mod thread_step_dry_run;

@@ -23,17 +23,19 @@ fn a_killed_thread_is_in_the_history_and_can_be_forked() {
     assert_eq!(home.json(&["thread", "list"]), json!([]));
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!(json!([shown["done"], shown["state"], shown["steps"]]), json!([true, "killed", 1]));
-    assert_snapshot!(told(&home, &["thread", "step", &thread]), @r"
+    assert_snapshot!(told(&home, &["thread", "step", &thread]), @"
     exit 69
     --- stderr
-    error: thread <id> is not active
-    hint: `uwf thread list --all` lists finished threads too
-    ");
-    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @r"
-    exit 69
-    --- stderr
-    error: thread <id> has ended already
+    error: thread <id> was killed
     hint: `uwf thread show <id>` tells how
+    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
+    ");
+    assert_snapshot!(told(&home, &["thread", "kill", &thread]), @"
+    exit 69
+    --- stderr
+    error: thread <id> was killed
+    hint: `uwf thread show <id>` tells how
+    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
     ");
     assert_eq!(home.uwf(&["thread", "fork", &thread]).code, Some(0));
 }
@@ -152,11 +154,11 @@ fn a_broken_thread_can_be_ended_and_removed() {
 #[test]
 fn threads_that_do_not_exist_are_not_found() {
     let home = reviewing_home();
-    assert_snapshot!(told(&home, &["thread", "kill", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @r"
+    assert_snapshot!(told(&home, &["thread", "kill", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @"
     exit 69
     --- stderr
-    error: thread <id> is not active
-    hint: `uwf thread list --all` lists finished threads too
+    error: there is no thread <id>
+    hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(told(&home, &["thread", "kill", "ZZZZ"]), @r"
     exit 69

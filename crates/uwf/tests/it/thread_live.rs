@@ -263,7 +263,7 @@ fn threads_that_cannot_be_followed() {
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(2, "count");
     home.json(&["thread", "kill", &thread]);
-    assert_snapshot!(home.told(&["live", &thread, "--format", "text"]), @r"
+    assert_snapshot!(home.told(&["live", &thread, "--format", "text"]), @"
     exit 69
 
     count-rounds thread <id>
@@ -272,6 +272,7 @@ fn threads_that_cannot_be_followed() {
     killed
     --- stderr
     error: thread <id> was killed
+    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
     ");
     assert_eq!(home.uwf(&["live", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).code, Some(69));
     assert_eq!(home.uwf(&["live"]).code, Some(64));

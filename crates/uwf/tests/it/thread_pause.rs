@@ -48,11 +48,12 @@ fn a_paused_thread_is_not_stepped_until_it_is_resumed() {
     warning: the thread was not paused
     ");
     assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_snapshot!(told(&home, &["thread", "pause", &thread]), @r"
+    assert_snapshot!(told(&home, &["thread", "pause", &thread]), @"
     exit 69
     --- stderr
-    error: thread <id> is not active
-    hint: `uwf thread list --all` lists finished threads too
+    error: thread <id> has ended
+    hint: `uwf thread show <id>` tells how
+    hint: `uwf thread fork <id>` begins a new one that goes on after its last step
     ");
     assert_eq!(home.uwf(&["thread", "resume", &thread]).code, Some(69));
     assert!(fs::read_dir(home.root().join("marks")).unwrap().next().is_none());

@@ -1,13 +1,10 @@
 //! `uwf thread kill`
 
 use serde_json::json;
-use uwf_engine::error::ErrorKind;
-use uwf_engine::root::history;
 use uwf_engine::verbs::kill;
 
 use super::which::Which;
 use crate::context::Context;
-use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
 use crate::style;
 
@@ -24,15 +21,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let end = kill::kill(&context.home, &thread).map_err(|error| {
-        let finished = error.kind == ErrorKind::NotFound && matches!(history::of(&context.home, &thread), Ok(Some(_)));
-        let mut failure = CommandError::from(error);
-        if finished {
-            failure.error = format!("thread {thread} has ended already");
-            failure.hints = vec![format!("`uwf thread show {thread}` tells how")];
-        }
-        failure
-    })?;
+    let end = kill::kill(&context.home, &thread)?;
     if end.is_none() {
         context.printer.warn("the thread's nodes are not readable: the history has no more than that it was killed");
     }

@@ -69,7 +69,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
                 return Ok(Printed::nothing().exits(if args.exit_code { step::DONE } else { 0 }));
             }
             Some(State::Killed) => {
-                return Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed")));
+                let killed = CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed"));
+                return Err(killed
+                    .hint(format!("`uwf thread fork {thread}` begins a new one that goes on after its last step")));
             }
             _ => std::thread::sleep(PACE),
         }
