@@ -1,11 +1,12 @@
 //! One file per object in one flat directory, and packs of many in a directory below.
 //!
-//! An object may have a file of its own, be in a pack, or both; then its file counts.
+//! An object may have a file of its own, be in a pack, or both; then either may be read.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use durable_files::regular::{self, MAX_OBJECT, Refused};
@@ -33,13 +34,16 @@ const PACKS: &str = "packs";
 pub struct FsObjects {
     dir: PathBuf,
     packs: Arc<Packs>,
+    /// Whether the object that was read last came out of a pack. What it leads to is most likely there, too, and is not looked
+    /// for among the files first.
+    from_pack: Arc<AtomicBool>,
 }
 
 impl FsObjects {
     /// The objects in `dir`. Costs nothing; the directory is made by the first put.
     pub fn new(dir: impl Into<PathBuf>) -> FsObjects {
         let dir = dir.into();
-        FsObjects { packs: Arc::new(Packs::new(dir.join(PACKS))), dir }
+        FsObjects { packs: Arc::new(Packs::new(dir.join(PACKS))), from_pack: Arc::default(), dir }
     }
 
     /// The directory.
@@ -126,8 +130,16 @@ impl FsObjects {
 
 impl Objects for FsObjects {
     fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
-        if let Some(bytes) = self.read_file(hash)? {
+        if self.from_pack.load(Ordering::Relaxed)
+            && let Ok(Some(found)) = self.packs.find(hash)
+            && let Ok(bytes) = self.packs.read(&found)
+        {
             return Ok(Some(bytes));
+        }
+        let file = self.read_file(hash)?;
+        self.from_pack.store(file.is_none(), Ordering::Relaxed);
+        if file.is_some() {
+            return Ok(file);
         }
         let packs = self.packs.view()?;
         match packs.find(hash)? {
