@@ -357,3 +357,54 @@ fn a_removal_is_whole_or_never_was_after_a_crash() {
         assert_eq!(crashed.listed(&thread), None);
     });
 }
+
+/// Two threads that have ended and an active one; the ids of the first two and the head of each.
+fn with_ended_threads() -> (TestHome, [String; 2], [String; 2]) {
+    let home = stage::with_workflow("worker");
+    stage::thread(&home, "other", 1);
+    let threads = ["x", "y"].map(|prompt| stage::thread(&home, prompt, ROUNDS));
+    let heads = threads.each_ref().map(|thread| text(&home.json(&["thread", "show", thread]), "head"));
+    (home, threads, heads)
+}
+
+/// Nothing is missing or damaged after the crash, and the same again, packing and its undoing come to their ends.
+fn moves(name: &'static str, home: &TestHome, heads: &[String; 2], args: &[&str]) {
+    crash(name, home, args, |crashed| {
+        let whole = |when: &str| {
+            assert_eq!(heads.each_ref().map(|head| problems(&crashed.home, head)), [vec![], vec![]], "{when}");
+            assert_eq!(crashed.home.json(&["cas", "verify"])["problems"], json!([]), "{when}");
+        };
+        whole("after the crash");
+        for args in [args, &["pack"], &["gc", "--grace", "0s"], &["pack", "--undo"]] {
+            crashed.home.json(args);
+            whole(&args.join(" "));
+        }
+        let packs = crashed.home.root().join("cas/packs");
+        let left = fs::read_dir(packs).into_iter().flatten().flatten().map(|entry| entry.path());
+        let left: Vec<_> = left.filter(|path| path.extension().is_some_and(|it| it == "pack")).collect();
+        assert!(left.is_empty(), "all nodes are in files again: {left:?}");
+    });
+}
+
+#[test]
+fn packing_loses_nothing_in_a_crash() {
+    let (home, _, heads) = with_ended_threads();
+    moves("packing_loses_nothing_in_a_crash", &home, &heads, &["pack"]);
+    assert!(home.root().join("cas/packs").exists(), "there is a pack");
+}
+
+#[test]
+fn unpacking_loses_nothing_in_a_crash() {
+    let (home, _, heads) = with_ended_threads();
+    assert_ne!(home.json(&["pack"])["packedNodes"], 0);
+    moves("unpacking_loses_nothing_in_a_crash", &home, &heads, &["pack", "--undo"]);
+}
+
+#[test]
+fn collecting_from_packs_loses_nothing_in_a_crash() {
+    let (home, [kept, removed], [head, _]) = with_ended_threads();
+    home.json(&["pack"]);
+    home.json(&["thread", "rm", &removed]);
+    moves("collecting_from_packs_loses_nothing_in_a_crash", &home, &[head.clone(), head], &["gc", "--grace", "0s"]);
+    assert_eq!(home.json(&["thread", "show", &kept])["steps"], ROUNDS);
+}
