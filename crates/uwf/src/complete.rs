@@ -1,4 +1,4 @@
-//! What a shell completes: threads with their tasks, workflows, roles, agents and keys of the configuration.
+//! What a shell completes: threads with their tasks, hashes, workflows, roles, agents and keys of the configuration.
 //!
 //! A shell asks while somebody types. So nothing here fails or prints: what cannot be read, or not soon, is no candidate.
 
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
+use json_cas::HashPrefix;
 use uwf_core::config::CONFIG_KEYS;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::thread::ThreadId;
@@ -35,6 +36,9 @@ const MOST_THREADS: usize = 50;
 
 /// Characters of a task that are shown beside its thread.
 const TASK: usize = 60;
+
+/// Symbols of a hash after which those that begin with them are offered.
+const SYMBOLS_OF_A_HASH: usize = 2;
 
 /// What is offered, with what is shown beside it.
 type Offers = Vec<(String, String)>;
@@ -107,6 +111,18 @@ fn workflow_files(current: &OsStr) -> Vec<CompletionCandidate> {
         path.is_dir() || extension.is_some_and(|extension| matches!(extension, "yaml" | "yml" | "json"))
     };
     PathCompleter::any().filter(is_workflow).complete(current)
+}
+
+/// Hashes that begin with what was typed, once that is little enough to choose from.
+pub(crate) fn hashes(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current).to_ascii_uppercase();
+    let Some(prefix) = typed.parse::<HashPrefix>().ok().filter(|_| typed.len() >= SYMBOLS_OF_A_HASH) else {
+        return Vec::new();
+    };
+    soon(move |home| {
+        let found = home.store().objects().list(Some(&prefix)).unwrap_or_default();
+        beginning_with(&typed, found.into_iter().map(|hash| (hash.to_string(), String::new())))
+    })
 }
 
 /// Roles of the thread or workflow that stands on the command line.

@@ -141,6 +141,8 @@ fn paths(command: &clap::Command, path: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use clap_complete::engine::ArgValueCompleter;
+
     use super::*;
 
     #[test]
@@ -159,5 +161,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What a shell can know is offered: threads, hashes, names of workflows, roles and agents.
+    #[test]
+    fn arguments_that_name_something_are_completed() {
+        let mut root = crate::cli::command();
+        root.build();
+        let mut open = Vec::new();
+        // An agent begins `agent mcp`.
+        for path in paths(&root, "").iter().filter(|path| *path != " agent mcp") {
+            let command = path.split_whitespace().fold(&root, |at, word| at.find_subcommand(word).expect("a command"));
+            for argument in command.get_arguments() {
+                let named = argument.get_value_names().unwrap_or_default().iter().map(clap::builder::Str::as_str);
+                let is_known = named
+                    .flat_map(|name| name.split('|'))
+                    .any(|name| ["THREAD", "STEP", "HASH", "TYPE", "ROLE"].contains(&name));
+                if is_known
+                    && argument.get::<ArgValueCompleter>().is_none()
+                    && argument.get_possible_values().is_empty()
+                {
+                    open.push(format!("{path} {argument}"));
+                }
+            }
+        }
+        assert!(open.is_empty(), "{open:#?}");
     }
 }

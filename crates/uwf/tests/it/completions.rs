@@ -109,6 +109,15 @@ fn names_are_completed_where_they_are_meant() {
 }
 
 #[test]
+fn hashes_are_completed_from_their_second_symbol() {
+    let (home, [thread, _]) = filled();
+    let head = home.head(&thread).unwrap();
+    assert_eq!(offered(&home, &["uwf", "cas", "get", &head[..7]]), [head.as_str()]);
+    assert_eq!(offered(&home, &["uwf", "thread", "step-details", &head[..7]]), [head.as_str()]);
+    assert!(offered(&home, &["uwf", "cas", "get", &head[..1]]).is_empty(), "the store may be large");
+}
+
+#[test]
 fn files_are_completed_where_files_are_meant() {
     let home = home();
     home.file("flow.yaml", "x");

@@ -1,9 +1,11 @@
 //! `uwf cas get`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::Node;
 use serde_json::json;
 use uwf_engine::root::type_index;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 use crate::table;
@@ -18,7 +20,7 @@ Examples:
 `timestamp` is when the node was first stored, in Unix milliseconds.")]
 pub(crate) struct Args {
     /// The node: its hash, or a unique beginning of it.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
     /// Accepted for scripts written for an earlier command: the timestamp is always printed.
     #[arg(long, hide = true)]

@@ -1,9 +1,11 @@
 //! `uwf cas has`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::StoreError;
 use serde_json::json;
 use uwf_engine::error::ErrorKind;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 
@@ -17,7 +19,7 @@ Examples:
 Only whether something is stored under the hash; `uwf cas verify HASH` says whether it is sound.")]
 pub(crate) struct Args {
     /// The node: its hash, or a unique beginning of it.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
 }
 

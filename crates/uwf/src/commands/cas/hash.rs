@@ -1,9 +1,11 @@
 //! `uwf cas hash`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::{Draft, StoreError};
 use uwf_engine::root::type_index;
 
 use super::named;
+use crate::complete;
 use crate::context::Context;
 use crate::input;
 use crate::printer::CommandResult;
@@ -18,7 +20,7 @@ Examples:
 The type need not exist, and whether the value fits it is not asked.")]
 pub(crate) struct Args {
     /// The type: any hash, a unique beginning of a stored one, or the title of one of uwf's own.
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
     type_name: String,
     /// The value: JSON, a file with JSON, or - for stdin.
     #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true)]

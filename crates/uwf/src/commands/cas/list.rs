@@ -1,9 +1,11 @@
 //! `uwf cas list`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::{Hash, StoreError};
 use uwf_engine::root::type_index::{self, TypeIndex};
 
 use super::Row;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
@@ -19,7 +21,7 @@ Examples:
 In order of hash. Types are remembered in the cache, so that only new nodes are read.")]
 pub(crate) struct Args {
     /// Only nodes of this type: its hash, a unique beginning of it, or the title of one of uwf's own.
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
     type_name: Option<String>,
     /// At most this many.
     #[arg(long, value_name = "N")]

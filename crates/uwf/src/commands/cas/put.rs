@@ -1,10 +1,12 @@
 //! `uwf cas put`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::Draft;
 use uwf_engine::root::node_types;
 use uwf_engine::root::type_index;
 
 use super::named;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
@@ -21,7 +23,7 @@ Examples:
 The value must fit the type. Storing the same value again is no error and gives the same hash.")]
 pub(crate) struct Args {
     /// The type: its hash, a unique beginning of it, or the title of one of uwf's own (content, agent, StepNode…).
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
     type_name: String,
     /// The value: JSON, a file with JSON, or - for stdin.
     #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true, value_hint = clap::ValueHint::FilePath)]

@@ -1,7 +1,9 @@
 //! `uwf cas refs`
 
+use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 
@@ -13,7 +15,7 @@ Examples:
   uwf cas refs 2XY1 | jq -r '.[]' | xargs -n1 uwf cas get")]
 pub(crate) struct Args {
     /// The node: its hash, or a unique beginning of it.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
 }
 

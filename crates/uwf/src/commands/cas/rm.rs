@@ -1,8 +1,10 @@
 //! `uwf cas rm`
 
+use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
 use uwf_engine::verbs::cas_rm::{self, Removed};
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 use crate::style;
@@ -18,7 +20,7 @@ name or one of its earlier versions, the configuration, uwf itself, or another n
 `uwf gc` removes all nodes that nothing leads to.")]
 pub(crate) struct Args {
     /// The node: its hash, or a unique beginning of it.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
 }
 

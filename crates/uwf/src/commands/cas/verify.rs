@@ -1,9 +1,11 @@
 //! `uwf cas verify`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::{Hash, Problem, ProblemKind, StoreError, VerifyReport};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::named_nodes;
 
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
@@ -24,7 +26,7 @@ threads and workflow names refer to? Exit 65 when not. \
 Putting the same content again repairs a corrupt node.")]
 pub(crate) struct Args {
     /// The node to begin at: its hash, or a unique beginning of it. Default: the whole store.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: Option<String>,
 }
 

@@ -1,10 +1,12 @@
 //! `uwf cas walk`
 
+use clap_complete::engine::ArgValueCompleter;
 use json_cas::{Hash, Node, StoreError, WalkOptions};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::type_index::TypeIndex;
 
 use super::Row;
+use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
@@ -19,7 +21,7 @@ Examples:
 Breadth first, each node once. What is missing or corrupt is told on stderr; the walk goes on and ends with 65.")]
 pub(crate) struct Args {
     /// The node: its hash, or a unique beginning of it.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
     /// The types of the nodes too, up to the meta-schema.
     #[arg(long)]

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     tail: Option<usize>,
     /// Only what this role does.
-    #[arg(long, value_name = "ROLE")]
+    #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     role: Option<String>,
     /// Show also what agents print on stderr.
     #[arg(long)]

@@ -1,11 +1,13 @@
 //! `uwf thread read`
 
+use clap_complete::engine::ArgValueCompleter;
 use serde_json::{Value, json};
 use uwf_core::thread::Step;
 use uwf_core::view;
 use uwf_engine::verbs::read::{self, DEFAULT_QUOTA, ReadFrom, ReadRequest};
 
 use super::which::Which;
+use crate::complete;
 use crate::context::Context;
 use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed};
@@ -22,10 +24,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CHARS", default_value_t = DEFAULT_QUOTA)]
     quota: usize,
     /// The newest steps before this one: its hash, or a beginning of it.
-    #[arg(long, value_name = "HASH", conflicts_with = "after")]
+    #[arg(long, value_name = "HASH", conflicts_with = "after", add = ArgValueCompleter::new(complete::hashes))]
     before: Option<String>,
     /// The steps after this one, oldest first: its hash, or a beginning of it.
-    #[arg(long, value_name = "HASH", conflicts_with = "start")]
+    #[arg(long, value_name = "HASH", conflicts_with = "start", add = ArgValueCompleter::new(complete::hashes))]
     after: Option<String>,
     /// From the thread's start on, instead of the newest steps; with --before up to that step.
     #[arg(long)]

@@ -2,11 +2,13 @@
 
 mod page;
 
+use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::step_details;
 
+use crate::complete;
 use crate::context::Context;
 use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed, Report};
@@ -18,7 +20,7 @@ use crate::printer::{CommandResult, Printed, Report};
 )]
 pub(crate) struct Args {
     /// A step, a detail or a failed attempt: its hash, or a unique beginning of it.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
     #[command(flatten)]
     paging: Paging,

@@ -1,9 +1,11 @@
 //! `uwf thread verify`
 
+use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::digest::Digest;
 use uwf_engine::verbs::verify::{self, Verdict, Verified};
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
@@ -23,6 +25,7 @@ Exit 65 when something was changed or is missing, 69 when nothing was recorded t
 chain with what is there.")]
 pub(crate) struct Args {
     /// The thread: its id, or a unique beginning or end of it.
+    #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     thread: String,
     /// A digest the thread had once, at its head or at an earlier step.
     #[arg(long, value_name = "DIGEST")]

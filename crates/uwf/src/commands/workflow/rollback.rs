@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(add = ArgValueCompleter::new(complete::workflow_names))]
     name: String,
     /// A version of its history: the hash, or a unique beginning of it. Default: the newest.
-    #[arg(value_name = "HASH")]
+    #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     version: Option<String>,
 }
 

@@ -1,7 +1,9 @@
 //! `uwf cas schema get`
 
+use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::root::type_index;
 
+use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 
@@ -13,7 +15,7 @@ Examples:
   uwf cas schema get 2XY1PEX26ZD0Y > review.schema.json")]
 pub(crate) struct Args {
     /// The type: its hash, a unique beginning of it, or the title of one of uwf's own.
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
     type_name: String,
 }
 
