@@ -1,5 +1,6 @@
 //! What was said, as the conventions have it: messages of parts, as JSON.
 
+use json_cas::text::ellipsize;
 use serde_json::{Value, json};
 
 /// Characters of a text that are sent.
@@ -16,8 +17,5 @@ pub(super) fn text_part(text: &str) -> Value {
 
 /// The beginning of a text.
 pub(super) fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    ellipsize(text, MAX_TEXT).into_owned()
 }
