@@ -173,6 +173,12 @@ impl Spent {
         }
     }
 
+    /// Adds something of which only that it was is known.
+    pub fn add_unknown(&mut self) {
+        self.tokens_unknown += 1;
+        self.cost_unknown += 1;
+    }
+
     /// How much of each currency, whatever it is known from.
     #[must_use]
     pub fn by_currency(&self) -> BTreeMap<&str, f64> {

@@ -95,7 +95,7 @@ pub enum Reached {
         limit: u64,
     },
     /// Of money.
-    #[error("the thread has cost ${cost:.2}, its limit is ${limit:.2}")]
+    #[error("the thread has cost {}, its limit is {}", dollars(*.cost), dollars(*.limit))]
     Cost {
         /// US dollars it has cost.
         cost: f64,
@@ -163,6 +163,12 @@ fn time(seconds: u64) -> String {
         120..=7199 => format!("{} min", seconds / 60),
         _ => format!("{:.1} h", seconds as f64 / 3600.0),
     }
+}
+
+/// `$0.50`, `$0.0547`: cents, and two places more where they tell something.
+fn dollars(amount: f64) -> String {
+    let exact = format!("${amount:.4}");
+    exact.strip_suffix("00").unwrap_or(&exact).to_owned()
 }
 
 #[cfg(test)]

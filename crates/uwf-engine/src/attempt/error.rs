@@ -106,6 +106,14 @@ pub enum AttemptError {
     /// The record of a thread does not say where the thread works.
     #[error("this machine does not know where thread {0} works")]
     UnknownWorkspace(ThreadId),
+    /// The record of a thread has lines, and the one with its settings is not among them.
+    #[error("{} is damaged: the settings of thread {thread} are lost", path.display())]
+    LostSettings {
+        /// The thread.
+        thread: ThreadId,
+        /// Its record.
+        path: PathBuf,
+    },
     /// The record of a thread names a directory or a branch that no worktree of it would have.
     #[error("the record of thread {thread} names {} as its worktree, which it never was", dir.display())]
     ForeignWorktree {

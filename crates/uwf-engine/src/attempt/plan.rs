@@ -197,6 +197,9 @@ fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<
             let workspace = settings::workspace(cwd, cwd)?;
             Ok(Settings { workspace, ..known.unwrap_or_default() })
         }
+        (None, None) if settings::are_lost(home, thread)? => {
+            Err(AttemptError::LostSettings { thread: thread.clone(), path: home.record_file(thread) })
+        }
         (None, None) => Err(AttemptError::UnknownWorkspace(thread.clone())),
     }
 }

@@ -73,6 +73,15 @@ pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
     }
 }
 
+/// Whether this machine has a record of a thread from which the settings are gone: they are its first line.
+///
+/// # Errors
+/// `Io` when the record cannot be read.
+pub(crate) fn are_lost(home: &Home, thread: &ThreadId) -> Result<bool> {
+    let record = record::read(home, thread)?;
+    Ok(!record.trim_ascii().is_empty() && record::settings_line(&record).is_none())
+}
+
 /// The line, with what it is about.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]

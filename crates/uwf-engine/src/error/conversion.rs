@@ -212,7 +212,7 @@ fn of_attempt(error: AttemptError) -> Error {
         Attempt::UnknownWorkspace(thread) => {
             of(ErrorKind::Usage).hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))
         }
-        Attempt::Settings { thread, .. } => {
+        Attempt::Settings { thread, .. } | Attempt::LostSettings { thread, .. } => {
             of(ErrorKind::Data).hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`")).hint(
                 "agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`",
             )

@@ -139,7 +139,7 @@ pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs
             threads += 1;
             match Thread::at(home, id.clone(), standing.head) {
                 Ok(thread) => ledger.thread(&thread, standing.may_have_failed),
-                Err(error) => ledger.unreadable.push(UnreadableThread { thread: id, why: error.to_string() }),
+                Err(error) => ledger.lacks(&(Some(id.to_string()), None), id, error.to_string()),
             }
         }
     } else {
@@ -249,9 +249,20 @@ impl Ledger<'_> {
         }
         if self.by == CostBy::Thread && self.since == 0 {
             // One that has spent nothing yet has a row as well.
-            self.rows.entry(account.row).or_default();
+            self.rows.entry(account.row.clone()).or_default();
         }
-        self.unreadable.extend(account.why.map(|why| UnreadableThread { thread: thread.id.clone(), why }));
+        if let Some(why) = account.why {
+            self.lacks(&account.row, thread.id.clone(), why);
+        }
+    }
+
+    /// Notes that something of a thread cannot be read: it counts as a run of which nothing is known.
+    fn lacks(&mut self, row: &RowKey, thread: ThreadId, why: String) {
+        self.total.add_unknown();
+        if self.by == CostBy::Thread {
+            self.rows.entry(row.clone()).or_default().add_unknown();
+        }
+        self.unreadable.push(UnreadableThread { thread, why });
     }
 
     fn step(&mut self, account: &mut Account, hash: Hash, depth: usize) {

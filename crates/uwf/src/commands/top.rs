@@ -8,8 +8,9 @@ mod threads;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
@@ -161,7 +162,7 @@ impl Top<'_> {
                 }
                 Then::Lend(line) => {
                     close(screen);
-                    self.lend(&line);
+                    self.lend(&line, stop);
                     looked = Instant::now();
                     self.message = self.threads.refresh().err().map(|error| error.to_string()).unwrap_or_default();
                 }
@@ -201,6 +202,7 @@ impl Top<'_> {
         self.message.clear();
         let step = self.rows.max(1);
         match key {
+            KeyCode::Esc if !self.threads.filter().is_empty() => self.threads.set_filter(String::new()),
             KeyCode::Char('q') | KeyCode::Esc => return Then::Leave,
             KeyCode::Up | KeyCode::Char('k') => self.threads.move_up(1),
             KeyCode::Down | KeyCode::Char('j') => self.threads.move_down(1),
@@ -305,7 +307,7 @@ impl Top<'_> {
     }
 
     /// Gives the terminal to a command, until it has ended and the person has seen what it said.
-    fn lend(&self, line: &[String]) {
+    fn lend(&self, line: &[String], stop: &AtomicBool) {
         // Ctrl-C ends the command, not this.
         let heard = Arc::new(AtomicBool::new(false));
         let guard = signal_hook::flag::register(signal_hook::consts::SIGINT, heard);
@@ -315,7 +317,13 @@ impl Top<'_> {
         };
         // Whoever closes the terminal needs no answer.
         let _ = write!(io::stderr(), "{said}Press Enter to go back to uwf top. ");
-        let _ = io::stdin().read_line(&mut String::new());
+        let (send, pressed) = mpsc::channel();
+        // A signal does not end the read, so it is waited for beside it. The thread ends with the process.
+        std::thread::spawn(move || {
+            let _ = io::stdin().read_line(&mut String::new());
+            let _ = send.send(());
+        });
+        while !stop.load(Ordering::SeqCst) && pressed.recv_timeout(WAIT) == Err(RecvTimeoutError::Timeout) {}
         if let Ok(guard) = guard {
             signal_hook::low_level::unregister(guard);
         }

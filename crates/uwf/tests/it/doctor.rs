@@ -348,3 +348,21 @@ fn whoever_asks_from_inside_an_agent_is_no_orphan() {
     let orphans = report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "orphans").unwrap();
     assert_eq!(orphans["message"], json!("no agent outlived its keeper"));
 }
+
+#[test]
+fn a_thread_with_a_hole_and_a_damaged_record_are_told() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let [holed, garbled] = ["x", "y"].map(|prompt| home.start_counting(3, prompt));
+    let first = uwf_testing::text(&home.json(&["thread", "step", &holed]), "head");
+    home.json(&["thread", "step", &holed]);
+    let doctor = || home.uwf(&["doctor", "--offline", "--format", "text"]).stdout;
+    assert!(!doctor().contains("cannot be read") && !doctor().contains("damaged"), "{}", doctor());
+    std::fs::remove_file(home.root().join(format!("cas/{first}.bin"))).unwrap();
+    assert!(doctor().contains(&format!("1 thread cannot be read: {holed}")), "{}", doctor());
+    std::fs::write(home.record_file(&garbled), "garbage\n").unwrap();
+    assert!(doctor().contains("the records of 1 thread are damaged"), "{}", doctor());
+    let step = home.uwf(&["thread", "step", &garbled]);
+    assert_eq!(step.code, Some(65), "{}", step.told());
+    assert!(step.stderr.contains("agents and a limit that the thread was started with are lost"), "{}", step.stderr);
+}

@@ -278,3 +278,20 @@ fn a_person_costs_nothing_and_that_is_known() {
     let total = costs(&home, &[&thread])["total"].take();
     assert_eq!(json!([total["steps"], total["tokensUnknown"], total["costUnknown"]]), json!([1, 0, 0]));
 }
+
+#[test]
+fn a_sum_that_lacks_a_lost_step_says_so() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(3, "x");
+    let first = uwf_testing::text(&home.json(&["thread", "step", &thread]), "head");
+    home.json(&["thread", "step", &thread]);
+    let whole = home.json(&["thread", "cost"])["total"]["costUnknown"].as_u64().unwrap();
+    std::fs::remove_file(home.root().join(format!("cas/{first}.bin"))).unwrap();
+    let lacking = home.json(&["thread", "cost"]);
+    assert_eq!(lacking["unreadable"][0]["thread"], thread);
+    assert!(lacking["total"]["costUnknown"].as_u64().unwrap() >= 1, "{lacking} of {whole}");
+    assert_eq!(lacking["rows"][0]["costUnknown"], lacking["total"]["costUnknown"]);
+    let text = home.told(&["thread", "cost", "--format", "text"]);
+    assert!(text.contains("1 thread not wholly readable: what is missing is in no sum"), "{text}");
+}

@@ -149,3 +149,18 @@ fn odd_requests_to_remove_many_threads() {
     }
     assert_eq!(home.uwf(&["thread", "rm", "--older-than", "1d", "--state", "stuck"]).code, Some(64));
 }
+
+#[test]
+fn what_is_only_looked_at_is_for_many_threads() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "x");
+    home.json(&["thread", "step", &thread]);
+    for option in [&["--dry-run"][..], &["--state", "killed"]] {
+        for which in [&thread[..], "@", "--last"] {
+            let ran = home.uwf(&[&["thread", "rm", which], option].concat());
+            assert_eq!(ran.code, Some(64), "{}", ran.told());
+        }
+    }
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
+}

@@ -1,16 +1,19 @@
 //! The index of threads, and what attempts and marks say about them.
 
+use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use super::files::LEFTOVER_AGE;
 use super::{Finding, Remedy, counted};
 use crate::attempt::recorded as records;
-use crate::error::Result;
+use crate::attempt::settings::{self, Settings};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{history, lock};
+use crate::thread::load::Thread;
 use crate::thread::state::State;
-use crate::verbs::list::{self, Filter};
+use crate::verbs::list::{self, Filter, Row};
 use crate::verbs::{new_thread, recover};
 
 /// Threads named in one message.
@@ -35,14 +38,40 @@ pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
         let message = format!("there are records of {told} that neither index nor history has: {}", named(&missing));
         findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` tells what they say"));
     }
-    let corrupt: Vec<String> =
-        rows.iter().filter(|row| row.state == State::Corrupt).map(|row| row.thread.to_string()).collect();
+    let unreadable = |row: &&Row| row.state == State::Corrupt || has_a_hole(home, row);
+    let corrupt: Vec<String> = rows.iter().filter(unreadable).map(|row| row.thread.to_string()).collect();
     if !corrupt.is_empty() {
         let message = format!("{} cannot be read: {}", counted(corrupt.len(), "thread"), named(&corrupt));
         let hint = format!("`uwf cas verify` tells what is damaged; `uwf thread kill {}` ends it", corrupt[0]);
         findings.push(Finding::fail("threads", message).hint(hint));
     }
+    findings.extend(damaged_records(home, &rows)?);
     Ok(findings)
+}
+
+/// Whether a step of a thread is missing from the store, or can't be read, so that the thread cannot go on.
+fn has_a_hole(home: &Home, row: &Row) -> bool {
+    let is_there = |step: Hash| home.store().objects().contains(step).unwrap_or(false);
+    match Thread::any(home, &row.thread) {
+        Ok(thread) => thread.chain().map_or(true, |chain| !chain.records().iter().all(|record| is_there(record.step))),
+        // It may have been removed meanwhile; whatever else is wrong is.
+        Err(error) => Error::from(error).kind != ErrorKind::NotFound,
+    }
+}
+
+/// Records of active threads that don't say any more how the threads were started.
+fn damaged_records(home: &Home, rows: &[Row]) -> Result<Option<Finding>> {
+    let mut damaged = Vec::new();
+    for row in rows {
+        if Settings::load(home, &row.thread).is_err() || settings::are_lost(home, &row.thread)? {
+            damaged.push(row.thread.to_string());
+        }
+    }
+    let Some(first) = damaged.first() else { return Ok(None) };
+    let told = counted(damaged.len(), "thread");
+    let message = format!("the records of {told} are damaged, their agents and limits are lost: {}", named(&damaged));
+    let hint = format!("put {} back from a backup", home.threads_dir().join(format!("{first}.jsonl")).display());
+    Ok(Some(Finding::fail("threads", message).hint(hint)))
 }
 
 /// Records of threads whose `thread start` or `thread fork` was killed before it had set their head.

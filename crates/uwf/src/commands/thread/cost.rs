@@ -127,14 +127,22 @@ impl Spending {
             notes.push(format!("{} by the prices of {} in config.yaml", from(MoneySource::Prices), prices.date));
         }
         let runs = total.steps + total.failed_attempts;
-        if total.cost_unknown > 0 {
+        let unreadable = self.costs.unreadable.len();
+        if unreadable > 0 {
+            notes.push(format!(
+                "{} not wholly readable: what is missing is in no sum",
+                table::count(unreadable, "thread")
+            ));
+        }
+        let unknown = total.cost_unknown.saturating_sub(unreadable);
+        if unknown > 0 {
             let models: Vec<String> =
                 unpriced.iter().map(|model| model.as_deref().map_or_else(|| "no model".to_owned(), one_line)).collect();
-            let unknown = total.cost_unknown;
             notes.push(format!("the cost of {unknown} of {runs} runs is not known ({})", models.join(", ")));
         }
-        if total.tokens_unknown > 0 {
-            notes.push(format!("the tokens of {} of {runs} runs were not counted", total.tokens_unknown));
+        let uncounted = total.tokens_unknown.saturating_sub(unreadable);
+        if uncounted > 0 {
+            notes.push(format!("the tokens of {uncounted} of {runs} runs were not counted"));
         }
         notes
     }

@@ -41,6 +41,8 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it waits for a person"))
                 .hint(format!("answer it: uwf thread answer {thread}")))
         }
+        State::Limited => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is at a limit"))
+            .hint(format!("`uwf thread limit {thread}` tells which, and gives it another"))),
         state => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is {}", state.name()))
             .hint(format!("to do its next step: uwf thread step {thread}"))),
     }

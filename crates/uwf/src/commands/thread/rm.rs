@@ -39,10 +39,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     older_than: Option<Duration>,
     /// Of these only those that ended so.
-    #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", ignore_case = true)]
+    #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", conflicts_with_all = ["thread", "last"], ignore_case = true)]
     state: Option<EndStatus>,
     /// Only list them.
-    #[arg(long, requires = "older_than")]
+    #[arg(long, requires = "older_than", conflicts_with_all = ["thread", "last"])]
     dry_run: bool,
     /// Remove git worktrees, too, though there are uncommitted changes in them.
     #[arg(long)]

@@ -73,7 +73,8 @@ impl Report for Ran {
                 .or(report.get("reason").and_then(Value::as_str));
             let next = report.get("next").and_then(|next| next["role"].as_str()).map(|role| format!("next: {role}"));
             let what = match why {
-                Some(why) => why.to_owned(),
+                // A question is followed by how it is answered.
+                Some(why) => why.lines().next().unwrap_or_default().to_owned(),
                 None => next.unwrap_or_default(),
             };
             let code = exit_code.map_or_else(|| "–".to_owned(), |code| code.to_string());

@@ -173,7 +173,7 @@ impl<'c> Threads<'c> {
     /// The lines that have room, around the one that is chosen. Only these are looked at more closely.
     pub(super) fn lines(&mut self, room: usize) -> Vec<Line> {
         let position = self.position();
-        self.top = self.top.clamp((position + 1).saturating_sub(room), position);
+        self.top = self.top.clamp((position + 1).saturating_sub(room.max(1)), position);
         let end = (self.top + room).min(self.shown.len());
         let shown: Vec<usize> = self.shown[self.top.min(end)..end].to_vec();
         let chosen = self.chosen().map(|(thread, _)| thread);
