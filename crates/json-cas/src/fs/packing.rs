@@ -20,6 +20,9 @@ use crate::pack::{Found, PackFile, Writer, Written};
 /// How long files are removed before others, who wait, may go on.
 const SWEEP: Duration = Duration::from_secs(1);
 
+/// How long others have then. Whoever waits looks more often than that.
+const LET_OTHERS: Duration = Duration::from_millis(30);
+
 /// Files that are removed between two looks at the clock.
 const BETWEEN_LOOKS: usize = 64;
 
@@ -210,7 +213,7 @@ impl FsObjects {
     fn remove_files(&self, files: &[Moved], done: &mut Packed) -> Result<(), StoreError> {
         let mut files = files;
         while !files.is_empty() {
-            let _sweep = self.sweep()?;
+            let sweep = self.sweep()?;
             let until = Instant::now() + SWEEP;
             while let Some((some, others)) = files.split_at_checked(BETWEEN_LOOKS.min(files.len())) {
                 for Moved { hash, seen } in some {
@@ -228,6 +231,10 @@ impl FsObjects {
                 if files.is_empty() || Instant::now() >= until {
                     break;
                 }
+            }
+            drop(sweep);
+            if !files.is_empty() {
+                std::thread::sleep(LET_OTHERS);
             }
         }
         Ok(())

@@ -59,16 +59,24 @@ pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreErr
     packs.remove_old(&lock)?;
     packs.remove_old_marks();
     let view = packs.view()?;
-    let uses = view.packs().iter().map(|pack| Use::of(pack, &view)).collect::<Result<Vec<_>, _>>()?;
+    // One that is damaged stays as it is, for whoever has a backup of it; it keeps nobody from the others.
+    let mut uses: Vec<Use> = view.packs().iter().filter_map(|pack| Use::of(pack, &view).ok()).collect();
     let is_too_much = view.gone().len() > MAX_GONE;
     let is_chosen = |used: &&Use| match extent {
         Reclaim::These(hashes) => hashes.iter().any(|hash| is_gone_in(*hash, &used.pack, &view)),
         Reclaim::Worthwhile => used.is_worthwhile() || (is_too_much && used.gone > 0),
     };
-    let mut chosen: Vec<Hash> = uses.iter().filter(is_chosen).map(|used| used.pack.name()).collect();
-    if extent == Reclaim::Worthwhile {
-        chosen.extend(small(&uses));
-    }
+    let chosen = loop {
+        let mut chosen: Vec<Hash> = uses.iter().filter(is_chosen).map(|used| used.pack.name()).collect();
+        if extent == Reclaim::Worthwhile {
+            chosen.extend(small(&uses));
+        }
+        let known = uses.len();
+        uses.retain(|used| !chosen.contains(&used.pack.name()) || used.pack.check().is_ok());
+        if uses.len() == known {
+            break chosen;
+        }
+    };
     if chosen.is_empty() {
         return Ok(());
     }
@@ -123,7 +131,11 @@ fn merged(packs: &Packs, _lock: &FileLock, old: &[Arc<PackFile>], view: &View) -
     let (file, written) = writer.finish().map_err(failed)?;
     let path = packs.path(written.name);
     file.publish(&path.file_name().unwrap_or_default().to_string_lossy())?;
-    verify(&packs.open(written.name)?, old, &added)?;
+    if let Err(error) = packs.open(written.name).and_then(|new| verify(&new, old, &added)) {
+        // Nobody is to find it and let it count.
+        let _ = std::fs::remove_file(&path);
+        return Err(error);
+    }
     Ok(Some(written.name))
 }
 

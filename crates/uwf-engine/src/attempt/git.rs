@@ -83,6 +83,14 @@ pub enum GitError {
     /// Nobody has said who makes commits.
     #[error("git does not know who you are, and a commit needs an author")]
     Nobody,
+    /// There are repositories in a worktree, which git would not commit the files of.
+    #[error("{} in {} {} of its own, and git would leave the files out", repositories.join(", "), dir.display(), if repositories.len() == 1 { "is a git repository" } else { "are git repositories" })]
+    Nested {
+        /// The worktree.
+        dir: PathBuf,
+        /// Their paths in it.
+        repositories: Vec<String>,
+    },
     /// Git does not come to an end.
     #[error("git was ended after {} minutes", .0.as_secs() / 60)]
     TookTooLong(Duration),

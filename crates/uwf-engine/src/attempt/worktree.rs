@@ -166,6 +166,18 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
         return Ok(Some(Unsaved::NoRepository));
     }
     let git = Git::at(dir);
+    // Whatever an agent did to `.git` in there: another repository says nothing of this one's commits.
+    let is_own =
+        is_there(&dir.join(".git"))? && fs::canonicalize(git.repository()?).ok() == fs::canonicalize(repository).ok();
+    if !is_own {
+        return Ok(Some(Unsaved::OtherRepository));
+    }
+    if let Some(why) = kept_by_git(&git)? {
+        return Ok(Some(why));
+    }
+    if let Some(nested) = repository_below(dir) {
+        return Ok(Some(Unsaved::Repository(nested)));
+    }
     let count = git.uncommitted()?;
     if count > 0 {
         return Ok(Some(Unsaved::Uncommitted(count)));
@@ -174,8 +186,36 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     Ok(git.branches_with(&head)?.is_empty().then_some(Unsaved::OnNoBranch))
 }
 
+/// What git itself would not remove a worktree for.
+fn kept_by_git(git: &Git<'_>) -> Result<Option<Unsaved>> {
+    let own = git.own_dir()?;
+    if is_there(&own.join("locked"))? {
+        return Ok(Some(Unsaved::Locked));
+    }
+    // The commits of submodules are nowhere else.
+    let has_some = fs::read_dir(own.join("modules")).is_ok_and(|mut entries| entries.next().is_some());
+    Ok(has_some.then_some(Unsaved::Submodules))
+}
+
+/// A repository in a directory below this one.
+fn repository_below(dir: &Path) -> Option<PathBuf> {
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(at) = dirs.pop() {
+        for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
+            if entry.file_name() == ".git" {
+                if at != dir {
+                    return Some(at);
+                }
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                dirs.push(entry.path());
+            }
+        }
+    }
+    None
+}
+
 /// Why the directory of a worktree cannot just go away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsaved {
     /// So many changes are not committed.
     Uncommitted(usize),
@@ -183,6 +223,14 @@ pub enum Unsaved {
     OnNoBranch,
     /// Its repository is gone, so nobody can tell.
     NoRepository,
+    /// It is no worktree of its repository any more.
+    OtherRepository,
+    /// This directory in it is a repository of its own.
+    Repository(PathBuf),
+    /// Submodules are checked out in it, and their commits may be nowhere else.
+    Submodules,
+    /// Somebody locked it.
+    Locked,
 }
 
 impl fmt::Display for Unsaved {
@@ -192,6 +240,10 @@ impl fmt::Display for Unsaved {
             Unsaved::Uncommitted(count) => write!(out, "it has {count} uncommitted changes"),
             Unsaved::OnNoBranch => write!(out, "what is checked out in it is on no branch"),
             Unsaved::NoRepository => write!(out, "its git repository is gone"),
+            Unsaved::OtherRepository => write!(out, "it is not a worktree of its git repository any more"),
+            Unsaved::Repository(dir) => write!(out, "{} in it is a git repository of its own", dir.display()),
+            Unsaved::Submodules => write!(out, "submodules are checked out in it"),
+            Unsaved::Locked => write!(out, "`git worktree lock` keeps it"),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use crate::attempt::ended::{Ended, stopped_by};
 use crate::attempt::error::AttemptError;
 use crate::attempt::git::GitError;
+use crate::attempt::worktree::Unsaved;
 use crate::ownership::owner;
 use crate::root::error::RootError;
 use crate::root::home::ROOT_VARIABLES;
@@ -263,6 +264,12 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
         GitError::Missing => of(ErrorKind::Config).hint("install it; a thread without a worktree works without git"),
         GitError::Nobody => of(ErrorKind::Config)
             .hint("git config --global user.name 'NAME'; git config --global user.email ADDRESS"),
+        GitError::Nested { dir, repositories } => {
+            let git_dir = dir.join(repositories.first().map_or("", String::as_str)).join(".git");
+            of(ErrorKind::Usage)
+                .hint(format!("to commit its files with the others, move {} away", git_dir.display()))
+                .hint("to keep it, copy it to another place or push it")
+        }
         GitError::NotRun(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
@@ -370,10 +377,13 @@ impl From<VerbError> for Error {
             Verb::StillHeld(_) => of(ErrorKind::Busy),
             Verb::Waits { .. } => of(ErrorKind::Waiting),
             Verb::Workflow(_) | Verb::NotAFile { .. } | Verb::NotText { .. } => of(ErrorKind::Data),
-            Verb::Unsaved { thread, dir, .. } => of(ErrorKind::Usage)
+            Verb::Unsaved { thread, dir, unsaved: Unsaved::Uncommitted(_) } => of(ErrorKind::Usage)
                 .hint(format!(
                     "`uwf thread merge {thread}` commits it and brings it into the branch checked out where you stand"
                 ))
+                .hint(format!("look at it: git -C {} status", dir.display()))
+                .hint(format!("`uwf thread rm {thread} --discard` removes it all the same; what is committed stays")),
+            Verb::Unsaved { thread, dir, .. } => of(ErrorKind::Usage)
                 .hint(format!("look at it: git -C {} status", dir.display()))
                 .hint(format!("`uwf thread rm {thread} --discard` removes it all the same; what is committed stays")),
             Verb::NoFiles { thread, .. } => of(ErrorKind::NotFound)

@@ -28,6 +28,9 @@ use crate::verbs::worktrees;
 /// How long one sweep may remove before it lets others go on: they wait for it.
 const SWEEP: Duration = Duration::from_secs(1);
 
+/// How long others have then. Whoever waits looks more often than that.
+const LET_OTHERS: Duration = Duration::from_millis(30);
+
 /// Nodes that are removed between two looks at the clock. For those in packs a list is written each time.
 const BETWEEN_LOOKS: usize = 256;
 
@@ -165,6 +168,10 @@ fn sweep(
             }
         }
         order.drain(..removed);
+        drop(sweep);
+        if !order.is_empty() {
+            std::thread::sleep(LET_OTHERS);
+        }
     }
     Ok(())
 }

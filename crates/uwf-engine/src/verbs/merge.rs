@@ -87,7 +87,7 @@ pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
     let tip = target.commit(&branch)?;
     match target.merging()? {
         Some(merging) if Some(&merging) == tip.as_ref() => Ok(target.abort_merge()?),
-        None if target.squashing()? => Ok(target.abort_squash()?),
+        None if tip.as_deref().map_or(Ok(false), |tip| target.squashing(tip))? => Ok(target.abort_squash()?),
         _ => Err(VerbError::NothingToAbort { branch, top: here.top }.into()),
     }
 }

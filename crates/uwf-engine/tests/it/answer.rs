@@ -165,8 +165,8 @@ fn a_thread_that_has_ended_asks_nobody() {
     let id = machine.start("essay");
     machine.approved(&id);
     let error = answer::asked(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {id} is not active").as_str()));
-    assert_eq!(error.hints, ["`uwf thread list --all` lists finished threads too"]);
+    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {id} has ended").as_str()));
+    assert_eq!(error.hints[0], format!("`uwf thread show {id}` tells how"));
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_thread_is_killed_once() {
     let id = machine.start("essay");
     kill::kill(&machine.home, &id).unwrap();
     let again = kill::kill(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&again), (ErrorKind::NotFound, format!("thread {id} is not active").as_str()));
+    assert_eq!(failure(&again), (ErrorKind::NotFound, format!("thread {id} was killed").as_str()));
     assert_eq!(machine.heads.records().unwrap().readable.len(), 1);
 }
 

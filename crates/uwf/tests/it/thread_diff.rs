@@ -59,8 +59,9 @@ fn a_step_is_compared_with_the_one_before() {
     let forked = uwf_in(&home, &home.work(), &["thread", "fork", &hashes(&home, &thread)[1]]).json();
     let there = home.root().join("worktrees").join(text(&forked, "thread"));
     fs::write(home.work().join("patch"), patch).unwrap();
-    git(&home, &there, &["apply", "--exclude=picture", home.work().join("patch").to_str().unwrap()]);
+    git(&home, &there, &["apply", home.work().join("patch").to_str().unwrap()]);
     assert!(!there.join("README").exists() && there.join("step-2.txt").exists());
+    assert_eq!(fs::read(there.join("picture")).unwrap(), [0, 1, 2, 0]);
 }
 
 #[test]

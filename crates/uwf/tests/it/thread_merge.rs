@@ -213,3 +213,98 @@ fn a_thread_that_is_being_stepped_is_not_merged() {
     assert!(stepping.wait().unwrap().success());
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).code, Some(0));
 }
+
+/// A repository with a commit and a file in a directory of the worktree.
+fn nested(home: &TestHome, worktree: &Path) -> PathBuf {
+    let lib = worktree.join("lib");
+    fs::create_dir(&lib).unwrap();
+    git(home, &lib, &["init", "--quiet"]);
+    fs::write(lib.join("main.c"), "precious").unwrap();
+    git(home, &lib, &["add", "main.c"]);
+    git(home, &lib, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "own"]);
+    lib
+}
+
+#[test]
+fn a_repository_in_the_worktree_is_not_taken_for_its_files() {
+    let (home, repo, thread, worktree) = worked();
+    let lib = nested(&home, &worktree);
+    let refused = uwf_in(&home, &repo, &["thread", "merge", &thread]);
+    assert_eq!(refused.code, Some(64), "{}", refused.told());
+    assert!(refused.stderr.contains("lib in ") && refused.stderr.contains("move "), "{}", refused.stderr);
+    let report = home.json(&["thread", "step", &thread]);
+    assert_eq!(report["files"]["leftOut"], "lib: a git repository of its own", "{report}");
+    home.json(&["thread", "kill", &thread]);
+    // Also when somebody commits it as git would: a name of a commit, and no file.
+    git(&home, &worktree, &["add", "--all"]);
+    git(&home, &worktree, &["commit", "--quiet", "-m", "all"]);
+    assert_eq!(home.json(&["gc", "--grace", "0s"])["keptWorktrees"], 1);
+    let kept = home.uwf(&["thread", "rm", &thread]);
+    assert_eq!(kept.code, Some(64), "{}", kept.told());
+    assert!(kept.stderr.contains("is a git repository of its own"), "{}", kept.stderr);
+    assert!(lib.join("main.c").exists());
+    fs::rename(lib.join(".git"), home.work().join("lib.git")).unwrap();
+    git(&home, &worktree, &["rm", "--quiet", "--cached", "lib"]);
+    uwf_in(&home, &repo, &["thread", "merge", &thread]).json();
+    assert_eq!(fs::read_to_string(repo.join("lib/main.c")).unwrap(), "precious");
+}
+
+#[test]
+fn a_worktree_that_git_would_keep_is_kept() {
+    let (home, repo, thread, worktree) = worked();
+    uwf_in(&home, &repo, &["thread", "merge", &thread]).json();
+    home.json(&["thread", "kill", &thread]);
+    let refused = |why: &str| {
+        assert_eq!(home.json(&["gc", "--grace", "0s"])["keptWorktrees"], 1, "{why}");
+        let ran = home.uwf(&["thread", "rm", &thread]);
+        assert!(ran.code == Some(64) && ran.stderr.contains(why), "{}", ran.told());
+    };
+    git(&home, &repo, &["worktree", "lock", &worktree.display().to_string()]);
+    refused("`git worktree lock` keeps it");
+    git(&home, &repo, &["worktree", "unlock", &worktree.display().to_string()]);
+    let own = PathBuf::from(git(&home, &worktree, &["rev-parse", "--path-format=absolute", "--git-dir"]));
+    fs::create_dir_all(own.join("modules/sub")).unwrap();
+    refused("submodules are checked out in it");
+    fs::remove_dir_all(own.join("modules")).unwrap();
+    let file = fs::read(worktree.join(".git")).unwrap();
+    fs::remove_file(worktree.join(".git")).unwrap();
+    git(&home, &worktree, &["init", "--quiet"]);
+    refused("it is not a worktree of its git repository any more");
+    fs::remove_dir_all(worktree.join(".git")).unwrap();
+    fs::write(worktree.join(".git"), file).unwrap();
+    home.json(&["thread", "rm", &thread]);
+    assert!(!worktree.exists());
+}
+
+#[test]
+fn only_a_merge_of_the_thread_is_aborted() {
+    let (home, repo, thread, _) = worked();
+    git(&home, &repo, &["branch", "feature"]);
+    commit(&home, &repo, "shared.txt", "mine\n");
+    git(&home, &repo, &["checkout", "--quiet", "feature"]);
+    commit(&home, &repo, "shared.txt", "theirs\n");
+    git(&home, &repo, &["checkout", "--quiet", "main"]);
+    let mut squash = std::process::Command::new("git");
+    home.prepare(&mut squash);
+    assert!(!squash.args(["merge", "--squash", "feature"]).current_dir(&repo).output().unwrap().status.success());
+    fs::write(repo.join("shared.txt"), "half resolved\n").unwrap();
+    let refused = uwf_in(&home, &repo, &["thread", "merge", &thread, "--abort"]);
+    assert_eq!(refused.code, Some(64), "{}", refused.told());
+    assert_eq!(fs::read_to_string(repo.join("shared.txt")).unwrap(), "half resolved\n");
+}
+
+#[test]
+fn a_merge_that_cannot_be_committed_leaves_nothing_behind() {
+    let (home, repo, thread, _) = worked();
+    commit(&home, &repo, "own.txt", "mine\n");
+    git(&home, &repo, &["config", "commit.gpgsign", "true"]);
+    git(&home, &repo, &["config", "gpg.program", "false"]);
+    for manner in ["--squash", "--no-ff"] {
+        let failed = uwf_in(&home, &repo, &["thread", "merge", &thread, manner]);
+        assert_eq!(failed.code, Some(74), "{}", failed.told());
+        assert_eq!(git(&home, &repo, &["status", "--porcelain"]), "", "{manner}");
+    }
+    git(&home, &repo, &["config", "commit.gpgsign", "false"]);
+    git(&home, &repo, &["config", "branch.main.mergeOptions", "--no-commit"]);
+    assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "merge");
+}

@@ -61,9 +61,23 @@ impl Git<'_> {
         self.run("look at the git repository", args).map(PathBuf::from)
     }
 
+    /// What git keeps for this working tree alone.
+    pub(crate) fn own_dir(&self) -> Result<PathBuf> {
+        let args = ["rev-parse", "--path-format=absolute", "--git-dir"];
+        self.run("look at the git repository", args).map(PathBuf::from)
+    }
+
     /// How many files of the working tree differ from its commit, those that nobody has added included, ignored ones not.
     pub(crate) fn uncommitted(&self) -> Result<usize> {
-        let status = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+        let status = [
+            "--no-optional-locks",
+            "status",
+            "--porcelain",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=none",
+        ];
         let listed = self.run("look for uncommitted changes", status)?;
         Ok(listed.as_encoded_bytes().split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).count())
     }

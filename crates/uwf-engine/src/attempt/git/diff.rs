@@ -5,7 +5,11 @@ use serde::Serialize;
 use super::{Git, GitError, Result};
 
 /// Options of every comparison: only what git does itself, whatever the person has configured for their eyes.
-const PLAIN: [&str; 5] = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"];
+const PLAIN: [&str; 7] =
+    ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--submodule=short", "-O/dev/null"];
+
+/// The same of a patch, which `git apply` is to understand.
+const PATCH: [&str; 5] = ["--patch", "--binary", "--unified=3", "--src-prefix=a/", "--dst-prefix=b/"];
 
 /// How one file differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,7 +35,7 @@ impl Git<'_> {
 
     /// The differences themselves, as a patch.
     pub(crate) fn patch(&self, one: &str, other: &str) -> Result<String> {
-        let patch = self.text("compare the files", PLAIN.into_iter().chain(["--patch", one, other]))?;
+        let patch = self.text("compare the files", PLAIN.into_iter().chain(PATCH).chain([one, other]))?;
         Ok(if patch.is_empty() { patch } else { patch + "\n" })
     }
 }

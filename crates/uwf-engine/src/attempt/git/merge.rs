@@ -67,6 +67,11 @@ impl Git<'_> {
     /// Commits everything that is not ignored, by whom the repository says that the person is.
     pub(crate) fn commit_all(&self, message: &str) -> Result<()> {
         self.run("add the changes of the worktree", ["add", "--all"])?;
+        let repositories = self.new_repositories()?;
+        if !repositories.is_empty() {
+            self.run("leave the changes of the worktree", ["reset", "--quiet"])?;
+            return Err(GitError::Nested { dir: self.dir.to_owned(), repositories });
+        }
         self.commit_staged("commit the changes of the worktree", &["--no-gpg-sign", "-m", message])
     }
 
@@ -74,18 +79,23 @@ impl Git<'_> {
     pub(crate) fn bring_in(&self, branch: &str, manner: Manner, message: &str) -> Result<Brought> {
         let before = self.commit("HEAD")?;
         let how: &[&str] = match manner {
-            Manner::AsNeeded => &["--ff", "--no-squash", "-m", message],
-            Manner::FastForwardOnly => &["--ff-only", "--no-squash"],
-            Manner::MergeCommit => &["--no-ff", "--no-squash", "-m", message],
-            Manner::Squash => &["--ff", "--squash"],
+            Manner::AsNeeded => &["--ff", "--no-squash", "--commit", "-m", message],
+            Manner::FastForwardOnly => &["--ff-only", "--no-squash", "--commit"],
+            Manner::MergeCommit => &["--no-ff", "--no-squash", "--commit", "-m", message],
+            Manner::Squash => &["--ff", "--squash", "--no-commit"],
         };
         let args = ["merge", "--no-edit", "--no-autostash"].into_iter().chain(how.iter().copied()).chain([branch]);
         let merged = self.output(args)?;
         if !merged.status.success() {
             let conflicts = self.conflicts()?;
             return match conflicts.is_empty() {
-                true if is_nobody(&said(&merged)) => Err(GitError::Nobody),
-                true => Err(failed("bring the branch in", &merged)),
+                true => {
+                    let nobody = is_nobody(&said(&merged));
+                    if self.merging()?.is_some() {
+                        let _ = self.abort_merge();
+                    }
+                    Err(if nobody { GitError::Nobody } else { failed("bring the branch in", &merged) })
+                }
                 false => Ok(Brought::Conflicts(conflicts)),
             };
         }
@@ -93,7 +103,11 @@ impl Git<'_> {
             if !self.has_staged()? {
                 return Ok(Brought::In(How::UpToDate));
             }
-            self.commit_staged("commit the changes of the branch", &["-m", message])?;
+            if let Err(error) = self.commit_staged("commit the changes of the branch", &["-m", message]) {
+                // Nothing was staged before. What keeps this from working as well is told by the first error.
+                let _ = self.abort_squash();
+                return Err(error);
+            }
             return Ok(Brought::In(How::Squash));
         }
         let after = self.commit("HEAD")?;
@@ -128,11 +142,14 @@ impl Git<'_> {
         Ok(())
     }
 
-    /// Whether the changes of a branch were being squashed.
-    pub(crate) fn squashing(&self) -> Result<bool> {
+    /// Whether the changes of a branch with this newest commit were being squashed.
+    pub(crate) fn squashing(&self, tip: &str) -> Result<bool> {
         let path =
             self.run("look at the merge", ["rev-parse", "--path-format=absolute", "--git-path", "SQUASH_MSG"])?;
-        Ok(std::path::Path::new(&path).exists() && !self.conflicts()?.is_empty())
+        // Git lists the commits in there. Without it nobody squashes.
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let is_listed = text.lines().any(|line| line.strip_prefix("commit ").is_some_and(|commit| commit == tip));
+        Ok(is_listed && !self.conflicts()?.is_empty())
     }
 }
 

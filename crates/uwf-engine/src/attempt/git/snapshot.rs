@@ -22,6 +22,9 @@ const AUTHOR: [(&str, &str); 4] = [
     ("GIT_COMMITTER_EMAIL", "uwf@localhost"),
 ];
 
+/// Mode of an entry that is a commit of another repository.
+const GITLINK: &str = "160000";
+
 /// Exit code of `git add` that has left some files out, and done the rest.
 const SOME_LEFT_OUT: i32 = 1;
 
@@ -51,12 +54,39 @@ impl Git<'_> {
     pub(crate) fn keep_files(&self, scratch: &Path) -> Result<Files> {
         let git = self.with_index_of_its_own(scratch)?;
         let added = git.output(["add", "--all", "--ignore-errors"])?;
+        let nested = git.new_repositories()?;
         let left_out = match added.status.code() {
+            Some(0) if !nested.is_empty() => Some(format!("{}: a git repository of its own", nested.join(", "))),
             Some(0) => None,
             Some(SOME_LEFT_OUT) => Some(said(&added)),
             _ => return Err(failed("record the files", &added)),
         };
         Ok(Files { tree: git.text("record the files", ["write-tree"])?, left_out })
+    }
+
+    /// Repositories in the index that the commit does not have, submodules left out: of them git keeps the name of a commit and no
+    /// file.
+    pub(crate) fn new_repositories(&self) -> Result<Vec<String>> {
+        let args =
+            ["diff", "--cached", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", "-z", "HEAD"];
+        let listed = self.text("look for repositories in the worktree", args)?;
+        let mut parts = listed.split_terminator('\0');
+        let mut found = Vec::new();
+        while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
+            // `:OLD-MODE NEW-MODE …`
+            let mut modes = change.trim_start_matches(':').split(' ');
+            let (before, after) = (modes.next().unwrap_or_default(), modes.next().unwrap_or_default());
+            if after == GITLINK && before != GITLINK {
+                found.push(path.to_owned());
+            }
+        }
+        let is_submodule = |path: &String| {
+            let declared = ["config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"];
+            let listed = self.output(declared).map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+            listed.is_ok_and(|listed| listed.lines().any(|line| line.split_once(' ').is_some_and(|(_, at)| at == path)))
+        };
+        found.retain(|path| !is_submodule(path));
+        Ok(found)
     }
 
     /// Makes the files of the working tree those of a tree. What git ignores stays as it is.
