@@ -325,3 +325,20 @@ fn odd_requests_of_pack() {
     fs::remove_dir_all(home.root()).unwrap();
     assert_eq!(home.json(&["pack"])["packs"], json!(0));
 }
+
+#[test]
+fn a_damaged_pack_stays_and_hinders_neither_pack_nor_gc() {
+    let home = reviewing_home();
+    let lost = ended(&home, "one task");
+    home.json(&["pack"]);
+    let [damaged] = packs(&home).try_into().unwrap();
+    damage(&home, |_| 200);
+    let sound = ended(&home, "another task");
+    assert_eq!(home.json(&["pack"])["packedThreads"], 1);
+    assert_eq!(packs(&home).len(), 2, "the damaged one is not made one with the other");
+    home.json(&["thread", "rm", &lost]);
+    let collected = home.uwf(&["gc", "--grace", "0s"]);
+    assert_eq!(collected.code, Some(0), "{}", collected.told());
+    assert!(packs(&home).contains(&damaged), "whoever has a backup may restore it");
+    assert_eq!(home.json(&["thread", "verify", &sound])["verdict"], "intact");
+}
