@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// What a shell can know is offered: threads, hashes, names of workflows, roles and agents.
+    /// What a shell can know is offered: threads, steps, other hashes and roles.
     #[test]
     fn arguments_that_name_something_are_completed() {
         let mut root = crate::cli::command();

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_core::event::{Event, Stream, What};
-use uwf_engine::error::ErrorKind;
+use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::root::error::RootError;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::live::{From, Live, LiveAll};
 
@@ -69,9 +70,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
                 return Ok(Printed::nothing().exits(if args.exit_code { step::DONE } else { 0 }));
             }
             Some(State::Killed) => {
-                let killed = CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed"));
-                return Err(killed
-                    .hint(format!("`uwf thread fork {thread}` begins a new one that goes on after its last step")));
+                return Err(Error::from(RootError::Ended { thread, was_killed: true }).into());
             }
             _ => std::thread::sleep(PACE),
         }
