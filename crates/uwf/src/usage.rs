@@ -85,8 +85,15 @@ pub(crate) fn failure(error: &clap::Error, root: &mut clap::Command) -> CommandE
     for hint in choices.iter().map(|choice| choice.trim_matches(['[', ']']).to_owned()).chain(meant) {
         failure = failure.hint(hint);
     }
+    if error.kind() == ErrorKind::ArgumentConflict {
+        return failure.hint("leave one of them out");
+    }
     for line in paragraphs.flat_map(str::lines).map(str::trim) {
         match line.split_once(": ") {
+            // Clap means an argument, but most of what begins with a dash here is the value of an option.
+            Some(("tip", tip)) if tip.starts_with("to pass '-") && !tip.starts_with("to pass '--") => {
+                failure = failure.hint(format!("{tip}; as the value of an option, write it after a `=`"));
+            }
             Some(("tip", tip)) if !is_answered => failure = failure.hint(tip),
             Some(("Usage", usage)) if !is_answered => failure = failure.hint(format!("usage: {usage}")),
             _ => {}

@@ -26,21 +26,21 @@ pub struct McpTool {
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutcome {
-    /// The answer, for the model.
-    pub text: String,
-    /// Whether the call failed; then the text says why.
+    /// The answer, for the model, as one text or several.
+    pub texts: Vec<String>,
+    /// Whether the call failed; then the texts say why.
     pub is_error: bool,
 }
 
 impl ToolOutcome {
     /// A call that did what it should.
     pub fn done(text: impl Into<String>) -> ToolOutcome {
-        ToolOutcome { text: text.into(), is_error: false }
+        ToolOutcome { texts: vec![text.into()], is_error: false }
     }
 
     /// A call that failed.
     pub fn failed(text: impl Into<String>) -> ToolOutcome {
-        ToolOutcome { text: text.into(), is_error: true }
+        ToolOutcome { texts: vec![text.into()], is_error: true }
     }
 }
 
@@ -120,10 +120,10 @@ impl<T: ToolSet> Server<T> {
         let none = json!({});
         let arguments = params.get("arguments").filter(|arguments| !arguments.is_null()).unwrap_or(&none);
         match self.tools.call(name, arguments) {
-            Some(outcome) => Ok(json!({
-                "content": [{ "type": "text", "text": outcome.text }],
-                "isError": outcome.is_error,
-            })),
+            Some(ToolOutcome { texts, is_error }) => {
+                let content: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+                Ok(json!({ "content": content, "isError": is_error }))
+            }
             None => {
                 let known: Vec<String> = self.tools.list().into_iter().map(|tool| tool.name).collect();
                 Err((INVALID_PARAMS, format!("there is no tool `{name}`; the tools are {}", known.join(", "))))

@@ -34,6 +34,17 @@ pub struct Plan {
     pub workflow: Workflow,
 }
 
+/// Refuses a role that somebody named and the workflow does not have.
+///
+/// # Errors
+/// `Usage`.
+pub fn check_role(workflow: &Workflow, role: &str) -> Result<()> {
+    match workflow.roles.contains_key(role) {
+        true => Ok(()),
+        false => Err(AttemptError::no_role(workflow, role, false)),
+    }
+}
+
 impl Plan {
     /// Loads what a step of this thread depends on.
     ///
@@ -46,6 +57,20 @@ impl Plan {
         Ok(Plan { config, settings, workflow: thread.workflow()? })
     }
 
+    /// The same for whoever only looks: also of a thread that has ended, or that another machine began.
+    ///
+    /// # Errors
+    /// As [`Plan::load`], but for the workspace.
+    pub(crate) fn to_look_at(thread: &Thread<'_>) -> Result<Plan> {
+        match Plan::load(thread, None) {
+            Err(AttemptError::UnknownWorkspace(_)) => {
+                let (config, settings) = (thread.home().config()?, Settings::default());
+                Ok(Plan { config, settings, workflow: thread.workflow()? })
+            }
+            known => known,
+        }
+    }
+
     /// The role's data.
     ///
     /// # Errors
@@ -55,17 +80,6 @@ impl Plan {
             .roles
             .get(name)
             .ok_or_else(|| AttemptError::RoutedNowhere { workflow: self.workflow.name.clone(), role: name.to_owned() })
-    }
-
-    /// Refuses a role that somebody named and the workflow does not have.
-    ///
-    /// # Errors
-    /// `Usage`.
-    pub(crate) fn check_role(&self, name: &str) -> Result<()> {
-        if self.workflow.roles.contains_key(name) {
-            return Ok(());
-        }
-        Err(AttemptError::no_role(&self.workflow, name, false))
     }
 
     /// The agent that plays a role.
@@ -180,8 +194,12 @@ impl Plan {
 
 /// How long ago a thread began; no time at all if its id does not tell.
 pub fn age(thread: &Thread<'_>) -> Duration {
-    let begun = thread.started_at().unwrap_or_else(ids::now_ms);
-    Duration::from_millis(ids::now_ms().saturating_sub(begun))
+    age_at(thread, ids::now_ms())
+}
+
+/// How old a thread was at a time in Unix milliseconds.
+pub(crate) fn age_at(thread: &Thread<'_>, at: u64) -> Duration {
+    Duration::from_millis(at.saturating_sub(thread.started_at().unwrap_or(at)))
 }
 
 /// Settings of the thread; `cwd` replaces the workspace, or supplies it when this machine has no record of it.

@@ -8,6 +8,7 @@ use uwf_core::usage::{Amount, ThreadLimits};
 
 use crate::attempt::plan::{self, Plan};
 use crate::error::Result;
+use crate::root::history;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
@@ -66,12 +67,18 @@ pub struct Limits {
 /// What a thread has used, and how far it may go.
 ///
 /// # Errors
-/// `NotFound` when it is not active, those of its record, its workflow and the nodes of its steps.
+/// `NotFound` when there is no such thread, those of its record, its workflow and the nodes of its steps.
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
-    let (thread, _) = Thread::active(home, id)?;
-    let plan = Plan::load(&thread, None)?;
+    let thread = Thread::any(home, id)?;
+    let plan = Plan::to_look_at(&thread)?;
     let used = usage::priced(&thread, &plan.config)?.total;
-    Ok(report(&thread, plan.limits(), used, plan::age(&thread)))
+    let ended = match home.heads().read(id.as_str())? {
+        Some(_) => None,
+        None => history::of(home, id)?,
+    };
+    let age = ended.as_ref().map_or_else(|| plan::age(&thread), |ended| plan::age_at(&thread, ended.completed_at));
+    let state = ended.map(|ended| state::of_finished(ended.status));
+    Ok(Limits { state: state.unwrap_or_else(|| active(home, id)), ..report(&thread, plan.limits(), used, age) })
 }
 
 /// Gives a thread other limits. One that stood at a limit goes on with its next step, if it is not at another one.
@@ -112,11 +119,15 @@ fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64
     })
 }
 
+fn active(home: &Home, id: &ThreadId) -> State {
+    state::of_active(home, id, &marks::of(home, id))
+}
+
 fn report(thread: &Thread<'_>, limits: ThreadLimits, used: Amount, age: Duration) -> Limits {
     let (home, id) = (thread.home(), &thread.id);
     Limits {
         thread: id.clone(),
-        state: state::of_active(home, id, &marks::of(home, id)),
+        state: active(home, id),
         used,
         age: age.as_secs(),
         limits,

@@ -52,6 +52,12 @@ pub struct Wanted {
     pub level: Option<Level>,
 }
 
+/// Whether lines can have this tag: the name of a topic, or what stands for one place in the code.
+pub fn is_tag(text: &str) -> bool {
+    let is_topic = TOPICS.iter().any(|(name, _)| *name == text);
+    is_topic || text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 impl Wanted {
     fn has(&self, note: &Note) -> bool {
         let is_of_tag = self.tag.as_ref().is_none_or(|tag| match TOPICS.iter().find(|(name, _)| name == tag) {

@@ -34,8 +34,8 @@ const NO_HEAD: &str = "-";
 /// Stands for the beginning of a step when all of a thread is to be sent.
 const ALL: u64 = 0;
 
-/// Spans of one request. Collectors take some megabytes, and a span without content has less than 2 KB.
-const SPANS_AT_ONCE: usize = 500;
+/// Bytes of the spans of one request. Collectors take some megabytes, and one span has at most some hundred kilobytes.
+const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// What there is to send of a thread.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ impl Exported {
 
     /// The same as requests that collectors take.
     pub fn requests(&self) -> impl Iterator<Item = Value> {
-        self.spans.chunks(SPANS_AT_ONCE).map(|spans| self.redactor.value(&otlp::request(spans)))
+        otlp::requests(&self.spans, BYTES_AT_ONCE).map(|request| self.redactor.value(&request))
     }
 }
 

@@ -9,7 +9,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::{self, Signals};
 use crate::attempt::environment;
-use crate::attempt::plan::Plan;
+use crate::attempt::plan::{self, Plan};
 use crate::attempt::recorded::{self, Opened};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
@@ -31,7 +31,7 @@ const BY_SIGNAL: i32 = 128;
 pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     let (thread, _) = Thread::active(home, id)?;
     let plan = Plan::load(&thread, None)?;
-    plan.check_role(role)?;
+    plan::check_role(&plan.workflow, role)?;
     node_types::ensure(home)?;
     // It is none of the thread's attempts, so it inherits nothing from them.
     let planned = plan.attempt(&thread, role, plan.built_in(name, role)?)?;

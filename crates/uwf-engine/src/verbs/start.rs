@@ -13,6 +13,7 @@ use uwf_core::workflow::{END, Workflow, endless_roles};
 use crate::attempt::bindings::Bindings;
 use crate::attempt::delegation::Decisions;
 use crate::attempt::environment::Redactor;
+use crate::attempt::plan;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::worktree::NewWorktree;
 use crate::error::{Error, ErrorKind, Result, VerbError};
@@ -40,6 +41,8 @@ pub struct StartRequest {
     pub limits: ThreadLimits,
     /// Whether it gets a git worktree of its own; as the configuration has it for the workflow when nobody says.
     pub worktree: Option<bool>,
+    /// A role that its workflow must have, because whoever starts the thread stops before it.
+    pub until: Option<String>,
 }
 
 /// What was started.
@@ -60,7 +63,7 @@ pub struct Started {
 /// Starts a thread.
 ///
 /// # Errors
-/// `Usage` for an empty prompt, an unknown role in `--agent` or a worktree without a repository, `NotFound` for an unknown
+/// `Usage` for an empty prompt, an unknown role in `--agent` or `--until`, or a worktree without a repository, `NotFound` for an unknown
 /// workflow or workspace, those of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
     if request.prompt.trim().is_empty() {
@@ -70,6 +73,9 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let _hold = home.hold_nodes()?;
     let Found { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
     let workflow = nodes::workflow(home.store(), hash)?;
+    if let Some(role) = &request.until {
+        plan::check_role(&workflow, role)?;
+    }
     // What comes from a file has been checked just now.
     if matches!(origin, Origin::Registry | Origin::Store) {
         notes.extend(endless(&workflow));

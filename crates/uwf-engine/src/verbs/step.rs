@@ -36,6 +36,7 @@ use crate::root::lock;
 use crate::root::log::Log;
 use crate::root::marks::Mark;
 use crate::root::sharing;
+use crate::thread::error::ThreadError;
 use crate::thread::load::Thread;
 use crate::thread::moderate::{self, Explained};
 use crate::verbs::child_threads;
@@ -145,7 +146,7 @@ impl<'a, 'h> Step<'a, 'h> {
             Resumed::Failed(failed) => failed,
         };
         // ① The moderator: the next role, or the end.
-        let decision = moderate::next(self.thread, &self.plan.workflow)?;
+        let decision = self.next_of(self.thread)?;
         let role = match &decision.next {
             Next::End(reason) => return self.end(*reason, &decision, signals),
             Next::Role(role) => role,
@@ -159,6 +160,16 @@ impl<'a, 'h> Step<'a, 'h> {
         let report = linked.map(|linked| linked.look_ahead(signals)).map_err(|error| self.conclude(&attempt, error))?;
         let explain = self.explained(&decision);
         Ok(StepReport { explain, adopted: rereads, ..report })
+    }
+
+    /// The moderator's decision. A thread whose conditions cannot be evaluated is stuck: somebody has to look at it.
+    fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
+        moderate::next(thread, &self.plan.workflow).map_err(|error| {
+            if matches!(error, ThreadError::Routing { .. }) {
+                self.mark_unroutable(&error.to_string());
+            }
+            error.into()
+        })
     }
 
     /// The moderator chose the end: no agent runs.

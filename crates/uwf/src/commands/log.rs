@@ -6,7 +6,7 @@ use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::log::Level;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::log::{LogLine, Logs, Wanted};
+use uwf_engine::verbs::log::{LogLine, Logs, Wanted, is_tag};
 
 use crate::complete;
 use crate::context::Context;
@@ -55,18 +55,26 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             _ => {}
         }
     }
+    if let Some(tag) = args.tag.as_ref().filter(|tag| !is_tag(tag)) {
+        return Err(CommandError::usage(format!("`{tag}` is no tag"))
+            .hint("a tag is `notify`, `otel`, or the 8 symbols in front of a line's text"));
+    }
     let level = args.level.map(|level| match level {
         AtLeast::Info => Level::Info,
         AtLeast::Warn => Level::Warn,
         AtLeast::Error => Level::Error,
     });
     let mut logs = Logs::new(&context.home, Wanted { thread, tag: args.tag.clone(), level });
-    loop {
-        if !show(context, &logs.poll()?)? || !args.follow {
-            return Ok(Printed::nothing());
-        }
-        std::thread::sleep(PACE);
+    let lines = logs.poll()?;
+    if lines.is_empty() && !args.follow {
+        context.printer.talk("the log has no such line");
     }
+    let mut is_read = show(context, &lines)?;
+    while args.follow && is_read {
+        std::thread::sleep(PACE);
+        is_read = show(context, &logs.poll()?)?;
+    }
+    Ok(Printed::nothing())
 }
 
 /// Shows lines; false if nobody reads any more.

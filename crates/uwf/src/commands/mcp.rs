@@ -314,12 +314,12 @@ impl Commands<'_> {
             return Ok(ToolOutcome::done(told));
         };
         let is_news = status.code().is_some_and(|code| NEWS.contains(&code));
-        let answer = match (said.is_empty(), talk.is_empty()) {
-            (false, true) => said,
-            (true, _) => talk,
-            (false, false) => format!("{said}\n{talk}"),
+        // What was said beside the report is a text of its own, so that the report stays JSON.
+        let texts = match said.is_empty() {
+            true => vec![talk],
+            false => [said, talk].into_iter().filter(|text| !text.is_empty()).collect(),
         };
-        Ok(if is_news { ToolOutcome::done(answer) } else { ToolOutcome::failed(answer) })
+        Ok(ToolOutcome { texts, is_error: !is_news })
     }
 }
 

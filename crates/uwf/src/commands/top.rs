@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use uwf_core::thread::ThreadId;
@@ -32,6 +33,9 @@ const PACE: Duration = Duration::from_secs(1);
 
 /// Time between two looks at whether a signal came.
 const WAIT: Duration = Duration::from_millis(100);
+
+/// How long after a signal that is to end it this may take to leave by itself.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Arguments of `uwf top`.
 #[derive(Debug, clap::Args)]
@@ -104,6 +108,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let threads = Threads::read(context, args.all, args.filter.clone())?;
     let mut top = Top { context, threads, mode: Mode::List, message: String::new(), rows: 0 };
     let mut screen = Some(open()?);
+    leave_with_the_terminal(Arc::clone(&stop));
     let ended = top.run(&mut screen, &stop);
     close(&mut screen);
     ended.map(|()| Printed::nothing())
@@ -116,9 +121,44 @@ fn open() -> Result<DefaultTerminal, CommandError> {
 
 /// Gives it back as it was.
 fn close(screen: &mut Option<DefaultTerminal>) {
+    if is_gone() {
+        leave();
+    }
     if screen.take().is_some() {
         ratatui::restore();
     }
+}
+
+/// Ends the process when its terminal is gone, or when it was told to end and does not. The library that reads keys reads a
+/// closed terminal for ever, and a terminal in the middle of a key without a limit of time; no signal gets it out of there.
+fn leave_with_the_terminal(stop: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        let mut told: Option<Instant> = None;
+        loop {
+            std::thread::sleep(WAIT);
+            if is_gone() {
+                leave();
+            }
+            if stop.load(Ordering::SeqCst) && told.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                // Whether that succeeds makes no difference any more.
+                let _ = ratatui::try_restore();
+                leave();
+            }
+        }
+    });
+}
+
+/// Whether nobody is at the terminal any more.
+fn is_gone() -> bool {
+    let stdin = io::stdin();
+    let mut stdin = [PollFd::new(&stdin, PollFlags::empty())];
+    matches!(poll(&mut stdin, Some(&Timespec::default())), Ok(1..)) && stdin[0].revents().contains(PollFlags::HUP)
+}
+
+/// Ends the process at once: what else would be done on the way out writes to the terminal, and panics when it can't.
+#[expect(clippy::exit, reason = "nothing is left to be done, and nobody to tell")]
+fn leave() -> ! {
+    std::process::exit(i32::from(ErrorKind::Terminated.exit_code()))
 }
 
 impl Top<'_> {

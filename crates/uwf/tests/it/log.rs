@@ -75,3 +75,19 @@ fn new_lines_are_followed() {
     home.json(&["thread", "rm", &good]);
     assert!(lines(&home, &[]).iter().all(|line| line["thread"] == bad.as_str()));
 }
+
+#[test]
+fn what_is_no_tag_is_refused_and_nothing_found_is_said() {
+    let (home, good, _) = noted();
+    insta::assert_snapshot!(home.told(&["log", "--tag", "nope"]), @"
+    exit 64
+    --- stderr
+    error: `nope` is no tag
+    hint: a tag is `notify`, `otel`, or the 8 symbols in front of a line's text
+    ");
+    insta::assert_snapshot!(home.told(&["log", &good, "--tag", "otel"]), @"
+    exit 0
+    --- stderr
+    the log has no such line
+    ");
+}

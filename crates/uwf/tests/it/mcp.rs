@@ -137,6 +137,9 @@ fn a_wait_is_news_and_a_failure_says_what_to_do() {
     assert_eq!(client.report("answer", json!({ "thread": thread, "data": "{\"n\": 7}" }))["role"], "worker");
     let (said, is_error) = client.call("step", json!({ "thread": thread, "agent": "w" }));
     assert!(is_error && said.contains("agent-failed"), "{said}");
+    let failed = client.ask("tools/call", &json!({ "name": "show", "arguments": { "thread": "nobody" } }));
+    let report: Value = serde_json::from_str(failed["content"][0]["text"].as_str().unwrap()).expect("JSON alone");
+    assert!(report["error"]["message"].is_string() && failed["isError"] == true, "{failed}");
     for (tool, arguments, why) in [
         ("show", json!({ "thread": "01ARZ3NDEKTSV4RRFFQ69G5FAV" }), "hint"),
         ("show", json!({}), "`show` needs `thread`"),

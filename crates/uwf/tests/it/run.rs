@@ -66,6 +66,33 @@ fn progress_stays_in_its_line() {
     }
 }
 
+/// `$number` of a text that is none fails, so nobody can tell what follows the worker.
+const UNROUTABLE: &str = "name: unroutable\ndescription: breaks\nroles:\n  worker:\n    goal: Work.\n    meta: { type: object, properties: { n: { type: integer } }, required: [n] }\n\
+     conditions:\n  broken: { description: It cannot be told, expression: '$number(steps[-1].output.n & \"x\") > 1' }\n\
+     graph:\n  $START: [ { role: worker } ]\n  worker: [ { role: $END, condition: broken }, { role: worker } ]\n";
+
+#[test]
+fn a_thread_that_cannot_be_routed_is_stuck_and_says_so_once() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    home.put("unroutable", UNROUTABLE);
+    let thread = home.start("unroutable", "x");
+    let ran = home.uwf(&["run", &thread, "--format", "text"]);
+    assert_eq!(ran.code, Some(65), "{ran:?}");
+    assert_eq!(ran.stderr.matches("cannot be routed").count(), 1, "{ran:?}");
+    let stuck = home.json(&["thread", "list", "--state", "stuck"]);
+    assert_eq!(stuck[0]["thread"], json!(thread), "{stuck}");
+    let shown = home.json(&["thread", "show", &thread]);
+    assert!(shown["why"].as_str().unwrap().contains("cannot be routed from `worker`"), "{shown}");
+    assert_eq!(shown.get("atRole"), None, "{shown}");
+    let since = shown["since"].clone();
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(65));
+    assert_eq!(home.json(&["thread", "show", &thread])["since"], since, "nothing is new");
+    let other = home.start("unroutable", "x");
+    let ran = home.uwf(&["run", &other, "--max-steps", "1", "--format", "text"]);
+    assert!(ran.code == Some(30) && ran.stderr.contains("cannot be routed"), "{ran:?}");
+}
+
 #[test]
 fn as_many_steps_as_asked_for_are_no_error() {
     let home = talking_home();

@@ -93,8 +93,27 @@ fn a_thread_stops_before_a_role() {
     error: workflow `two-roles` has no role `third`
     hint: its roles: first, second
     ");
+    let told = home.uwf(&["run", "two-roles", "-p", "go", "--until", "secnd"]);
+    assert_eq!(told.code, Some(64), "{told:?}");
+    assert_eq!(home.json(&["thread", "list"]).as_array().unwrap().len(), 1, "no thread was started for a typing error");
     assert_eq!(home.json(&["run", &thread, "--until", "first"])["done"], true, "it never is next");
     assert_eq!(home.json(&["run", "--all"]), json!([]));
+}
+
+#[test]
+fn threads_without_the_role_are_run_to_their_ends_unless_none_has_it() {
+    let (home, threads) = counting(1, 1);
+    home.put("later", &counting_workflow(1).replace("count-rounds", "later").replace("worker", "closer"));
+    let later = home.start("later", "close");
+    assert_snapshot!(home.told(&["run", "--all", "--until", "clsoer"]), @"
+    exit 64
+    --- stderr
+    error: no thread that is to be run has a role `clsoer`
+    hint: their roles: closer, worker
+    ");
+    let ran = home.json(&["run", "--all", "--until", "closer"]);
+    assert_eq!(json!([ran[0]["thread"], ran[0]["done"]]), json!([threads[0], true]));
+    assert_eq!(json!([ran[1]["thread"], ran[1]["done"], ran[1]["next"]["role"]]), json!([later, false, "closer"]));
 }
 
 #[test]

@@ -230,3 +230,25 @@ fn limits_that_are_none_are_refused() {
         ])
     );
 }
+
+#[test]
+fn limits_can_be_looked_at_of_every_thread_and_changed_of_active_ones() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(2, "count");
+    home.json(&["thread", "step", &thread]);
+    home.json(&["thread", "limit", &thread, "--steps", "1"]);
+    let told = home.told(&["thread", "limit", &thread, "--format", "text"]);
+    assert!(told.contains("its next step will be refused"), "{told}");
+    home.json(&["thread", "limit", &thread, "--steps", "9"]);
+    home.json(&["run", &thread]);
+    let ended = home.json(&["thread", "limit", &thread]);
+    assert_eq!((&ended["state"], &ended["used"]["steps"]), (&json!("completed"), &json!(2)), "{ended}");
+    let age = ended["age"].clone();
+    assert_eq!(home.json(&["thread", "limit", &thread])["age"], age, "it grows no older");
+    assert_eq!(home.uwf(&["thread", "limit", &thread, "--steps", "+1"]).code, Some(69));
+    // Another machine's: there is no record of it here.
+    let foreign = home.start("count-rounds", "count");
+    std::fs::remove_file(home.root().join("threads").join(format!("{foreign}.jsonl"))).unwrap();
+    assert_eq!(home.json(&["thread", "limit", &foreign])["used"]["steps"], json!(0));
+}

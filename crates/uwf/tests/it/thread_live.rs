@@ -282,3 +282,14 @@ fn threads_that_cannot_be_followed() {
     std::fs::write(home.root().join(format!("cas/{head}.bin")), "x").unwrap();
     assert_eq!(home.uwf(&["live", &corrupt]).code, Some(65));
 }
+
+#[test]
+fn a_role_that_nobody_has_is_told() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "count");
+    home.json(&["run", &thread]);
+    let seen = home.uwf(&["live", &thread, "--role", "wroker"]);
+    assert!(seen.stderr.contains("nothing here has a role `wroker` yet; the roles are worker"), "{seen:?}");
+    assert_eq!(home.uwf(&["live", &thread, "--role", "worker"]).stderr, "");
+}

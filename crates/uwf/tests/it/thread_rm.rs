@@ -162,5 +162,7 @@ fn what_is_only_looked_at_is_for_many_threads() {
             assert_eq!(ran.code, Some(64), "{}", ran.told());
         }
     }
+    let alone = home.uwf(&["thread", "rm", "--dry-run"]);
+    assert!(alone.code == Some(64) && alone.stderr.contains("--older-than 90d --dry-run"), "{}", alone.told());
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
 }

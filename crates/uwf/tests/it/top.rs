@@ -96,6 +96,19 @@ fn whatever_ends_it_the_terminal_is_as_it_was() {
 }
 
 #[test]
+fn it_does_not_outlive_its_terminal() {
+    let (home, _) = counting();
+    for keys in ["<close>", "?"] {
+        let mut dialog = vec![("count-rounds", keys)];
+        dialog.extend((keys == "?").then_some(("PgUp", "<close>")));
+        let seen = session(&home, &["top"], &dialog);
+        assert!(matches!(seen.code, Some(143 | -1)), "{:?} {}", seen.code, seen.shown);
+    }
+    // In the middle of a key: an escape sequence that does not end.
+    check(&session(&home, &["top"], &[("count-rounds", "\u{1b}["), ("", "<signal 15>")]), 143);
+}
+
+#[test]
 fn without_colour_and_without_a_terminal() {
     let (home, thread) = counting();
     home.script("worker", "#!/bin/sh\nexit 1\n");

@@ -108,6 +108,26 @@ fn a_note_refuses_nothing_not_even_strictly() {
 }
 
 #[test]
+fn parts_of_usage_that_there_are_not_are_told() {
+    let home = home();
+    let flow = |expression: &str| {
+        counting_workflow(1).replace("count-rounds", "spend").replace("$count(steps) >= 1", expression)
+    };
+    for (expression, hint) in [
+        ("$usage.nope > 1", "what was used has no field `nope`, so it is always missing; did you mean `$usage.cost`?"),
+        ("$usage.token > 1", "did you mean `$usage.tokens`?"),
+        ("$usage.roles.worker.stpes > 1", "did you mean `$usage.roles.worker.steps`?"),
+    ] {
+        home.file("spend.yaml", &flow(expression));
+        let told = home.told(&["workflow", "validate", "spend.yaml", "--format", "text"]);
+        assert!(told.contains(hint), "{expression}: {told}");
+    }
+    home.file("spend.yaml", &flow("$usage.cost > 1 or $usage.roles.worker.seconds > 5"));
+    let told = home.told(&["workflow", "validate", "spend.yaml", "--format", "text"]);
+    assert!(told.contains("spend.yaml: valid\n") && !told.contains("has no field"), "{told}");
+}
+
+#[test]
 fn every_problem_is_shown_with_its_place_and_what_to_do() {
     let home = home();
     home.file("review-text.yaml", &broken());

@@ -12,6 +12,14 @@ use super::walk::{self, Focus};
 use super::{functions, names, text};
 use json_cas::nearest::nearest;
 
+/// What is known of each amount of `$usage`.
+const AMOUNT: [&str; 4] = ["steps", "tokens", "cost", "seconds"];
+
+/// The one that was probably meant.
+fn amount(name: &str) -> &'static str {
+    nearest(name, AMOUNT).unwrap_or("cost")
+}
+
 /// What an expression is found to do.
 pub(super) struct Found {
     /// What it reads, sorted.
@@ -41,6 +49,12 @@ enum At {
     RoleName,
     /// An output, or what is at this path in it.
     Output(Who, Vec<String>),
+    /// What the thread has used.
+    Usage,
+    /// What each of its roles has.
+    UsageOfRoles,
+    /// What one of them has.
+    UsageOfRole,
     Elsewhere,
 }
 
@@ -106,6 +120,7 @@ impl FieldReader<'_> {
             "" => at.clone(),
             names::STEPS => At::Steps(Who::Unknown),
             names::START => At::Start,
+            names::USAGE => At::Usage,
             _ => {
                 if !names::VARIABLES.contains(&name) && !functions::exists(name) {
                     let mut message = format!("the variable `${name}` is never bound, so it is always missing");
@@ -182,7 +197,10 @@ impl FieldReader<'_> {
                 _ => self.no_field(at, name, before),
             },
             At::Output(who, path) => At::Output(who.clone(), path.iter().cloned().chain([name.to_owned()]).collect()),
-            At::RoleName | At::Elsewhere => At::Elsewhere,
+            At::Usage if name == "roles" => At::UsageOfRoles,
+            At::UsageOfRoles => At::UsageOfRole,
+            At::Usage | At::UsageOfRole if !AMOUNT.contains(&name) => self.no_field(at, name, before),
+            At::Usage | At::UsageOfRole | At::RoleName | At::Elsewhere => At::Elsewhere,
         }
     }
 
@@ -192,7 +210,8 @@ impl FieldReader<'_> {
             At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
             At::Root => ("the context", nearest(name, names::VARIABLES).map(str::to_owned)),
             At::Start => ("the start", nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}"))),
-            At::Steps(_) | At::RoleName | At::Output(..) | At::Elsewhere => {
+            At::Usage | At::UsageOfRole => ("what was used", Some(format!("{}.{}", text::path(before), amount(name)))),
+            At::Steps(_) | At::RoleName | At::Output(..) | At::UsageOfRoles | At::Elsewhere => {
                 let field = nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);
                 let dot = if before.is_empty() { "" } else { "." };
                 ("a step", Some(format!("{}{dot}{field}", text::path(before))))

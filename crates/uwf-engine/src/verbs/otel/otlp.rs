@@ -68,13 +68,35 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A request that exports spans.
 pub(super) fn request(spans: &[Span]) -> Value {
+    enclosed(spans.iter().map(span).collect())
+}
+
+/// Requests that together export spans, in their order, of about so many bytes each. A span is never divided.
+pub(super) fn requests(spans: &[Span], most: usize) -> impl Iterator<Item = Value> {
+    let mut spans = spans.iter().map(span).peekable();
+    std::iter::from_fn(move || {
+        let first = spans.next()?;
+        let mut bytes = first.to_string().len();
+        let mut together = vec![first];
+        while let Some(next) = spans.peek() {
+            bytes += next.to_string().len();
+            if bytes > most {
+                break;
+            }
+            together.extend(spans.next());
+        }
+        Some(enclosed(together))
+    })
+}
+
+fn enclosed(spans: Vec<Value>) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     let resource = [("service.name", json!("uwf")), ("service.version", json!(version))];
     json!({ "resourceSpans": [{
         "resource": { "attributes": attributes(&resource) },
         "scopeSpans": [{
             "scope": { "name": "uwf", "version": version },
-            "spans": spans.iter().map(span).collect::<Vec<_>>(),
+            "spans": spans,
         }],
     }] })
 }
@@ -120,6 +142,33 @@ fn any_value(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn named(name: &str) -> Span {
+        Span {
+            trace: TraceId([1; 16]),
+            id: SpanId([1; 8]),
+            parent: None,
+            name: name.to_owned(),
+            kind: Kind::Internal,
+            begun_at: 1,
+            ended_at: 2,
+            attributes: Attributes::default(),
+            error: None,
+        }
+    }
+
+    #[test]
+    fn requests_are_cut_by_their_size() {
+        let spans = [named("a"), named("b"), named(&"c".repeat(2000)), named("d"), named("e")];
+        let names = |request: Value| -> Vec<String> {
+            let spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
+            spans.iter().map(|span| span["name"].as_str().unwrap()[..1].to_owned()).collect()
+        };
+        let cut: Vec<Vec<String>> = requests(&spans, 1000).map(names).collect();
+        assert_eq!(cut, [vec!["a", "b"], vec!["c"], vec!["d", "e"]]);
+        assert_eq!(requests(&spans, usize::MAX).count(), 1);
+        assert_eq!(requests(&[], 1000).count(), 0);
+    }
 
     #[test]
     fn a_span_is_written_as_the_protocol_has_it() {

@@ -180,10 +180,23 @@ impl Step<'_, '_> {
     }
 
     pub(super) fn mark(&self, mark: Mark, role: &str, why: &str) {
+        self.set_mark(mark, &Reason::of(mark, role, why));
+    }
+
+    /// No role could be chosen. Each step finds the same again, which is no news.
+    pub(super) fn mark_unroutable(&self, why: &str) {
+        let reason = Reason { role: None, ..Reason::of(Mark::Stuck, "", why) };
+        let is_known = |known: Reason| known.role.is_none() && known.why == reason.why;
+        if !marks::get(self.home, &self.thread.id, Mark::Stuck).is_some_and(is_known) {
+            self.set_mark(Mark::Stuck, &reason);
+        }
+    }
+
+    fn set_mark(&self, mark: Mark, reason: &Reason) {
         let others: Vec<Mark> =
             [Mark::Waiting, Mark::Limited, Mark::Stuck].into_iter().filter(|other| *other != mark).collect();
         let set = marks::clear(self.home, &self.thread.id, &others)
-            .and_then(|()| marks::set(self.home, &self.thread.id, mark, &Reason::of(mark, role, why)));
+            .and_then(|()| marks::set(self.home, &self.thread.id, mark, reason));
         if let Err(error) = set {
             log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {error}", mark.name());
         }

@@ -136,7 +136,7 @@ impl Linked<'_, '_, '_> {
 
     fn ahead(&self, report: &StepReport, signals: &mut Signals) -> Result<StepReport> {
         let Linked { step, moved, .. } = self;
-        let decision = moderate::next(moved, &step.plan.workflow)?;
+        let decision = step.next_of(moved)?;
         let explain_next = step.request.explain.then(|| moderate::explain(moved, &step.plan.workflow, &decision));
         let (done, reason, next) = match decision.next {
             Next::End(reason) => {

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 use crate::progress::Progress;
 use crate::style;
+use crate::table::count;
 
 /// Arguments of `uwf cas reindex`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,11 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let mut text: String =
         problems.iter().map(|problem| format!("{} {problem}\n", style::yellow("not readable:"))).collect();
     text.push_str(&format!(
-        "{nodes} nodes, {threads} threads with {steps} steps; {temp_files} temporary files removed\n"
+        "{}, {} with {}; {} removed\n",
+        count(*nodes, "node"),
+        count(*threads, "thread"),
+        count(*steps, "step"),
+        count(*temp_files, "temporary file")
     ));
     // `ok`, or `problems`: an earlier command said it in this word.
     let mut value = json!({ "status": if problems.is_empty() { "ok" } else { "problems" } });

@@ -73,6 +73,9 @@ fn failed(to: &Destination, error: &Error) -> CommandError {
         Error::Status { code: 404 | 405, .. } => {
             (ErrorKind::Config, "check `otel.endpoint`: spans are posted to /v1/traces below it")
         }
+        Error::Status { code: 413, .. } => {
+            (ErrorKind::Config, "it takes less than 1 MiB at once: raise its limit, or unset `otel.content`")
+        }
         Error::Status { code: 415, .. } => {
             (ErrorKind::Config, "it does not take OTLP as JSON; a collector of OpenTelemetry in between does")
         }

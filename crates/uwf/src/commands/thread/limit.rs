@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use uwf_core::usage::{Amount, ThreadLimits};
+use uwf_engine::thread::state::State;
 use uwf_engine::verbs::limit::{self, Change, Changes, Limits};
 
 use super::limit_args::{amount, seconds};
@@ -70,7 +71,11 @@ impl Report for Limits {
         row("time", in_words(*age), max_time.map(in_words));
         row("tokens", tokens.to_string(), max_tokens.map(|limit| limit.to_string()));
         row("cost", format!("${cost:.2}"), max_cost.map(|limit| format!("${limit:.2}")));
-        let reached = reached.as_ref().map(|reached| format!("{reached}\n")).unwrap_or_default();
+        let reached = match (reached, state) {
+            (Some(reached), State::Limited | State::Completed | State::Killed) => format!("{reached}\n"),
+            (Some(reached), _) => format!("{reached}: its next step will be refused\n"),
+            (None, _) => String::new(),
+        };
         format!("thread {} is {}\n{reached}{}", style::bold(thread.as_str()), show::state(*state, false), table.text())
     }
 }

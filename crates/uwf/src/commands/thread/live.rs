@@ -2,14 +2,19 @@
 
 mod draw;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
+use json_cas::Hash;
 use uwf_core::event::{Event, Stream, What};
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::error::RootError;
+use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::State;
+use uwf_engine::verbs::list::{Filter, list};
 use uwf_engine::verbs::live::{From, Live, LiveAll};
+use uwf_engine::verbs::show::show;
 
 use self::draw::Drawing;
 use crate::commands::thread::step;
@@ -55,6 +60,9 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut screen = Screen { context, debug: args.debug, drawing: Drawing::default() };
+    if let Some(role) = &args.role {
+        warn_if_unknown(context, args, role)?;
+    }
     if args.all {
         return all(context, args, &mut screen);
     }
@@ -75,6 +83,25 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             _ => std::thread::sleep(PACE),
         }
     }
+}
+
+/// Tells whoever waits for a role that no thread they watch has. It may be one of a child thread that begins later.
+fn warn_if_unknown(context: &Context, args: &Args, role: &str) -> Result<(), CommandError> {
+    let threads = match (&args.thread, args.all) {
+        (_, true) => list(&context.home, &Filter::default())?.rows.into_iter().map(|row| row.thread).collect(),
+        (thread, false) => vec![context.thread(thread.as_deref().unwrap_or(NEWEST))?],
+    };
+    // What keeps a thread from being read is told by the look at it.
+    let status = threads.iter().filter_map(|thread| show(&context.home, thread).ok());
+    let workflows: BTreeSet<Hash> =
+        status.flat_map(|it| it.workflows.into_values().map(|child| child.hash).chain([it.workflow])).collect();
+    let workflows = workflows.into_iter().filter_map(|hash| nodes::workflow(context.home.store(), hash).ok());
+    let roles: BTreeSet<String> = workflows.flat_map(|workflow| workflow.roles.into_keys()).collect();
+    if !roles.is_empty() && !roles.contains(role) {
+        let roles = roles.into_iter().collect::<Vec<_>>().join(", ");
+        context.printer.warn(&format!("nothing here has a role `{role}` yet; the roles are {roles}"));
+    }
+    Ok(())
 }
 
 /// Follows every active thread until nobody reads any more.

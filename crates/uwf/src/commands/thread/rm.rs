@@ -29,7 +29,7 @@ use crate::table::count;
 )]
 pub(crate) struct Args {
     /// The thread: its id, a unique beginning or end of it, or @ for the newest, @2 for the one before.
-    #[arg(required_unless_present_any = ["last", "older_than"], conflicts_with_all = ["last", "older_than"])]
+    #[arg(required_unless_present_any = ["last", "older_than", "dry_run"], conflicts_with_all = ["last", "older_than"])]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
     /// The newest thread, as @ is.
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     /// Of these only those that ended so.
     #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", conflicts_with_all = ["thread", "last"], ignore_case = true)]
     state: Option<EndStatus>,
-    /// Only list them.
-    #[arg(long, requires = "older_than", conflicts_with_all = ["thread", "last"])]
+    /// With --older-than: only list them.
+    #[arg(long, conflicts_with_all = ["thread", "last"])]
     dry_run: bool,
     /// Remove git worktrees, too, though there are uncommitted changes in them.
     #[arg(long)]
@@ -118,6 +118,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         let threads = rm::remove_old(&context.home, &old)?;
         tell_failure(context, &threads);
         return Printed::new(&OldReport { dry_run: args.dry_run, threads });
+    }
+    if args.dry_run {
+        return Err(CommandError::usage("--dry-run lists what --older-than would remove")
+            .hint("for instance: uwf thread rm --older-than 90d --dry-run"));
     }
     let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
     let removed = rm::remove(&context.home, &thread, args.discard)?;

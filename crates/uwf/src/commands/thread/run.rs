@@ -8,8 +8,8 @@ use serde_json::Value;
 use uwf_core::moderator::Next;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
-use uwf_engine::attempt::settings;
-use uwf_engine::error::ErrorKind;
+use uwf_engine::attempt::{plan, settings};
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
@@ -31,6 +31,7 @@ use crate::{style, table};
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_arg("max_steps", |arg| arg.help("Most steps now; what is left can be done later")),
     after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --max-steps 3          at most three steps now; exit 30 when there is more to do\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run --all --jobs 4              all active threads, four at once"
 )]
 pub(crate) struct Args {
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     /// With --all, threads too whose last attempt failed.
     #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
     stuck: bool,
-    /// Stop before this role would be played.
+    /// Stop before this role would be played; with --all, threads whose workflow has no such role are run all the same.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     until: Option<String>,
     #[command(flatten)]
@@ -88,15 +89,15 @@ impl Report for Ran {
 /// Runs the command.
 pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     if args.all {
-        let mut options: Vec<String> = args.until.into_iter().map(|role| format!("--until={role}")).collect();
-        options.extend(args.options.limits.max_steps.map(|most| format!("--max-steps={most}")));
-        return run_all::run(context, &run_all::All { jobs: usize::from(args.jobs), stuck: args.stuck, options });
+        let most = args.options.limits.max_steps;
+        let all = run_all::All { jobs: usize::from(args.jobs), stuck: args.stuck, until: args.until, most };
+        return run_all::run(context, &all);
     }
     let most = args.options.limits.max_steps.take();
     let done = if args.exit_code { step::DONE } else { 0 };
     let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
-        let started = start::begin(context, &target, args.options)?;
+        let started = start::begin(context, &target, args.options, args.until.clone())?;
         context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
         if let Some(worktree) = &started.worktree {
             context.printer.talk(start::in_worktree(worktree).trim_end());
@@ -139,6 +140,10 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
+            // Without that limit the next step would say so.
+            if let Some(Upcoming::Error(error)) = &report.next {
+                context.printer.warn(error);
+            }
             context.printer.talk(&format!("{steps} {plural} done as asked; go on with: uwf run {thread}"));
             return Printed::new(&Ran { error: None, report, code: ErrorKind::Limit.exit_code() });
         }
@@ -150,10 +155,7 @@ fn before(context: &Context, thread: &ThreadId, role: &str) -> Result<Option<Ste
     // What keeps it from being read, or that it has ended, is for the step to say.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Ok(None) };
     let workflow = loaded.workflow()?;
-    if !workflow.roles.contains_key(role) {
-        return Err(CommandError::usage(format!("workflow `{}` has no role `{role}`", workflow.name))
-            .hint(format!("its roles: {}", workflow.roles.keys().cloned().collect::<Vec<_>>().join(", "))));
-    }
+    plan::check_role(&workflow, role).map_err(Error::from)?;
     match moderate::next(&loaded, &workflow)?.next {
         Next::Role(next) if next == role => {
             let standing = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
@@ -251,9 +253,6 @@ fn one_step(
     }
     if let Some(note) = report.files_note() {
         context.printer.warn(&note);
-    }
-    if let Some(Upcoming::Error(error)) = &report.next {
-        context.printer.warn(error);
     }
     Ok(report)
 }

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use json_cas::Hash;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,9 +18,10 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::child_threads;
-use uwf_engine::verbs::list::{self, Filter};
+use uwf_engine::verbs::list::{self, Filter, Row};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -36,8 +38,16 @@ pub(super) struct All {
     pub(super) jobs: usize,
     /// Also threads whose last attempt failed.
     pub(super) stuck: bool,
-    /// Options that each run is given.
-    pub(super) options: Vec<String>,
+    /// The role before which is stopped, in threads whose workflow has it.
+    pub(super) until: Option<String>,
+    /// Most steps of each.
+    pub(super) most: Option<u64>,
+}
+
+/// A thread to be run, and what its run is told.
+struct Run {
+    thread: ThreadId,
+    options: Vec<String>,
 }
 
 /// What came of one thread.
@@ -92,7 +102,7 @@ impl Report for Ran {
 /// Runs the command.
 pub(super) fn run(context: &Context, all: &All) -> CommandResult {
     let mut signals = Signals::listen()?;
-    let mut waiting = threads(context, all.stuck)?.into_iter();
+    let mut waiting = runs(context, all)?.into_iter();
     let (send, receive) = mpsc::channel();
     let mut running: BTreeMap<ThreadId, Pid> = BTreeMap::new();
     let mut ended: Vec<OfThread> = Vec::new();
@@ -101,8 +111,8 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
     std::thread::scope(|scope| {
         loop {
             while told.is_none() && running.len() < all.jobs {
-                let Some(thread) = waiting.next() else { break };
-                let child = start(context, &thread, &all.options)?;
+                let Some(Run { thread, options }) = waiting.next() else { break };
+                let child = start(context, &thread, &options)?;
                 running.insert(thread.clone(), Pid::from_child(&child));
                 let send = send.clone();
                 // Whoever receives is there until all have sent.
@@ -135,13 +145,42 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
 }
 
 /// The threads to be run, oldest first. A child thread is run by its parent.
-fn threads(context: &Context, stuck: bool) -> Result<Vec<ThreadId>, CommandError> {
+fn runs(context: &Context, all: &All) -> Result<Vec<Run>, CommandError> {
     let rows = list::list(&context.home, &Filter::default())?.rows;
     let active: BTreeSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
-    let is_wanted = |state| state == State::Active || (stuck && state == State::Stuck);
+    let is_wanted = |state| state == State::Active || (all.stuck && state == State::Stuck);
     let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some_and(|it| active.contains(&it));
-    let wanted = rows.iter().filter(|row| is_wanted(row.state) && !has_parent(&row.thread));
-    Ok(wanted.rev().map(|row| row.thread.clone()).collect())
+    let wanted: Vec<&Row> = rows.iter().rev().filter(|row| is_wanted(row.state) && !has_parent(&row.thread)).collect();
+    let having = all.until.as_deref().map(|role| having_role(context, &wanted, role)).transpose()?;
+    let options = |row: &Row| {
+        let until = having.as_ref().filter(|having| row.workflow.is_some_and(|workflow| having.contains(&workflow)));
+        let until = until.and(all.until.as_ref()).map(|role| format!("--until={role}"));
+        until.into_iter().chain(all.most.map(|most| format!("--max-steps={most}"))).collect()
+    };
+    Ok(wanted.into_iter().map(|row| Run { thread: row.thread.clone(), options: options(row) }).collect())
+}
+
+/// The workflows of these threads that have a role.
+///
+/// # Errors
+/// `Usage` when none has it: it is mistyped, and the threads would be run to their ends.
+fn having_role(context: &Context, rows: &[&Row], role: &str) -> Result<BTreeSet<Hash>, CommandError> {
+    let workflows: BTreeSet<Hash> = rows.iter().filter_map(|row| row.workflow).collect();
+    let (mut having, mut roles) = (BTreeSet::new(), BTreeSet::new());
+    for hash in workflows {
+        // What keeps a workflow from being read is for the runs of its threads to say.
+        let Ok(workflow) = nodes::workflow(context.home.store(), hash) else { continue };
+        if workflow.roles.contains_key(role) {
+            having.insert(hash);
+        }
+        roles.extend(workflow.roles.into_keys());
+    }
+    if having.is_empty() && !roles.is_empty() {
+        let roles = roles.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(CommandError::usage(format!("no thread that is to be run has a role `{role}`"))
+            .hint(format!("their roles: {roles}")));
+    }
+    Ok(having)
 }
 
 fn start(context: &Context, thread: &ThreadId, options: &[String]) -> Result<Child, CommandError> {

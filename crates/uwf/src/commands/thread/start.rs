@@ -53,7 +53,7 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options)?;
+    let start::Started { workflow, thread, worktree, .. } = begin(context, &args.workflow, args.options, None)?;
     let bold = style::bold(thread.as_str());
     let where_ = worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("started thread {bold}\n{where_}step it with: uwf thread step {thread}\n");
@@ -69,8 +69,13 @@ pub(super) fn in_worktree(worktree: &Worktree) -> String {
     format!("works in {} on branch {}\n", worktree.dir.display(), worktree.branch)
 }
 
-/// Starts a thread as the options say.
-pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Result<start::Started, CommandError> {
+/// Starts a thread as the options say. Its workflow must have the role `until`, before which it will be stopped.
+pub(crate) fn begin(
+    context: &Context,
+    workflow: &str,
+    options: Options,
+    until: Option<String>,
+) -> Result<start::Started, CommandError> {
     let prompt = match options.prompt {
         Some(dash) if dash == "-" => input::from_stdin()?,
         Some(prompt) => prompt,
@@ -96,6 +101,7 @@ pub(crate) fn begin(context: &Context, workflow: &str, options: Options) -> Resu
             (_, true) => Some(false),
             (false, false) => None,
         },
+        until,
     };
     let started = start::start(&context.home, &request, &context.cwd)?;
     for note in &started.notes {

@@ -9,6 +9,7 @@ use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
+use crate::table::count;
 
 /// Arguments of `uwf thread verify`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +39,11 @@ impl Report for Verified {
         let thread = style::bold(thread.as_str());
         match verdict {
             Verdict::Intact => {
-                format!("{} thread {thread} is as it was recorded, {steps} steps\n{digest}\n", style::green("✓"))
+                format!(
+                    "{} thread {thread} is as it was recorded, {}\n{digest}\n",
+                    style::green("✓"),
+                    count(*steps, "step")
+                )
             }
             Verdict::Unrecorded => format!(
                 "{} nothing was recorded of thread {thread} to compare with: it comes from elsewhere, or its record was lost\n{digest} is the digest of what is there now\n",

@@ -12,7 +12,7 @@ use uwf_core::text::one_line;
 use uwf_engine::thread::state::State;
 
 use super::{Mode, Page, Top};
-use crate::table;
+use crate::table::{self, count};
 
 /// What `?` shows.
 pub(super) const HELP: &str = "\
@@ -60,11 +60,11 @@ fn page(frame: &mut Frame<'_>, page: &Page, head: Rect, body: Rect) {
 /// How many threads there are, in which states.
 fn summary(top: &Top<'_>) -> Paragraph<'static> {
     let (shown, all) = top.threads.counts();
-    let which = if top.threads.shows_finished() { "threads" } else { "active threads" };
-    let mut spans = vec![Span::styled(format!("{all} {which}"), Modifier::BOLD)];
-    for (state, count) in top.threads.by_state() {
+    let which = if top.threads.shows_finished() { "thread" } else { "active thread" };
+    let mut spans = vec![Span::styled(count(all, which), Modifier::BOLD)];
+    for (state, number) in top.threads.by_state() {
         spans.push(Span::raw(" · "));
-        spans.push(Span::styled(format!("{count} {}", state.name()), of_state(state)));
+        spans.push(Span::styled(format!("{number} {}", state.name()), of_state(state)));
     }
     if !top.threads.filter().is_empty() {
         spans.push(Span::raw(format!(" · {shown} with “{}”", top.threads.filter())));

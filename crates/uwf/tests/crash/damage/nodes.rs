@@ -58,7 +58,7 @@ fn nodes_are_missed_named_and_repaired() {
     }
     let touched: BTreeMap<&str, BTreeSet<Hash>> = [&whole.counting, &whole.adding]
         .into_iter()
-        .map(|thread| (thread.as_str(), below(&pristine, &pristine.head(thread).unwrap())))
+        .map(|thread| (thread.as_str(), touched_by_a_step(&whole.copy(), thread)))
         .collect();
     each(campaign, cases, SHORT, |case, campaign| {
         let home = whole.copy();
@@ -123,6 +123,14 @@ fn is_missed(home: &TestHome, hash: Hash, node: &Node) -> bool {
         |other: &Node| store.schema(other.type_hash).is_ok_and(|schema| schema.refs(&other.payload).contains(&hash));
     let is_derived = node.type_hash == Content::TYPE || uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == hash);
     !is_derived || nodes.into_iter().any(|other| other.type_hash == hash || refers(&other))
+}
+
+/// What the next step of a thread reads, and what it stores: another thread may have stored the same text.
+fn touched_by_a_step(home: &TestHome, thread: &str) -> BTreeSet<Hash> {
+    let before = home.head(thread).unwrap();
+    assert_eq!(home.uwf(&["thread", "step", thread]).code, Some(0));
+    let after = home.head(thread).unwrap_or_else(|| text(&home.json(&["thread", "show", thread]), "head"));
+    below(home, &before).into_iter().chain(below(home, &after)).collect()
 }
 
 fn below(home: &TestHome, head: &str) -> BTreeSet<Hash> {
