@@ -105,6 +105,8 @@ enum Body {
     Nothing,
     /// The same in every format.
     Verbatim(String),
+    /// Bytes for a program, as they are.
+    Bytes(Vec<u8>),
     /// A report in both forms.
     Short { value: Value, text: String },
     /// A report that is written in one format, once it is known in which.
@@ -151,6 +153,11 @@ impl Printed {
         Printed { body: Body::Verbatim(format!("{text}\n")), ..Printed::nothing() }
     }
 
+    /// Bytes for a program that reads them as they are, which need not be text.
+    pub(crate) fn bytes(bytes: Vec<u8>) -> Printed {
+        Printed { body: Body::Bytes(bytes), ..Printed::nothing() }
+    }
+
     /// A report of a line or two: as data, and as text.
     pub(crate) fn of(value: Value, text: impl Into<String>) -> Printed {
         Printed { body: Body::Short { value, text: text.into() }, ..Printed::nothing() }
@@ -187,7 +194,7 @@ impl Printed {
     /// The text in a format; `None` when nothing is to be printed.
     fn tell(&self, format: Format) -> Result<Option<String>, CommandError> {
         Ok(Some(match (&self.body, format) {
-            (Body::Nothing, _) => return Ok(None),
+            (Body::Nothing | Body::Bytes(_), _) => return Ok(None),
             (Body::Verbatim(line), _) => line.clone(),
             (Body::Short { value, .. }, Format::Json) => format!("{value}\n"),
             (Body::Short { value, .. }, Format::Yaml) => yaml_tree::write::block(value),
@@ -229,6 +236,10 @@ impl Printer {
 
     /// Prints a report to stdout. Returns the exit code.
     pub(crate) fn report(&self, report: &Printed) -> u8 {
+        if let Body::Bytes(bytes) = &report.body {
+            let mut stdout = std::io::stdout().lock();
+            return self.written(stdout.write_all(bytes).and_then(|()| stdout.flush()), report.exit_code);
+        }
         let format = self.format();
         let text = match report.tell(format) {
             Ok(None) => return report.exit_code,

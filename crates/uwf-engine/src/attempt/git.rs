@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal};
 use uwf_core::text::ellipsize;
 
 pub(crate) use self::checkout::Checkout;
-pub use self::diff::FileChange;
+pub use self::diff::{FileChange, Patch};
 pub(crate) use self::merge::Brought;
 pub use self::merge::{How, Manner};
 pub(crate) use self::snapshot::{Files, Kept};
@@ -91,6 +91,24 @@ pub enum GitError {
         /// Their paths in it.
         repositories: Vec<String>,
     },
+    /// Files stand in the way of a merge.
+    #[error("{} in {} would be overwritten: {}", if *untracked { "files that git does not know" } else { "uncommitted changes" }, top.display(), files.join(", "))]
+    InTheWay {
+        /// The working tree.
+        top: PathBuf,
+        /// The files.
+        files: Vec<String>,
+        /// Whether they were never added.
+        untracked: bool,
+    },
+    /// A branch cannot just be moved forward.
+    #[error("{branch} and what is checked out in {} have both gone on", top.display())]
+    Diverged {
+        /// The branch that is to be brought in.
+        branch: String,
+        /// The working tree.
+        top: PathBuf,
+    },
     /// Git does not come to an end.
     #[error("git was ended after {} minutes", .0.as_secs() / 60)]
     TookTooLong(Duration),
@@ -116,11 +134,18 @@ pub(crate) struct Git<'d> {
     limit: Option<Duration>,
     /// Variables that say who makes commits.
     author: &'static [(&'static str, &'static str)],
+    /// Whether programs that it starts may ask a person at the terminal, as one that signs commits does.
+    may_ask: bool,
 }
 
 impl<'d> Git<'d> {
     pub(crate) fn at(dir: &'d Path) -> Git<'d> {
-        Git { dir, index: None, limit: None, author: &[] }
+        Git { dir, index: None, limit: None, author: &[], may_ask: false }
+    }
+
+    /// The same for a command that a person waits for: what it starts may ask them. Ctrl-C ends it too.
+    pub(crate) fn asking(self) -> Git<'d> {
+        Git { may_ask: true, ..self }
     }
 
     fn command(&self) -> Command {
@@ -156,8 +181,11 @@ impl<'d> Git<'d> {
         let mut command = self.command();
         command.args(args);
         let (mut stdout, mut stderr) = (file()?, file()?);
-        // In a group of its own it can be ended with the programs that it starts.
-        command.process_group(0).stdout(handle(&stdout)?).stderr(handle(&stderr)?);
+        if !self.may_ask {
+            // In a group of its own it can be ended with the programs that it starts. A terminal does not let it ask there.
+            command.process_group(0);
+        }
+        command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
         let mut child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => GitError::Missing,
             _ => GitError::NotRun(error),

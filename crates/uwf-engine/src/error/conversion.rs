@@ -270,6 +270,15 @@ fn of_git(of: impl Fn(ErrorKind) -> Error, error: &GitError) -> Error {
                 .hint(format!("to commit its files with the others, move {} away", git_dir.display()))
                 .hint("to keep it, copy it to another place or push it")
         }
+        GitError::InTheWay { untracked: true, .. } => {
+            of(ErrorKind::Usage).hint("move them away, or add and commit them, then merge again")
+        }
+        GitError::InTheWay { untracked: false, .. } => {
+            of(ErrorKind::Usage).hint("commit them, or put them aside: `git stash`; then merge again")
+        }
+        GitError::Diverged { .. } => {
+            of(ErrorKind::Usage).hint("without --ff-only there will be a merge commit")
+        }
         GitError::NotRun(_) | GitError::TookTooLong(_) => of(ErrorKind::Io),
         GitError::NoRepository(_) => of(ErrorKind::Usage)
             .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
@@ -391,6 +400,12 @@ impl From<VerbError> for Error {
             Verb::WithoutWorktree(_) => of(ErrorKind::Usage).hint("`uwf thread start --worktree` gives a thread one"),
             Verb::OtherRepository { .. } => of(ErrorKind::Usage)
                 .hint("run this where a branch of that repository is checked out: the one that is to have the work"),
+            Verb::RepositoryGone { branch, .. } => of(ErrorKind::NotFound)
+                .hint(format!("if it was moved, stand in it and merge there: git merge {branch}"))
+                .hint("or move it back"),
+            Verb::BranchGone { thread, branch } => of(ErrorKind::NotFound)
+                .hint(format!("`uwf thread steps {thread}` lists the steps; the files of each are a commit below refs/uwf/{thread}"))
+                .hint(format!("have the branch again: git branch {branch} COMMIT")),
             Verb::InItsWorktree { branch, .. } => {
                 of(ErrorKind::Usage).hint(format!("stand where the branch is checked out that is to have {branch}"))
             }

@@ -119,6 +119,24 @@ pub enum VerbError {
         /// Where the person stands.
         here: PathBuf,
     },
+    /// The repository of a thread is not where it was.
+    #[error("the git repository {} of thread {thread} is gone", repository.display())]
+    RepositoryGone {
+        /// The thread.
+        thread: ThreadId,
+        /// Where it was.
+        repository: PathBuf,
+        /// The thread's branch in it.
+        branch: String,
+    },
+    /// Somebody has deleted or renamed the branch of a thread.
+    #[error("branch {branch} of thread {thread} is gone")]
+    BranchGone {
+        /// The thread.
+        thread: ThreadId,
+        /// The branch.
+        branch: String,
+    },
     /// A person stands in the worktree of the thread that is to be merged.
     #[error("this is the worktree of thread {thread} itself")]
     InItsWorktree {

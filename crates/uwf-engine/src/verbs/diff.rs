@@ -1,5 +1,6 @@
 //! `thread diff`: how outputs and files differ between two steps, or two threads.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use json_cas::Hash;
@@ -7,8 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::{Step, ThreadId};
 
-pub use crate::attempt::git::FileChange;
 use crate::attempt::git::Git;
+pub use crate::attempt::git::{FileChange, Patch};
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot;
 use crate::error::{Result, VerbError};
@@ -108,6 +109,7 @@ pub struct Change {
 
 /// How the files differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ComparedFiles {
     /// The tree of the one.
     pub a: String,
@@ -117,7 +119,10 @@ pub struct ComparedFiles {
     pub changed: Vec<FileChange>,
     /// The differences, as git prints them; absent when nobody asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub patch: Option<String>,
+    pub patch: Option<Patch>,
+    /// Whether the patch as a text differs from the patch itself, which has bytes that are not UTF-8.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub patch_is_lossy: bool,
 }
 
 /// Compares two steps, or two threads; of one alone, its newest step with the one before. Of two threads the outputs of the steps
@@ -236,7 +241,8 @@ fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -
     let git = Git::at(&repository);
     let changed = git.changed_files(&one, &other)?;
     let patch = with_patch.then(|| git.patch(&one, &other)).transpose()?;
-    Ok(ComparedFiles { a: one, b: other, changed, patch })
+    let patch_is_lossy = patch.as_ref().is_some_and(|patch| matches!(patch.text(), Cow::Owned(_)));
+    Ok(ComparedFiles { a: one, b: other, changed, patch, patch_is_lossy })
 }
 
 /// The repository that has the files of a step, and their tree.

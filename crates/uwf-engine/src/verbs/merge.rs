@@ -8,6 +8,8 @@ use serde::Serialize;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::agent_process::Signals;
+use crate::attempt::error::AttemptError;
 use crate::attempt::git::{Brought, Checkout, Git, GitError};
 pub use crate::attempt::git::{How, Manner};
 use crate::attempt::settings::Settings;
@@ -52,7 +54,10 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     let Worktree { dir, branch, .. } = &worktree;
     // Nobody is to work in what is being committed.
     let _lock = lock::take(home, id)?;
-    let target = Git::at(&here.top);
+    let target = Git::at(&here.top).asking();
+    if target.commit(&format!("refs/heads/{branch}"))?.is_none() {
+        return Err(VerbError::BranchGone { thread: id.clone(), branch: branch.clone() }.into());
+    }
     if target.merging()?.is_some() || !target.conflicts()?.is_empty() {
         return Err(VerbError::MergeUnderWay { thread: id.clone(), top: here.top.clone() }.into());
     }
@@ -65,7 +70,10 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
         Manner::Squash => format!("{subject}\n\nUwf-Thread: {id}\n"),
         _ => format!("Merge {branch}: {subject}\n"),
     };
-    let how = match target.bring_in(branch, manner, &message)? {
+    // Ctrl-C is for git, and what it leaves half done is put back.
+    let signals = Signals::listen()?;
+    let brought = target.bring_in(branch, manner, &message);
+    let how = match brought.map_err(|error| interrupted(&signals, error))? {
         Brought::In(how) => how,
         Brought::Conflicts(files) => {
             return Err(
@@ -75,6 +83,11 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     };
     let commit = target.commit("HEAD")?.ok_or_else(|| GitError::NoCommit(here.top.clone()))?;
     Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
+}
+
+/// What a merge failed for: the signal, if one ended it.
+fn interrupted(signals: &Signals, error: GitError) -> AttemptError {
+    signals.stop().map_or_else(|| error.into(), |signal| AttemptError::Stopped { signal })
 }
 
 /// Puts everything back to how it was before a merge of the thread's branch that has conflicts.
@@ -96,6 +109,10 @@ pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
 fn places(home: &Home, id: &ThreadId, cwd: &Path) -> Result<(Worktree, Checkout)> {
     let worktree = Settings::load(home, id)?.and_then(|settings| settings.worktree);
     let worktree = worktree.ok_or_else(|| VerbError::WithoutWorktree(id.clone()))?;
+    if !worktree::is_there(&worktree.repository)? {
+        let Worktree { repository, branch, .. } = worktree;
+        return Err(VerbError::RepositoryGone { thread: id.clone(), repository, branch }.into());
+    }
     let elsewhere = |here: &Path| VerbError::OtherRepository {
         thread: id.clone(),
         repository: worktree.repository.clone(),

@@ -1,13 +1,16 @@
 //! `uwf thread diff`: how outputs and files differ.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, numbered, text};
+use uwf_testing::{TestHome, counting_workflow, numbered, text};
 
 use crate::fixtures::repository::{git, git_that_first, home_with_repository, start_in_worktree, uwf_in};
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
+use crate::home;
 
 fn told(home: &TestHome, args: &[&str]) -> String {
     numbered(&home.steady(&home.uwf(args).told()))
@@ -184,4 +187,51 @@ fn finished_threads_and_those_whose_files_are_lost_are_compared() {
     home.json(&["thread", "rm", &thread, "--discard"]);
     let report = uwf_in(&home, &repo, &["thread", "diff", &nodes[1], &nodes[2], "--format", "json"]).json();
     assert_eq!(changed(&report), ["count", "step-2.txt"]);
+}
+
+#[test]
+fn a_patch_has_the_bytes_of_the_files() {
+    let home = home_with_repository(9);
+    let repo = home.work().join("repo");
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    fs::write(worktree.join("latin"), b"caf\xe9\r\nth\xe9\r\n").unwrap();
+    fs::write(worktree.join("moved-from"), "a line\n".repeat(20)).unwrap();
+    step(&home, &thread, 1);
+    fs::write(worktree.join("latin"), b"caf\xe9\r\nth\xe8\r\nno end \xff").unwrap();
+    fs::rename(worktree.join("moved-from"), worktree.join("moved-to")).unwrap();
+    fs::set_permissions(worktree.join("sub/file"), fs::Permissions::from_mode(0o755)).unwrap();
+    step(&home, &thread, 1);
+    let patch = home.command(&["thread", "diff", &thread, "--files"]).output().unwrap().stdout;
+    fs::write(home.work().join("patch"), &patch).unwrap();
+    let forked = uwf_in(&home, &home.work(), &["thread", "fork", &hashes(&home, &thread)[1]]).json();
+    let there = home.root().join("worktrees").join(text(&forked, "thread"));
+    git(&home, &there, &["apply", home.work().join("patch").to_str().unwrap()]);
+    assert_eq!(fs::read(there.join("latin")).unwrap(), b"caf\xe9\r\nth\xe8\r\nno end \xff");
+    assert!(there.join("moved-to").exists() && !there.join("moved-from").exists());
+    assert_eq!(fs::metadata(there.join("sub/file")).unwrap().permissions().mode() & 0o111, 0o111);
+    let report = home.json(&["thread", "diff", &thread, "--files", "--format", "json"]);
+    assert_eq!(report["files"]["patchIsLossy"], true, "{report}");
+    let first = &hashes(&home, &thread)[1];
+    assert_snapshot!(told(&home, &["thread", "diff", first, first, "--files"]), @"
+    exit 0
+    --- stderr
+    the files are the same
+    ");
+}
+
+#[test]
+fn long_outputs_without_a_common_line_are_compared_soon() {
+    let home = home();
+    let line = "#!/bin/sh\ncat > /dev/null\nprintf '{\"n\": 1, \"text\": \"'\nseq -f \"$UWF_THREAD %.0f\\\\n\" 1 30000 | tr -d '\\n'\necho '\"}'\n";
+    home.worker("output: json", line);
+    home.put(
+        "count-rounds",
+        &counting_workflow(1).replace("n: { type: integer }", "n: { type: integer }, text: { type: string }"),
+    );
+    let threads = [home.start("count-rounds", "x"), home.start("count-rounds", "x")];
+    threads.iter().for_each(|thread| drop(home.json(&["thread", "step", thread])));
+    let begun = Instant::now();
+    let ran = home.uwf(&["thread", "diff", &threads[0], &threads[1], "--outputs"]);
+    assert!(ran.code == Some(0) && ran.stdout.lines().count() >= 60_000, "{:?} {}", ran.code, ran.stdout.len());
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }

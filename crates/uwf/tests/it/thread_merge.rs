@@ -7,8 +7,9 @@ use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
-use crate::fixtures::repository::{git, home_with_repository, repository, start_in_worktree, uwf_in};
+use crate::fixtures::repository::{git, git_that_first, home_with_repository, repository, start_in_worktree, uwf_in};
 use crate::fixtures::review::step;
+use crate::fixtures::terminal::session_at;
 
 /// A thread with two steps in a worktree, and the repository.
 fn worked() -> (TestHome, PathBuf, String, PathBuf) {
@@ -66,7 +67,12 @@ fn where_both_went_on_there_is_a_merge_commit_or_one_commit() {
     commit(&home, &repo, "own", "own\n");
     let before = git(&home, &repo, &["rev-parse", "HEAD"]);
     let refused = told(&home, &repo, &["thread", "merge", &thread, "--ff-only"]);
-    assert!(refused.starts_with("exit 74\n--- stderr\nerror: cannot bring the branch in: git says: "), "{refused}");
+    assert_snapshot!(refused, @"
+    exit 64
+    --- stderr
+    error: uwf/<id> and what is checked out in <dir>/work/repo have both gone on
+    hint: without --ff-only there will be a merge commit
+    ");
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], json!("merge"));
     assert_eq!(subjects(&home, &repo), ["Merge uwf/<id>: count", "own own", "first"]);
     git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
@@ -134,7 +140,23 @@ fn what_git_would_overwrite_is_refused() {
     let (home, repo, thread, worktree) = worked();
     fs::write(repo.join("count"), "mine, and new\n").unwrap();
     let refused = told(&home, &repo, &["thread", "merge", &thread]);
-    assert!(refused.starts_with("exit 74\n") && refused.contains("would be overwritten by merge"), "{refused}");
+    assert_snapshot!(refused, @"
+    exit 64
+    --- stderr
+    error: files that git does not know in <dir>/work/repo would be overwritten: count
+    hint: move them away, or add and commit them, then merge again
+    ");
+    fs::remove_file(repo.join("count")).unwrap();
+    fs::write(repo.join("README"), "mine, and not committed\n").unwrap();
+    fs::write(worktree.join("README"), "theirs\n").unwrap();
+    assert_snapshot!(told(&home, &repo, &["thread", "merge", &thread]), @"
+    exit 64
+    --- stderr
+    error: uncommitted changes in <dir>/work/repo would be overwritten: README
+    hint: commit them, or put them aside: `git stash`; then merge again
+    ");
+    git(&home, &repo, &["restore", "README"]);
+    fs::write(repo.join("count"), "mine, and new\n").unwrap();
     assert_eq!(fs::read_to_string(repo.join("count")).unwrap(), "mine, and new\n");
     assert_eq!(git(&home, &worktree, &["status", "--porcelain"]), "", "the work is committed on the thread's branch");
     git(&home, &repo, &["add", "count"]);
@@ -307,4 +329,71 @@ fn a_merge_that_cannot_be_committed_leaves_nothing_behind() {
     git(&home, &repo, &["config", "commit.gpgsign", "false"]);
     git(&home, &repo, &["config", "branch.main.mergeOptions", "--no-commit"]);
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "merge");
+}
+
+/// A home as [`worked`], in which a merge commit is needed and signed by a program that asks at the terminal.
+fn signing() -> (TestHome, PathBuf, String) {
+    let (home, repo, thread, _) = worked();
+    commit(&home, &repo, "own", "own\n");
+    let signer = home.script(
+        "signer",
+        "#!/bin/sh\nprintf 'Passphrase? ' > /dev/tty\nread -r secret < /dev/tty\necho \"$secret\" > ../said\ncat > /dev/null\n\
+         printf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\nx\\n-----END PGP SIGNATURE-----\\n'\n",
+    );
+    git(&home, &repo, &["config", "gpg.program", signer.to_str().unwrap()]);
+    git(&home, &repo, &["config", "commit.gpgSign", "true"]);
+    // At the terminal of a test nothing is on PATH but what is there.
+    git_that_first(&home, "export PATH=/usr/bin:/bin");
+    (home, repo, thread)
+}
+
+#[test]
+fn who_signs_commits_is_asked_at_the_terminal() {
+    let (home, repo, thread) = signing();
+    for (manner, answer) in [("--no-ff", "first"), ("--squash", "second")] {
+        let before = git(&home, &repo, &["rev-parse", "HEAD"]);
+        let dialog = [("Passphrase?", &*format!("{answer}\r"))];
+        let seen = session_at(&home, &repo, 100, &[], &["thread", "merge", &thread, manner], &dialog);
+        assert_eq!(seen.code, Some(0), "{}", seen.shown);
+        assert_eq!(fs::read_to_string(home.work().join("said")).unwrap(), format!("{answer}\n"));
+        assert!(git(&home, &repo, &["cat-file", "commit", "HEAD"]).contains("gpgsig"), "it is signed");
+        git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
+    }
+}
+
+#[test]
+fn who_does_not_want_to_sign_after_all_merges_nothing() {
+    let (home, repo, thread) = signing();
+    let before = git(&home, &repo, &["rev-parse", "HEAD"]);
+    for manner in ["--no-ff", "--squash"] {
+        let args = ["thread", "merge", &thread, manner];
+        let seen = session_at(&home, &repo, 100, &[], &args, &[("Passphrase?", "\u{3}")]);
+        assert_eq!(seen.code, Some(130), "{}", seen.shown);
+        assert_eq!(git(&home, &repo, &["status", "--porcelain", "--branch"]), "## main", "{manner}");
+        assert_eq!(git(&home, &repo, &["rev-parse", "HEAD"]), before);
+        assert!(!repo.join(".git/MERGE_HEAD").exists() && !repo.join(".git/SQUASH_MSG").exists());
+    }
+}
+
+#[test]
+fn a_branch_or_repository_that_is_gone_is_told() {
+    let (home, repo, thread, worktree) = worked();
+    git(&home, &worktree, &["switch", "--quiet", "--detach"]);
+    git(&home, &repo, &["branch", "--quiet", "-m", &format!("uwf/{thread}"), "mine"]);
+    assert_snapshot!(told(&home, &repo, &["thread", "merge", &thread]), @"
+    exit 69
+    --- stderr
+    error: branch uwf/<id> of thread <id> is gone
+    hint: `uwf thread steps <id>` lists the steps; the files of each are a commit below refs/uwf/<id>
+    hint: have the branch again: git branch uwf/<id> COMMIT
+    ");
+    let elsewhere = home.work().join("elsewhere");
+    fs::rename(&repo, &elsewhere).unwrap();
+    assert_snapshot!(told(&home, &elsewhere, &["thread", "merge", &thread]), @"
+    exit 69
+    --- stderr
+    error: the git repository <dir>/work/repo/.git of thread <id> is gone
+    hint: if it was moved, stand in it and merge there: git merge uwf/<id>
+    hint: or move it back
+    ");
 }

@@ -1,6 +1,9 @@
 //! How two trees of files differ.
 
-use serde::Serialize;
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStringExt;
+
+use serde::{Serialize, Serializer};
 
 use super::{Git, GitError, Result};
 
@@ -34,9 +37,31 @@ impl Git<'_> {
     }
 
     /// The differences themselves, as a patch.
-    pub(crate) fn patch(&self, one: &str, other: &str) -> Result<String> {
-        let patch = self.text("compare the files", PLAIN.into_iter().chain(PATCH).chain([one, other]))?;
-        Ok(if patch.is_empty() { patch } else { patch + "\n" })
+    pub(crate) fn patch(&self, one: &str, other: &str) -> Result<Patch> {
+        let patch = self.run("compare the files", PLAIN.into_iter().chain(PATCH).chain([one, other]))?;
+        let mut bytes = patch.into_vec();
+        if !bytes.is_empty() {
+            bytes.push(b'\n');
+        }
+        Ok(Patch(bytes))
+    }
+}
+
+/// A patch as `git apply` takes it. It has the lines of the files as they are, in whatever encoding; as a text, and so in JSON, what
+/// is not UTF-8 is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch(pub Vec<u8>);
+
+impl Patch {
+    /// The patch for people to read.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl Serialize for Patch {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bringing a branch into the one that is checked out.
 
 use std::ffi::OsStr;
+use std::process::Output;
 
 use super::{Git, GitError, Result, failed, said};
 
@@ -90,11 +91,10 @@ impl Git<'_> {
             let conflicts = self.conflicts()?;
             return match conflicts.is_empty() {
                 true => {
-                    let nobody = is_nobody(&said(&merged));
                     if self.merging()?.is_some() {
                         let _ = self.abort_merge();
                     }
-                    Err(if nobody { GitError::Nobody } else { failed("bring the branch in", &merged) })
+                    Err(self.why_not(branch, &merged))
                 }
                 false => Ok(Brought::Conflicts(conflicts)),
             };
@@ -116,6 +116,23 @@ impl Git<'_> {
             false if after == self.commit(branch)? => How::FastForward,
             false => How::Merge,
         }))
+    }
+
+    /// Why git did not bring a branch in.
+    fn why_not(&self, branch: &str, merged: &Output) -> GitError {
+        let said = said(merged);
+        let stderr = String::from_utf8_lossy(&merged.stderr);
+        let files: Vec<String> = stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect();
+        let top = self.dir.to_owned();
+        if is_nobody(&said) {
+            GitError::Nobody
+        } else if said.contains("would be overwritten by merge") && !files.is_empty() {
+            GitError::InTheWay { top, files, untracked: said.contains("untracked working tree files") }
+        } else if said.contains("Not possible to fast-forward") || said.contains("can't be fast-forwarded") {
+            GitError::Diverged { branch: branch.to_owned(), top }
+        } else {
+            failed("bring the branch in", merged)
+        }
     }
 
     fn commit_staged(&self, action: &'static str, args: &[&str]) -> Result<()> {

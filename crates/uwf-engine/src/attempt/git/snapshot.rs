@@ -99,7 +99,7 @@ impl Git<'_> {
     pub(crate) fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String> {
         let parents = parents.iter().flat_map(|parent| ["-p", parent]);
         let args = ["commit-tree", tree, "-m", message].into_iter().chain(parents);
-        let git = Git { dir: self.dir, index: None, limit: self.limit, author: &AUTHOR };
+        let git = Git { limit: self.limit, author: &AUTHOR, ..Git::at(self.dir) };
         git.text("record the files", args)
     }
 
@@ -129,7 +129,7 @@ impl Git<'_> {
             action: "copy the index of the worktree",
             said: format!("{}: {error}", from.display()),
         })?;
-        let git = Git { dir: self.dir, index: Some(index.clone()), limit: Some(LIMIT), author: &[] };
+        let git = Git { index: Some(index.clone()), limit: Some(LIMIT), ..Git::at(self.dir) };
         if !index.exists() {
             git.run("read the commit of the worktree", ["read-tree", "HEAD"])?;
         }

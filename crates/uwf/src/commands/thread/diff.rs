@@ -1,6 +1,8 @@
 //! `uwf thread diff`
 
 use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
@@ -20,6 +22,12 @@ use crate::style;
 
 /// Lines shown around what differs.
 const AROUND: usize = 3;
+
+/// How long the shortest difference of two outputs is looked for; after that one is shown that may be longer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Said when no file differs.
+const SAME_FILES: &str = "the files are the same";
 
 /// Arguments of `uwf thread diff`.
 #[derive(Debug, clap::Args)]
@@ -67,11 +75,12 @@ impl Report for Differences {
         }
         if let Some(ComparedFiles { changed, patch, .. }) = files {
             match patch {
-                // Alone it is to be what `git apply` takes.
-                _ if changed.is_empty() => text.push_str("the files are the same\n"),
-                Some(patch) if outputs.is_none() => text.push_str(&coloured(patch)),
+                _ if changed.is_empty() => {
+                    let _ = writeln!(text, "{SAME_FILES}");
+                }
+                Some(patch) if outputs.is_none() => text.push_str(&coloured(&patch.text())),
                 Some(patch) => {
-                    let _ = write!(text, "\n{}\n{}", style::bold(&files_line(a, b)), coloured(patch));
+                    let _ = write!(text, "\n{}\n{}", style::bold(&files_line(a, b)), coloured(&patch.text()));
                 }
                 None => {
                     let _ = write!(text, "\n{}\n{}", style::bold(&files_line(a, b)), stat(changed));
@@ -100,7 +109,7 @@ fn output_text(ComparedOutputs { a, b, .. }: &ComparedOutputs) -> String {
         None => "no step".to_owned(),
     };
     let (one, other) = (yaml(a), yaml(b));
-    let differences = TextDiff::from_lines(&one, &other);
+    let differences = TextDiff::configure().timeout(PATIENCE).diff_lines(&one, &other);
     coloured(&differences.unified_diff().context_radius(AROUND).header(&name(a), &name(b)).to_string())
 }
 
@@ -157,7 +166,19 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if let Some(why) = &compared.no_files {
         context.printer.warn(&format!("only outputs are compared: {why}"));
     }
+    if args.files && !args.stat && context.printer.prints_text() && !std::io::stdout().is_terminal() {
+        return Ok(for_git_apply(context, compared));
+    }
     Ok(Printed::new(&Differences(compared))?.paged(&args.paging))
+}
+
+/// The patch alone, byte for byte.
+fn for_git_apply(context: &Context, compared: Compared) -> Printed {
+    let patch = compared.files.and_then(|files| files.patch).map(|patch| patch.0).unwrap_or_default();
+    if patch.is_empty() {
+        context.printer.talk(SAME_FILES);
+    }
+    Printed::bytes(patch)
 }
 
 fn named(context: &Context, typed: &str) -> Result<Named, CommandError> {
